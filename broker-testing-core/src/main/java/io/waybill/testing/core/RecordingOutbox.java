@@ -1,12 +1,13 @@
 package io.waybill.testing.core;
 
 import io.waybill.api.Body;
+import io.waybill.api.CallException;
 import io.waybill.api.Caller;
-import io.waybill.api.Invocation;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
-import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
@@ -14,36 +15,65 @@ import io.waybill.api.ValueEncoder;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.api.tensor.TensorBuffers;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /**
- * An outbox that keeps the response of a handler that is tested without a broker: named fields, or one value. What needs a
- * broker (calls, references, tensor buffers, a response that comes later) throws; a test of that uses {@code WaybillExtension}.
+ * An outbox that keeps the response of a handler that is tested without a broker: named fields, one value, raw bytes, or what a deferred response brings later.
+ * Calls and inner messages go to the handlers of a {@link ManualWorker}; without one they throw, as {@link #rpc()} does.
  *
- * <p><b>Threads.</b> The handler's. <b>Ownership.</b> The response's tensors are the outbox's until {@link #release}.
+ * <p><b>Threads.</b> The handler's; a deferred response may come from another one. <b>Ownership.</b> The response's tensors are the outbox's until
+ * {@link #release}.
  */
 public final class RecordingOutbox implements Outbox {
 
     private final InstantSource clock;
     private final RandomGenerator random;
-    private Request fields;
+    private final ManualWorker worker; // null for none
+    private final int depth;
+    private final TestBuffers buffers = new TestBuffers();
+    private final CompletableFuture<RecordingOutbox> late = new CompletableFuture<>();
+    private boolean isDeferred;
+    private ValueEncoder fields;
     private Value value;
+    private TestResponse raw;
+    private CallException failure;
 
-    /** Creates an outbox without clock and random numbers: a handler that uses them fails. */
+    /** Creates an outbox without clock, random numbers and other handlers: a handler that uses them fails. */
     public RecordingOutbox() {
         this(null, null);
     }
 
     /** Creates an outbox with a clock and random numbers. */
     public RecordingOutbox(InstantSource clock, RandomGenerator random) {
+        this(clock, random, null, 1);
+    }
+
+    /** Creates an outbox whose calls and inner messages go to the handlers of a worker. */
+    public RecordingOutbox(ManualWorker worker) {
+        this(null, null, worker, 1);
+    }
+
+    private RecordingOutbox(InstantSource clock, RandomGenerator random, ManualWorker worker, int depth) {
         this.clock = clock;
         this.random = random;
+        this.worker = worker;
+        this.depth = depth;
+    }
+
+    /** Creates an outbox whose calls and inner messages go to the handlers of a worker, with a clock and random numbers. */
+    public RecordingOutbox with(ManualWorker other) {
+        return new RecordingOutbox(clock, random, other, depth);
+    }
+
+    /** The outbox of a message inside the one of this outbox. */
+    RecordingOutbox inner() {
+        return new RecordingOutbox(clock, random, worker, depth + 1);
     }
 
     /** The fields of the response, from {@link #response()}. */
@@ -51,12 +81,11 @@ public final class RecordingOutbox implements Outbox {
         if (fields == null) {
             throw new AssertionError("expected a response with named fields, found " + found());
         }
-        try {
-            ByteBuffer payload = ByteBuffer.wrap(fields.payloadArray(), 0, fields.payloadLength());
-            return Invocation.decode(payload, fields.tensors()).named();
-        } catch (RejectedMessageException e) {
-            throw new AssertionError(e);
-        }
+        Map<String, Value> named = new LinkedHashMap<>();
+        ((Value.Dict) toResponse(MessageType.NAMED_RET).value())
+                .entries()
+                .forEach((name, field) -> named.put(((Value.Text) name).value(), field));
+        return named;
     }
 
     /** Returns one field of the response. */
@@ -76,33 +105,84 @@ public final class RecordingOutbox implements Outbox {
         return value;
     }
 
-    private String found() {
-        return fields != null ? "named fields" : value != null ? "a value" : "none";
+    /** The error of a deferred response, from {@link LateResponse#fail}. */
+    public CallException failure() {
+        if (failure == null) {
+            throw new AssertionError("expected a response with an error, found " + found());
+        }
+        return failure;
     }
 
-    /** Releases each tensor of a value once, as the broker does when it has sent the response, and forgets the response. */
-    public void release() {
+    /** Returns the error of a deferred response; null when there is none. */
+    CallException failed() {
+        return failure;
+    }
+
+    /** Returns whether there is a response, or will be. */
+    boolean hasOutcome() {
+        return isDeferred || isGiven();
+    }
+
+    /** Returns whether the handler has called {@link #later()}. */
+    public boolean isDeferred() {
+        return isDeferred;
+    }
+
+    /** Returns the response as its caller gets it, with its tensors. The caller closes it, and does not call {@link #release}. */
+    public TestResponse toResponse(MessageType type) {
+        if (fields == null && value == null && raw == null) {
+            throw new AssertionError("expected a response, found " + found());
+        }
+        ValueEncoder encoder = fields;
         if (value != null) {
-            ValueEncoder encoder = new ValueEncoder();
+            encoder = new ValueEncoder();
             encoder.value(value);
-            encoder.tensors().forEach(tensor -> tensor.storage().release());
+        }
+        return raw != null
+                ? TestResponse.raw(type, raw.payload(), raw.tensors(), raw.references())
+                : TestResponse.raw(type, ByteBuffer.wrap(encoder.toBytes()), encoder.tensors(), encoder.references());
+    }
+
+    /** Completed with this outbox when a deferred response was sent or failed. */
+    CompletableFuture<RecordingOutbox> late() {
+        return late;
+    }
+
+    private boolean isGiven() {
+        return fields != null || value != null || raw != null || failure != null;
+    }
+
+    private String found() {
+        String given = fields != null ? "named fields" : value != null ? "a value" : raw != null ? "a payload" : "none";
+        return failure == null ? given : "an error: " + failure.getMessage();
+    }
+
+    /** Releases each tensor of the response once, as the broker does when it has sent it, and forgets the response. */
+    public void release() {
+        if (fields != null || value != null || raw != null) {
+            toResponse(MessageType.NAMED_RET).close();
         }
         value = null;
         fields = null;
+        raw = null;
+        failure = null;
     }
 
     private void requireNone() {
-        if (fields != null || value != null) {
-            throw new IllegalStateException("a second response, after " + found());
+        if (hasOutcome()) {
+            throw new IllegalStateException("a second response, after " + (isDeferred ? "later()" : found()));
         }
     }
 
     @Override
     public Body response() {
         requireNone();
-        // fields have one form in requests and responses, and a request can be read back
-        fields = Request.operation("none", "response");
-        return fields.body();
+        return newFields();
+    }
+
+    private Body newFields() {
+        fields = new ValueEncoder();
+        return new Body(fields).openResponse();
     }
 
     @Override
@@ -113,39 +193,59 @@ public final class RecordingOutbox implements Outbox {
 
     @Override
     public void respond(ByteBuffer payload) {
-        throw new UnsupportedOperationException("expected a response with fields or a value, found a payload");
+        respond(payload, List.of());
     }
 
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
-        respond(payload);
+        respond(payload, tensors, List.of());
     }
 
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
-        respond(payload);
+        requireNone();
+        raw = TestResponse.raw(MessageType.NAMED_RET, payload, tensors, references);
     }
 
     @Override
     public Response dispatch(
             MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
-        throw new UnsupportedOperationException("other handlers need a broker");
+        try {
+            return ManualWorker.waited(dispatchAsync(type, payload, tensors, references));
+        } catch (CallException e) {
+            throw new ManualWorker.InnerFailure(e);
+        }
     }
 
     @Override
     public CompletableFuture<Response> dispatchAsync(
             MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
-        throw new UnsupportedOperationException("other handlers need a broker");
+        TestMessage inner = TestMessage.raw(type, payload, tensors, references);
+        if (depth >= MAX_DEPTH) {
+            String text = "a message has at most " + MAX_DEPTH + " messages inside each other, and this one more";
+            return CompletableFuture.failedFuture(
+                    new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, inner.id(), text));
+        }
+        return worker("other handlers").serve(inner, inner());
     }
 
     @Override
     public LateResponse later() {
-        throw new UnsupportedOperationException("a response that comes later needs a broker");
+        requireNone();
+        isDeferred = true;
+        return new Later();
     }
 
     @Override
     public Caller caller() {
-        throw new UnsupportedOperationException("calls need a broker");
+        return worker("calls");
+    }
+
+    private ManualWorker worker(String what) {
+        if (worker == null) {
+            throw new UnsupportedOperationException(what + " need a broker, or a ManualWorker of the test");
+        }
+        return worker;
     }
 
     @Override
@@ -154,8 +254,8 @@ public final class RecordingOutbox implements Outbox {
     }
 
     @Override
-    public TensorBuffers buffers() {
-        throw new UnsupportedOperationException("tensor buffers need a broker");
+    public TestBuffers buffers() {
+        return buffers;
     }
 
     @Override
@@ -173,5 +273,48 @@ public final class RecordingOutbox implements Outbox {
             throw new UnsupportedOperationException("the handler asks for " + what + ": give them to the outbox");
         }
         return given;
+    }
+
+    /** A deferred response. Only the first outcome counts. */
+    private final class Later implements LateResponse {
+
+        @Override
+        public Body body() {
+            return newFields();
+        }
+
+        @Override
+        public void send() {
+            late.complete(RecordingOutbox.this);
+        }
+
+        @Override
+        public void send(Value response) {
+            if (!late.isDone()) {
+                value = response;
+                send();
+            }
+        }
+
+        @Override
+        public void send(ByteBuffer payload, List<Tensor> tensors) {
+            send(payload, tensors, List.of());
+        }
+
+        @Override
+        public void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+            if (!late.isDone()) {
+                raw = TestResponse.raw(MessageType.NAMED_RET, payload, tensors, references);
+                send();
+            }
+        }
+
+        @Override
+        public void fail(ErrorCode code, String text) {
+            if (!late.isDone()) {
+                failure = new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.of(1, 1), text);
+                send();
+            }
+        }
     }
 }

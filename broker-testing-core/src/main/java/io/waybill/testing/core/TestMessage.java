@@ -2,13 +2,14 @@ package io.waybill.testing.core;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.intercept.InterceptedMessage;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -16,22 +17,24 @@ import java.util.Map;
 
 /**
  * A request for a handler that is tested without a broker. It is encoded when it is made and decoded when the handler reads it,
- * as between two workers, and refuses a field that is missing or of another type as the broker's messages do.
+ * as between two workers, and refuses a field that is missing or of another type as the broker's messages do. For an interceptor of
+ * handlers it is the intercepted message, and keeps what is attached to it.
  *
  * <p><b>Ownership.</b> Tensors stay the test's: the message neither retains nor releases them.
  */
-public final class TestMessage implements Message {
+public final class TestMessage implements InterceptedMessage {
 
     private final MessageType type;
     private final ByteBuffer payload;
     private final List<Tensor> tensors;
+    private final List<RRef> references;
+    private Object attachment;
 
-    private TestMessage(MessageType type, Invocation invocation) {
-        ValueEncoder encoder = new ValueEncoder();
-        invocation.encode(encoder);
+    private TestMessage(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         this.type = type;
-        this.payload = ByteBuffer.wrap(encoder.toBytes()).asReadOnlyBuffer();
-        this.tensors = List.copyOf(encoder.tensors());
+        this.payload = ByteBuffer.wrap(payload).asReadOnlyBuffer();
+        this.tensors = List.copyOf(tensors);
+        this.references = List.copyOf(references);
     }
 
     /** A call of an operation with named fields. */
@@ -41,7 +44,33 @@ public final class TestMessage implements Message {
 
     /** A call of any type with any arguments. */
     public static TestMessage of(MessageType type, Invocation invocation) {
-        return new TestMessage(type, invocation);
+        ValueEncoder encoder = new ValueEncoder();
+        invocation.encode(encoder);
+        return new TestMessage(type, encoder.toBytes(), encoder.tensors(), encoder.references());
+    }
+
+    /** A request of any type with raw bytes, such as an envelope: the buffer's remaining bytes, copied. */
+    public static TestMessage raw(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        byte[] bytes = new byte[payload.remaining()];
+        payload.duplicate().get(bytes);
+        return new TestMessage(type, bytes, tensors, references);
+    }
+
+    /** A request as its receiver gets it. */
+    public static TestMessage of(Request request) {
+        ByteBuffer payload = ByteBuffer.wrap(request.payloadArray(), 0, request.payloadLength());
+        return raw(request.type(), payload, request.tensors(), request.references());
+    }
+
+    /** Returns what was {@linkplain #attach attached} last; null when nothing was. */
+    public Object attachment() {
+        return attachment;
+    }
+
+    @Override
+    public void attach(Object attached) {
+        attachment = attached;
     }
 
     @Override
@@ -76,7 +105,8 @@ public final class TestMessage implements Message {
 
     @Override
     public String operation() throws RejectedMessageException {
-        return invocation().name();
+        boolean isByName = type.equals(MessageType.NAMED_CALL) || type.equals(MessageType.SCRIPT_CALL);
+        return isByName ? invocation().name() : type.name();
     }
 
     @Override
@@ -91,12 +121,12 @@ public final class TestMessage implements Message {
 
     @Override
     public List<RRef> references() {
-        return List.of();
+        return references;
     }
 
     @Override
     public Invocation invocation() throws RejectedMessageException {
-        return Invocation.decode(payload.duplicate(), tensors);
+        return Invocation.decode(payload.duplicate(), tensors, references);
     }
 
     @Override

@@ -1,0 +1,35 @@
+package io.waybill.testing.core;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.intercept.HandledMessage;
+import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The outcome of a request, as an interceptor of handlers sees it.
+ *
+ * @param response null when the outcome is an error
+ */
+record ManualOutcome(
+        MessageType type,
+        long id,
+        int from,
+        Object attachment,
+        Optional<ErrorCode> error,
+        String errorText,
+        TestResponse response)
+        implements HandledMessage {
+
+    @Override
+    public ByteBuffer payload() {
+        return response == null ? ByteBuffer.allocate(0) : response.payload();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return response == null ? List.of() : response.tensors();
+    }
+}
