@@ -13,6 +13,18 @@ public class BackwardException extends RuntimeException {
         super(message, cause);
     }
 
+    /** Returns the exception for a node that threw. */
+    static BackwardException of(String node, RuntimeException failure) {
+        String text = text(failure);
+        boolean isHookInJava = text.startsWith("Cannot call pure virtual function");
+        return new BackwardException(
+                isHookInJava
+                        ? node
+                                + " has a hook that only libtorch's own engine can call: register it on the tensor instead"
+                        : node + " failed: " + text,
+                failure);
+    }
+
     /** Returns the part of libtorch's text that is about the computation, without the C++ stack below it. */
     static String text(Throwable failure) {
         String text = String.valueOf(failure.getMessage());

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.InputMetadata;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TypeMeta;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Brings gradients to the shape and the element type of the tensors that they are for, as libtorch's engine does between two nodes. */
@@ -22,13 +23,18 @@ final class InputFit {
     static Tensor fit(Tensor gradient, GraphNode target, int input, Supplier<String> what) {
         InputMetadata wanted = target.node.input_metadata(input);
         Tensor fitting = wanted.is_same_shape(gradient) ? Handles.keep(gradient) : reduced(gradient, wanted, what);
-        ScalarType type = wanted.dtype().toScalarType();
-        if (fitting.scalar_type() == type) {
-            return fitting;
+        TypeMeta wantedType = Handles.own(wanted.dtype());
+        try {
+            ScalarType type = wantedType.toScalarType();
+            if (fitting.scalar_type().value == type.value) {
+                return fitting;
+            }
+            Tensor converted = Handles.own(fitting.to(type));
+            Handles.free(fitting);
+            return converted;
+        } finally {
+            Handles.free(wantedType);
         }
-        Tensor converted = Handles.own(fitting.to(type));
-        Handles.free(fitting);
-        return converted;
     }
 
     private static Tensor reduced(Tensor gradient, InputMetadata wanted, Supplier<String> what) {

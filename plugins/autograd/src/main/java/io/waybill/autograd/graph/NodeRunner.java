@@ -3,8 +3,6 @@ package io.waybill.autograd.graph;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
-import org.bytedeco.pytorch.FunctionPostHookVector;
-import org.bytedeco.pytorch.FunctionPreHookVector;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -44,15 +42,14 @@ final class NodeRunner {
 
     /** Passes the gradients of an entry on to its nodes. */
     void feed(PassEntry entry) {
+        entry.requireAll();
         for (int i = 0; i < entry.targets.length; i++) {
-            GraphNode target = entry.targets[i];
             Tensor gradient = entry.take(i);
-            add(
-                    target,
-                    entry.edges.inputs[i],
-                    entry.numbers[i],
-                    fit(gradient, target, entry.edges.inputs[i], entry, i));
-            Handles.free(gradient);
+            try {
+                add(entry.targets[i], entry.edges.inputs[i], entry.numbers[i], gradient, entry, i);
+            } finally {
+                Handles.free(gradient);
+            }
         }
     }
 
@@ -62,23 +59,30 @@ final class NodeRunner {
         if (node == null) {
             return false;
         }
-        try {
+        if (node.kind == GraphNode.Kind.RECEIVE) {
+            report(node);
+        } else {
             run(node);
-        } catch (BackwardException e) {
-            throw e;
-        } catch (RuntimeException e) {
-            throw new BackwardException(node.name() + " failed: " + BackwardException.text(e), e);
         }
         left--;
         return true;
     }
 
     private void run(GraphNode node) {
-        TensorVector in = before(node);
-        switch (node.kind) {
-            case COMPUTE -> compute(node, in);
-            case ACCUMULATE -> accumulate(node, in);
-            case RECEIVE -> receive(node, in);
+        TensorVector in = null;
+        try {
+            in = before(node);
+            if (node.kind == GraphNode.Kind.COMPUTE) {
+                compute(node, in);
+            } else {
+                accumulate(node, in);
+            }
+        } catch (BackwardException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw BackwardException.of(node.name(), e);
+        } finally {
+            Handles.free(in);
         }
     }
 
@@ -92,17 +96,7 @@ final class NodeRunner {
                 Handles.free(sum);
             }
         }
-        return hooked(node.node.pre_hooks(), hooked(node.node.tensor_pre_hooks(), in));
-    }
-
-    private static TensorVector hooked(FunctionPreHookVector hooks, TensorVector in) {
-        TensorVector result = in;
-        for (long i = 0, size = hooks.size(); i < size; i++) {
-            TensorVector next = Handles.own(hooks.get(i).apply(result));
-            Handles.free(result);
-            result = next;
-        }
-        return result;
+        return Hooks.before(node.node, in);
     }
 
     private void accumulate(GraphNode node, TensorVector in) {
@@ -110,89 +104,91 @@ final class NodeRunner {
         if (gradient.defined()) {
             gradients.add(node.node, gradient);
         }
-        FunctionPostHookVector hooks = node.node.post_hooks();
-        if (hooks.size() > 0) {
-            Handles.free(hooked(hooks, Handles.own(new TensorVector()), in));
-        }
-        Handles.free(in);
+        Handles.free(Hooks.after(node.node, null, in));
     }
 
-    private static TensorVector hooked(FunctionPostHookVector hooks, TensorVector out, TensorVector in) {
-        TensorVector result = out;
-        for (long i = 0, size = hooks.size(); i < size; i++) {
-            TensorVector next = Handles.own(hooks.get(i).apply(result, in));
-            Handles.free(result);
-            result = next;
-        }
-        return result;
-    }
-
-    private void receive(GraphNode node, TensorVector in) {
+    /** Reports the gradients of a received message. What the listener throws is not of the node. */
+    private void report(GraphNode node) {
         List<Tensor> complete = new ArrayList<>(node.inputs);
-        for (int i = 0; i < node.inputs; i++) {
-            Tensor gradient = in.get(i);
-            boolean isZero = mode == PassMode.FAST && !gradient.defined();
-            complete.add(isZero ? Handles.own(node.node.input_metadata(i).zeros_like()) : Handles.keep(gradient));
-        }
-        Handles.free(in);
         try {
+            collect(node, complete);
             listener.received(node.recv.id, complete);
         } finally {
             complete.forEach(Handles::free);
         }
     }
 
-    private void compute(GraphNode from, TensorVector in) {
-        TensorVector out = after(from.node, in);
-        if (use == GraphUse.RELEASE) {
-            from.node.release_variables();
+    private void collect(GraphNode node, List<Tensor> complete) {
+        TensorVector in = null;
+        try {
+            in = before(node);
+            for (int i = 0; i < node.inputs; i++) {
+                Tensor gradient = in.get(i);
+                boolean isZero = mode == PassMode.FAST && !gradient.defined();
+                complete.add(isZero ? Handles.own(node.node.input_metadata(i).zeros_like()) : Handles.keep(gradient));
+            }
+        } catch (RuntimeException e) {
+            throw BackwardException.of(node.name(), e);
+        } finally {
+            Handles.free(in);
         }
+    }
+
+    private void compute(GraphNode from, TensorVector in) {
+        TensorVector out = Hooks.after(from.node, apply(from.node, in), in);
+        try {
+            if (use == GraphUse.RELEASE) {
+                from.node.release_variables();
+            }
+            pass(from, out);
+        } finally {
+            Handles.free(out);
+        }
+    }
+
+    private static TensorVector apply(Node node, TensorVector in) {
+        if (!Hooks.isAfter(node)) {
+            return Handles.own(node.apply(in));
+        }
+        TensorVector copy = Handles.own(new TensorVector(in.get())); // the node takes its inputs away
+        try {
+            return Handles.own(node.apply(copy));
+        } finally {
+            Handles.free(copy);
+        }
+    }
+
+    /** Passes the results of a node on along its edges. */
+    private void pass(GraphNode from, TensorVector out) {
         if (out.size() != from.targets.length) {
             throw new GradientMismatchException("%s returned a wrong number of gradients: expected %d, found %d"
                     .formatted(from.name(), from.targets.length, out.size()));
         }
         for (int i = 0; i < from.targets.length; i++) {
-            GraphNode target = from.targets[i];
-            if (target != null) {
+            if (from.targets[i] != null) {
                 Tensor gradient = out.get(i);
-                Tensor fitting = fit(gradient.defined() ? gradient : null, target, from.targetInputs[i], from, i);
-                add(target, from.targetInputs[i], from.numbers[i], fitting);
+                add(
+                        from.targets[i],
+                        from.targetInputs[i],
+                        from.numbers[i],
+                        gradient.defined() ? gradient : null,
+                        from,
+                        i);
             }
-        }
-        Handles.free(out);
-    }
-
-    /** Applies the node and the hooks that come after it; frees its inputs. */
-    private static TensorVector after(Node node, TensorVector in) {
-        FunctionPostHookVector hooks = node.post_hooks();
-        if (hooks.size() == 0) {
-            TensorVector out = Handles.own(node.apply(in));
-            Handles.free(in);
-            return out;
-        }
-        TensorVector copy = Handles.own(new TensorVector(in.get())); // the node takes its inputs away
-        TensorVector out = hooked(hooks, Handles.own(node.apply(copy)), in);
-        Handles.free(copy);
-        Handles.free(in);
-        return out;
-    }
-
-    /** Adds a contribution, which is taken over. */
-    private void add(GraphNode target, int input, int number, Tensor gradient) {
-        target.slots.add(input, number, gradient);
-        if (--target.pending == 0) {
-            ready.add(target);
         }
     }
 
     /**
-     * Returns a gradient in the form that the input needs: summed over what was broadcast, and with its element type.
+     * Adds a contribution in the form that the input needs.
      *
      * @param gradient null when undefined; stays the caller's
-     * @return a new object; null when undefined
      */
-    private static Tensor fit(Tensor gradient, GraphNode target, int input, Object source, int number) {
-        return gradient == null ? null : InputFit.fit(gradient, target, input, () -> describe(source, number));
+    private void add(GraphNode target, int input, int number, Tensor gradient, Object source, int edge) {
+        Tensor fitting = gradient == null ? null : InputFit.fit(gradient, target, input, () -> describe(source, edge));
+        target.slots.add(input, number, fitting);
+        if (--target.pending == 0) {
+            ready.add(target);
+        }
     }
 
     private static String describe(Object source, int number) {

@@ -48,6 +48,18 @@ final class PassEntry implements Comparable<PassEntry> {
         return gradient.requires_grad() ? Handles.own(gradient.detach()) : Handles.keep(gradient);
     }
 
+    /**
+     * Checks the number of gradients.
+     *
+     * @throws GradientMismatchException when it is not that of the tensors
+     */
+    void requireAll() {
+        if (gradients.length != targets.length) {
+            throw new GradientMismatchException("%s has a wrong number of gradients: expected %d, found %d"
+                    .formatted(this, targets.length, gradients.length));
+        }
+    }
+
     /** Takes a gradient, which the caller frees. */
     Tensor take(int i) {
         Tensor gradient = gradients[i];

@@ -18,15 +18,13 @@ final class Roots {
         if (roots.isEmpty()) {
             throw new BackwardException("No tensors provided for gradient computation.");
         }
-        roots.forEach(Roots::check);
+        for (int i = 0; i < roots.size(); i++) {
+            check(roots.get(i), i);
+        }
         GradientEdges edges = new GradientEdges(roots.size());
         Tensor[] ones = new Tensor[roots.size()];
         for (int i = 0; i < ones.length; i++) {
-            if (!edges.set(i, roots.get(i))) {
-                edges.free();
-                Handles.free(ones);
-                throw new BackwardException(name(roots.get(i)) + " does not have a valid gradient function.");
-            }
+            edges.set(i, roots.get(i));
             ones[i] = Handles.own(torch.ones_like(roots.get(i)));
         }
         PassEntry entry = PassEntry.ofRoots(edges);
@@ -36,16 +34,15 @@ final class Roots {
         return entry;
     }
 
-    private static void check(Tensor root) {
+    private static void check(Tensor root, int i) {
         if (!root.requires_grad()) {
-            throw new BackwardException("requires_grad not set on root");
+            throw new BackwardException("requires_grad not set on root " + i);
         }
         if (root.numel() != 1) {
-            throw new BackwardException(name(root) + " is not a scalar, all roots need to be scalar");
+            throw new BackwardException("root " + i + " is not a scalar, all roots need to be scalar");
         }
-    }
-
-    private static String name(Tensor root) {
-        return root.name().getString();
+        if (root.is_leaf()) {
+            throw new BackwardException("root " + i + " does not have a valid gradient function.");
+        }
     }
 }
