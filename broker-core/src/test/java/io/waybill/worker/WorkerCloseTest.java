@@ -266,7 +266,8 @@ class WorkerCloseTest {
             awaitHold();
         }));
         Waits.until("the listener runs", () -> begun.getCount() == 0);
-        CompletableFuture<Response> other = client.callAsync(to("text.never")); // an echo might arrive by another thread
+        CompletableFuture<Response> other =
+                client.callAsync(to("text.never")); // an echo might arrive by another thread
 
         isLeft(client);
         assertThat(failureOf(other)).isEqualTo(ErrorCode.CLOSED);
