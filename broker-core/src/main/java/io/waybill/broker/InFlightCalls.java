@@ -6,8 +6,10 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RRef;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,7 +27,8 @@ import java.util.concurrent.TimeUnit;
  */
 final class InFlightCalls {
 
-    private final Set<CompletableFuture<?>> futures = ConcurrentHashMap.newKeySet();
+    private final Map<CompletableFuture<?>, CallContext> futures =
+            new ConcurrentHashMap<>(); // and what their calls took along
     private final Set<LeasedListener> listeners = ConcurrentHashMap.newKeySet();
     private final Map<RRef, Boolean> references = new WeakHashMap<>(); // guarded by itself
     private final Runnable failed;
@@ -49,7 +52,7 @@ final class InFlightCalls {
 
     <T> CompletableFuture<T> add(CompletableFuture<T> future) {
         if (!future.isDone()) {
-            futures.add(future);
+            futures.put(future, CallContext.current());
             future.whenComplete((result, failure) -> futures.remove(future));
             if (!revoked.isEmpty()) {
                 future.completeExceptionally(closed(revoked));
@@ -82,13 +85,13 @@ final class InFlightCalls {
     /** Fails all, on the owner's threads because its code runs then, and closes the references. */
     void fail(String why, OwnerThreads threads, Duration limit) {
         revoked = why;
-        List<CompletableFuture<?>> waiting = new ArrayList<>(futures);
+        Map<CompletableFuture<?>, CallContext> waiting = new HashMap<>(futures);
         List<LeasedListener> notified = new ArrayList<>(listeners);
         if (!waiting.isEmpty() || !notified.isEmpty()) {
             CountDownLatch done = new CountDownLatch(1);
             boolean runs = threads.run(() -> {
-                waiting.forEach(future ->
-                        threads.call("stage of a future", future, () -> future.completeExceptionally(closed(why))));
+                waiting.forEach((future, context) -> threads.call(
+                        "stage of a future", future, context, () -> future.completeExceptionally(closed(why))));
                 notified.forEach(leased -> failListener(leased, why, threads));
                 done.countDown();
             });
@@ -109,7 +112,8 @@ final class InFlightCalls {
     private static void failListener(LeasedListener leased, String why, OwnerThreads threads) {
         ResponseListener listener = leased.take();
         if (listener != null) {
-            threads.call("ResponseListener.onFailure", listener, () -> listener.onFailure(closed(why)));
+            threads.call(
+                    "ResponseListener.onFailure", listener, leased.context(), () -> listener.onFailure(closed(why)));
         }
     }
 

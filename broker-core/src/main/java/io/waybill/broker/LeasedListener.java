@@ -3,12 +3,14 @@ package io.waybill.broker;
 import io.waybill.api.CallException;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /** Refers to an owner's listener until the first outcome. Thread-safe. */
 final class LeasedListener implements ResponseListener {
 
+    private final CallContext context = CallContext.current();
     private final AtomicReference<ResponseListener> listener;
     private final Consumer<LeasedListener> endListener;
     private final Runnable failed; // called when it throws
@@ -17,6 +19,11 @@ final class LeasedListener implements ResponseListener {
         this.failed = failed;
         this.listener = new AtomicReference<>(listener);
         this.endListener = endListener;
+    }
+
+    /** Returns the context of the call. */
+    CallContext context() {
+        return context;
     }
 
     /** The listener, for the one who notifies it; null once another has it. */

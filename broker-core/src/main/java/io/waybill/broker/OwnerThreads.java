@@ -1,5 +1,8 @@
 package io.waybill.broker;
 
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -59,6 +62,18 @@ final class OwnerThreads {
      * @param of the object that is called, whose class loader is the thread's meanwhile
      */
     void call(String what, Object of, Runnable callback) {
+        call(what, of, CallContext.EMPTY, callback);
+    }
+
+    /**
+     * Calls the owner, on this thread.
+     *
+     * @param of the object that is called, whose class loader is the thread's meanwhile
+     * @param context current meanwhile
+     */
+    void call(String what, Object of, CallContext context, Runnable callback) {
+        ThreadContext current = ThreadContext.own();
+        ContextScope outside = current.enter(context);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         Callback call = new Callback(what, thread, clock.monotonicNs());
@@ -71,6 +86,7 @@ final class OwnerThreads {
             ForeignErrors.warn(LOG, owner + ": its " + what + " failed", e);
         } finally {
             thread.setContextClassLoader(before);
+            current.leave(outside);
             running.remove(call);
         }
     }

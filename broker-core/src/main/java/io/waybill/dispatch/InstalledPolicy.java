@@ -1,6 +1,9 @@
 package io.waybill.dispatch;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
@@ -95,6 +98,8 @@ public final class InstalledPolicy {
     public String refusal(AccessRequest request) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
+        ThreadContext current = ThreadContext.own();
+        ContextScope outside = current.enter(CallContext.EMPTY);
         thread.setContextClassLoader(contextClassLoader);
         Decision decision = null;
         Throwable thrown = null;
@@ -107,6 +112,7 @@ public final class InstalledPolicy {
             thrown = e;
         } finally {
             thread.setContextClassLoader(before);
+            current.leave(outside);
         }
         errors.charge(provider);
         if (failed.compareAndSet(false, true)) {

@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.context.ThreadContext;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
@@ -28,6 +29,7 @@ final class PoolThread implements Runnable {
     private Runnable current; // guarded by the executor's lock
     private boolean writtenOff; // guarded as the field above
     private boolean ended; // its own
+    private ThreadContext context; // its own
 
     /**
      * Creates a thread.
@@ -47,6 +49,7 @@ final class PoolThread implements Runnable {
         // the starting thread's loader may be of a bundle that leaves earlier
         Thread.currentThread().setContextClassLoader(HandlerExecutor.class.getClassLoader());
         thread = Thread.currentThread();
+        context = ThreadContext.own();
         long helpAfterNs = delayNs; // it was started because something waits
         while (!ended) {
             if (helpAfterNs > 0) {
@@ -96,6 +99,7 @@ final class PoolThread implements Runnable {
             ForeignErrors.warn(LOG, "A task of " + executor.provider() + " failed", e);
         } finally {
             executor.dropInterrupt();
+            context.leave(null); // whatever foreign code left behind
         }
     }
 

@@ -1,5 +1,6 @@
 package io.waybill.event;
 
+import io.waybill.api.context.ThreadContext;
 import io.waybill.host.Threads;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -57,6 +58,7 @@ final class DetachedEvents {
     }
 
     private void run(Object own) {
+        ThreadContext context = ThreadContext.own();
         while (true) {
             EventView event;
             synchronized (waiting) {
@@ -71,6 +73,7 @@ final class DetachedEvents {
                 }
             }
             listeners.notify(event);
+            context.leave(null); // whatever they left behind
         }
     }
 }

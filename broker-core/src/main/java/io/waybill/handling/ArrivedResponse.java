@@ -3,6 +3,7 @@ package io.waybill.handling;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.IncomingResponse;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -48,6 +49,11 @@ final class ArrivedResponse implements IncomingResponse {
     @Override
     public long parentId() {
         return call.parentId();
+    }
+
+    @Override
+    public CallContext context() {
+        return call.context();
     }
 
     @Override

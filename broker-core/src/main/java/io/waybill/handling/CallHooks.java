@@ -7,6 +7,9 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.InterceptedCall;
 import io.waybill.host.failure.ForeignErrors;
@@ -14,6 +17,7 @@ import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorEntry;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The interceptors of one call, in a worker or a replay. Runs them, and contains what they do: their exceptions fail this call, and are
@@ -32,6 +36,8 @@ public final class CallHooks implements InterceptedCall {
     private String to = "";
     private MessageType calledType = MessageType.UNKNOWN;
     private long parent = MessageId.NONE;
+    private CallContext callersContext = CallContext.EMPTY;
+    private CallContext sentContext = CallContext.EMPTY; // as interceptors changed it
     private Object[] attachments = new Object[FIRST_CAPACITY];
     private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
     private KeptRequest kept; // null unless an interceptor keeps the request
@@ -39,6 +45,8 @@ public final class CallHooks implements InterceptedCall {
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
     private int[] own; // the depth of that thread
+    private ThreadContext current; // of that thread
+    private ContextScope before; // what was current there; null for none
 
     /**
      * Creates an object for calls of one worker.
@@ -49,12 +57,19 @@ public final class CallHooks implements InterceptedCall {
         this.depth = depth;
     }
 
-    /** Begins a call. */
-    public void open(InterceptorChain<CallInterceptor> interceptors, Request request, long parentId) {
+    /**
+     * Begins a call.
+     *
+     * @param context of the program's thread
+     */
+    public void open(
+            InterceptorChain<CallInterceptor> interceptors, Request request, long parentId, CallContext context) {
         chain = interceptors;
         to = request.to();
         calledType = request.type();
         parent = parentId;
+        callersContext = context;
+        sentContext = context;
         open = 0;
         if (attachments.length < interceptors.size()) {
             attachments = new Object[interceptors.size()];
@@ -69,7 +84,7 @@ public final class CallHooks implements InterceptedCall {
      * @throws CallException when one of them fails the call
      */
     public Request request() {
-        enter();
+        enter(callersContext);
         try {
             for (at = 0; at < chain.size(); at++) {
                 CallInterceptor interceptor = chain.get(at).interceptor();
@@ -103,7 +118,7 @@ public final class CallHooks implements InterceptedCall {
      */
     public long attemptFailed(CallException failure, long leftNs) {
         kept.failed(failure, leftNs);
-        enter();
+        enter(sentContext);
         for (at = open - 1; at >= 0 && !kept.isRepeated(); at--) {
             CallInterceptor interceptor = kept.isKeptBy(at) ? chain.get(at).interceptor() : null;
             try {
@@ -141,7 +156,7 @@ public final class CallHooks implements InterceptedCall {
     public CallException respond(ReplaceableResponse response) {
         long id = response.id();
         arrived.open(response);
-        enter();
+        enter(sentContext);
         try {
             while (open > 0) {
                 at = --open;
@@ -163,7 +178,7 @@ public final class CallHooks implements InterceptedCall {
 
     /** Notifies the interceptors that were not notified yet of the call's failure, the last one first. Does not throw. */
     public void failed(CallException failure) {
-        enter();
+        enter(sentContext);
         while (open > 0) {
             at = --open;
             CallInterceptor interceptor = chain.get(at).interceptor();
@@ -206,6 +221,8 @@ public final class CallHooks implements InterceptedCall {
         Arrays.fill(attachments, 0, chain.size(), null);
         Arrays.fill(wrapping, 0, chain.size(), false);
         chain = null;
+        callersContext = CallContext.EMPTY;
+        sentContext = CallContext.EMPTY;
     }
 
     private CallException gone(long id) {
@@ -217,12 +234,16 @@ public final class CallHooks implements InterceptedCall {
                         + " left before the response came");
     }
 
-    private void enter() {
+    private void enter(CallContext context) {
         inside = Thread.currentThread();
         own = depth.enter();
+        current = ThreadContext.own();
+        before = current.enter(context);
     }
 
     private void leave() {
+        current.leave(before);
+        before = null;
         InterceptorDepth.leave(own);
         inside = null;
     }
@@ -276,6 +297,20 @@ public final class CallHooks implements InterceptedCall {
         kept.keptBy(at);
     }
 
+    void context(CallContext context) {
+        sentContext = Objects.requireNonNull(context);
+    }
+
+    /** Returns the context of the program's call. */
+    public CallContext callersContext() {
+        return callersContext;
+    }
+
+    /** Returns the context that the call takes along. */
+    public CallContext sentContext() {
+        return sentContext;
+    }
+
     void attach(Object attachment) {
         attachments[at] = attachment;
     }
@@ -296,6 +331,12 @@ public final class CallHooks implements InterceptedCall {
     public long parentId() {
         requireInside();
         return parent;
+    }
+
+    @Override
+    public CallContext context() {
+        requireInside();
+        return sentContext;
     }
 
     @Override

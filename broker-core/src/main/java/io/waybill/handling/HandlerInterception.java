@@ -5,6 +5,9 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.HandledMessage;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.tensor.Tensor;
@@ -80,11 +83,15 @@ public final class HandlerInterception implements HandledMessage {
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox)
             throws RejectedMessageException {
         Failure failed = before(message, outbox);
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.mark();
         try {
             if (failed == null && !hasOutcome(outbox)) {
                 entry.handler().handle(message, outbox);
             }
+            thread.leave(before); // scopes that the handler left open; those of interceptors stay
         } catch (Throwable e) { // seen by the interceptors, and then by the boundary around the handler
+            thread.leave(before);
             after(
                     null,
                     e instanceof RejectedMessageException rejection
@@ -159,6 +166,24 @@ public final class HandlerInterception implements HandledMessage {
         failure = null;
         end();
         return outcome;
+    }
+
+    /**
+     * Calls the interceptors after a deferred response, on any thread.
+     *
+     * @param context of the request
+     * @param responded the response; null when the outcome is an error
+     * @param failed null when there is a response
+     * @return the failure of the request; null when the response is the outcome
+     */
+    public Failure afterLate(CallContext context, OutgoingResponse responded, Failure failed) {
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.enter(context);
+        try {
+            return after(failed == null ? responded : null, failed);
+        } finally {
+            thread.leave(before);
+        }
     }
 
     /** Counts the request out, once. */

@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.Request;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.FailedAttempt;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
@@ -156,6 +157,11 @@ final class KeptRequest implements FailedAttempt {
     @Override
     public long parentId() {
         return call.parentId();
+    }
+
+    @Override
+    public CallContext context() {
+        return call.context();
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.Request;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.OutgoingCall;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -82,8 +83,19 @@ final class OutgoingMessage implements OutgoingCall {
     }
 
     @Override
+    public CallContext context() {
+        return call.context();
+    }
+
+    @Override
     public Object attachment() {
         return call.attachment();
+    }
+
+    @Override
+    public void context(CallContext context) {
+        current();
+        call.context(context);
     }
 
     @Override

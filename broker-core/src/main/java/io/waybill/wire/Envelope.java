@@ -13,7 +13,8 @@ package io.waybill.wire;
  *                            end of the payload; bit 2: requests: a later incarnation of the receiver may run it; responses: an
  *                            earlier incarnation of the sender may have begun the request; bit 3: responses: what the handler
  *                            observed stands at the end of the payload, in front of the references; bit 4: requests: the last reference is the one to the value that a
- *                            message inside this one creates; other bits 0
+ *                            message inside this one creates; bit 5: requests: the context of the call stands at the end of the payload, in front
+ *                            of the references; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
  *  24     2   from            worker id of the sender, the owner of the journal
@@ -27,8 +28,8 @@ package io.waybill.wire;
  *                            on the thread that polled
  *  48     8   sent            signed; wall clock in ns since 1970
  *  56     8   parent          id of the request whose handler sent this one; all ones: none
- *  64    16   trace id        W3C trace context; 0: none
- *  80     8   span id
+ *  64    16   trace id        requests: W3C trace context, high then low half; 0: none; responses: 0
+ *  80     8   span id         requests: of the span that the call is; 0: none; responses: 0
  *  88     8   handler sequence  responses: how many requests the sender had begun before this one; requests: 0
  *  96     1   error kind      EXCEPTION only: 0 unknown, 1 timeout, 2 intentional failure
  *  97     1   reserved        0
@@ -94,8 +95,12 @@ public final class Envelope {
     /** The flag of a request whose last reference is the one to the value that a message inside it creates. */
     public static final int CREATES = 16;
 
+    /** The flag of a request whose payload ends with the context of the call, in front of the references. */
+    public static final int CONTEXT = 32;
+
     /** All known flags. */
-    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES;
+    public static final int KNOWN_FLAGS =
+            REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES | CONTEXT;
 
     /**
      * Trailer of the references: their count (u16), zeros (u16), and their size in bytes including this trailer (u32).

@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.context.CallContext;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
@@ -20,6 +21,7 @@ public final class MessageBuffer {
 
     private static final int ALIGNMENT = 64;
     private static final int INITIAL_CAPACITY = 4096;
+    private static final int TRAILERS = Envelope.REFERENCES | Envelope.OBSERVATIONS | Envelope.CONTEXT;
 
     private final CRC32C crc = new CRC32C();
     private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
@@ -55,12 +57,12 @@ public final class MessageBuffer {
         return readOnly;
     }
 
-    /** Bytes of the payload without observations and references. */
+    /** Bytes of the payload without context, observations and references. */
     int valuesLength() {
         int payload = payloadLength();
-        return (memory.getByte(Envelope.FLAGS) & (Envelope.REFERENCES | Envelope.OBSERVATIONS)) == 0
+        return (memory.getByte(Envelope.FLAGS) & TRAILERS) == 0
                 ? payload
-                : payload - referencesLength() - observationsLength();
+                : payload - referencesLength() - observationsLength() - contextLength();
     }
 
     /** Bytes of the references at the payload's end; 0 when there are none. */
@@ -76,6 +78,19 @@ public final class MessageBuffer {
                 ? 0
                 : memory.getInt(
                         Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Bytes of the context in front of the references; 0 when there is none. A request has no observations. */
+    int contextLength() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.CONTEXT) == 0
+                ? 0
+                : memory.getInt(
+                        Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Returns the bytes that the context of a call has in its record; 0 for an empty one. */
+    public static int contextLength(CallContext context) {
+        return ContextBlock.length(context);
     }
 
     /** Length of the record that it holds. */
@@ -208,6 +223,17 @@ public final class MessageBuffer {
     public MessageBuffer observations(byte[] encoded, int valuesLength) {
         memory.putBytes(Envelope.HEADER_LENGTH + valuesLength, encoded);
         return addFlag(Envelope.OBSERVATIONS);
+    }
+
+    /**
+     * Puts the context of a call behind the values of a request that was begun with room for it, after its flags were set.
+     *
+     * @param span id of the span that the call is, for a traced context
+     */
+    public MessageBuffer context(CallContext context, long span, int valuesLength) {
+        ContextBlock.write(context, memory, Envelope.HEADER_LENGTH + valuesLength);
+        context.trace().ifPresent(trace -> trace(trace.traceIdHigh(), trace.traceIdLow(), span));
+        return addFlag(Envelope.CONTEXT);
     }
 
     /** Ends a record: gives it its sequence in the queue, and the checksum. */

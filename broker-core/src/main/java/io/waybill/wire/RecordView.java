@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.context.CallContext;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -75,6 +76,9 @@ public final class RecordView {
         if (hasObservations()) {
             checkObservations(payload - buffer.referencesLength());
         }
+        if (hasContext()) {
+            checkContext(payload - buffer.referencesLength());
+        }
         if (isAroundCreation() && (!hasReferences() || (typeCode() & MessageType.REQUEST_FLAG) == 0)) {
             throw new MalformedRecordException("a request with references is around a creation, and this is not one");
         }
@@ -109,6 +113,38 @@ public final class RecordView {
         if ((typeCode() & MessageType.RESPONSE_FLAG) == 0) {
             throw new MalformedRecordException("a response has observations, and this is a request");
         }
+    }
+
+    private void checkContext(long before) throws MalformedRecordException {
+        if ((typeCode() & MessageType.REQUEST_FLAG) == 0 || hasObservations()) {
+            throw new MalformedRecordException("a request has a context, and this is a response");
+        }
+        boolean hasId = (traceHigh() | traceLow()) != 0;
+        if (hasId != (span() != 0)) {
+            throw new MalformedRecordException("a record has a trace id if and only if it has a span id");
+        }
+        ContextBlock.check(memory, Envelope.HEADER_LENGTH, Envelope.HEADER_LENGTH + (int) before, hasId);
+    }
+
+    /** Returns whether the payload ends with the context of the call, before the references. */
+    public boolean hasContext() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.CONTEXT) != 0;
+    }
+
+    /** Returns the context that is current while the handler of this request runs; its trace is in the span that the request is. */
+    public CallContext context() {
+        return hasContext()
+                ? ContextBlock.read(memory, contextOffset(), buffer.contextLength(), this)
+                : CallContext.EMPTY;
+    }
+
+    /** Returns the id of the span that the call was made from; 0 without a trace. */
+    public long callerSpan() {
+        return hasContext() && span() != 0 ? memory.getLong(contextOffset(), ByteOrder.LITTLE_ENDIAN) : 0;
+    }
+
+    private int contextOffset() {
+        return Envelope.HEADER_LENGTH + buffer.valuesLength();
     }
 
     /** Returns whether the payload ends with the handler's observations, before the references. */
@@ -202,12 +238,12 @@ public final class RecordView {
         return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** The payload without observations and references, read-only: the same object at every call, positioned again. */
+    /** The payload without context, observations and references, read-only: the same object at every call, positioned again. */
     public ByteBuffer payload() {
         return buffer.payload();
     }
 
-    /** Returns a copy of the payload without observations and references. */
+    /** Returns a copy of the payload without context, observations and references. */
     public byte[] copyPayload() {
         byte[] copy = new byte[buffer.valuesLength()];
         memory.getBytes(Envelope.HEADER_LENGTH, copy);

@@ -12,6 +12,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.IncomingResponse;
 import io.waybill.api.intercept.InterceptedCall;
@@ -106,7 +107,7 @@ class CallHooksTest {
             }
             InterceptorChain<CallInterceptor> chain = chain();
             chain.begin();
-            hooks.open(chain, request, MessageId.NONE);
+            hooks.open(chain, request, MessageId.NONE, CallContext.EMPTY);
             hooks.request();
             hooks.releaseRequest();
             hooks.respond(response);
@@ -130,7 +131,7 @@ class CallHooksTest {
             }
         });
         add(new Noting("outer"));
-        hooks.open(chain(), request, MessageId.NONE);
+        hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
         hooks.request();
         CallException failure = hooks.respond(response());
         assertThat(failure.code()).isEqualTo(ErrorCode.REFUSED);
@@ -146,7 +147,7 @@ class CallHooksTest {
             throw new StackOverflowError("planted");
         });
         add(new Noting("outer"));
-        hooks.open(chain(), request, MessageId.NONE);
+        hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
         CallException failure = failureOfRequest();
         assertThat(failure.code()).isEqualTo(ErrorCode.HANDLER_FAILED);
         assertThat(failure).hasMessageContaining("test 1.0.0").hasMessageContaining("planted");
@@ -158,7 +159,7 @@ class CallHooksTest {
     @Test
     void passesAnInterceptorByThatLeftAndHadWrappedNothing() {
         Interceptors.Registration leaving = add(new Noting("left"));
-        hooks.open(chain(), request, MessageId.NONE);
+        hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
         hooks.request();
         leaving.withdraw(Duration.ZERO);
         assertThat(hooks.respond(response())).isNull();
@@ -182,7 +183,7 @@ class CallHooksTest {
             other.start();
             elsewhere.join();
         });
-        hooks.open(chain(), request, MessageId.NONE);
+        hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
         hooks.request();
         assertThat(elsewhere.join()).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> kept.join().wrap(MessageType.userRequest(0x42), ByteBuffer.allocate(1)))
@@ -204,7 +205,7 @@ class CallHooksTest {
                         .isInstanceOf(IllegalArgumentException.class);
             }
         });
-        hooks.open(chain(), request, MessageId.NONE);
+        hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
         assertThat(hooks.request()).isSameAs(request);
         assertThat(hooks.respond(response())).isNull();
     }

@@ -2,6 +2,7 @@ package io.waybill.api.intercept;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.context.CallContext;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -20,6 +21,12 @@ public interface InterceptedCall {
 
     /** Returns the id of the request whose handler makes the call; {@link MessageId#NONE} when no handler does. */
     long parentId();
+
+    /**
+     * Returns the context that the call takes along: that of the program, with the changes of the interceptors before this one. It is current in
+     * every method of an interceptor but {@link CallInterceptor#onRequest}, where the program's own context is.
+     */
+    CallContext context();
 
     /** Returns the object that this interceptor attached to the call; null when it attached none. */
     Object attachment();

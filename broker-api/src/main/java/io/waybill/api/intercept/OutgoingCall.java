@@ -2,6 +2,7 @@ package io.waybill.api.intercept;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -41,6 +42,9 @@ public interface OutgoingCall extends InterceptedCall {
      * tensors must not change meanwhile. Has no effect on a request that creates a remote value.
      */
     void keep();
+
+    /** Replaces the context that the call takes along. The program's listeners keep the context of the program. */
+    void context(CallContext context);
 
     /**
      * Replaces type and payload, and keeps the tensors and references.

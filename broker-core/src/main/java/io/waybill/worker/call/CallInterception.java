@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.handling.CallHooks;
 import io.waybill.handling.InterceptorDepth;
@@ -42,8 +43,13 @@ final class CallInterception implements ResponseListener {
 
     // ---- the request
 
-    void open(InterceptorChain<CallInterceptor> chain, Request request, ResponseListener listener, long parentId) {
-        hooks.open(chain, request, parentId);
+    void open(
+            InterceptorChain<CallInterceptor> chain,
+            Request request,
+            ResponseListener listener,
+            long parentId,
+            CallContext context) {
+        hooks.open(chain, request, parentId, context);
         target = listener;
         arriving = false;
         completed.lazySet(false);
@@ -57,6 +63,16 @@ final class CallInterception implements ResponseListener {
      */
     Request intercepted() {
         return hooks.request();
+    }
+
+    /** Returns the context of the program's call, which is current for its listener. */
+    CallContext context() {
+        return hooks.callersContext();
+    }
+
+    /** Returns the context that is on record with the request. */
+    CallContext sentContext() {
+        return hooks.sentContext();
     }
 
     /** Returns whether an interceptor keeps the request to repeat it. */

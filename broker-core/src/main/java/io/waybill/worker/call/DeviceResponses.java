@@ -148,10 +148,16 @@ public final class DeviceResponses implements AutoCloseable {
                         Storages.releaseAll(tensors.tensors());
                     }
                 } else if (failure == null) {
-                    delivery.respond(pending.responding(slot, record.id()), view, record, tensors.tensors(), shared);
+                    delivery.respond(
+                            slot.context(),
+                            pending.responding(slot, record.id()),
+                            view,
+                            record,
+                            tensors.tensors(),
+                            shared);
                 } else {
                     shared.release();
-                    delivery.fail(slot.link().id(), pending.free(slot), failure);
+                    delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
                 }
             } finally {
                 if (tensors.release() == ReceivedTensors.RecordCopy.FREE) {

@@ -3,6 +3,9 @@ package io.waybill.worker.call;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.handling.CallHooks;
 import io.waybill.handling.InterceptorDepth;
@@ -72,9 +75,16 @@ public final class InterceptingWriter {
             long parentDeadlineNs,
             SentReferences.Creation creation) {
         InterceptorTable<CallInterceptor> table = interceptors.table();
-        return table.isEmpty()
-                ? writer.write(request, listener, parent, parentDeadlineNs, creation)
-                : intercept(table, request, listener, parent, parentDeadlineNs, creation);
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.mark();
+        CallContext context = thread.current();
+        try {
+            return table.isEmpty()
+                    ? writer.write(request, listener, parent, parentDeadlineNs, creation, context, context)
+                    : intercept(table, request, listener, parent, parentDeadlineNs, creation, context);
+        } finally {
+            thread.leave(before); // whatever converters, storages and listeners for events left behind
+        }
     }
 
     private long intercept(
@@ -83,22 +93,23 @@ public final class InterceptingWriter {
             ResponseListener listener,
             long parent,
             long parentDeadlineNs,
-            SentReferences.Creation creation) {
+            SentReferences.Creation creation,
+            CallContext context) {
         InterceptorChain<CallInterceptor> chain = depth.isInside() ? null : begin(table, request, parentDeadlineNs);
         if (chain == null) {
-            return writer.write(request, listener, parent, parentDeadlineNs, creation);
+            return writer.write(request, listener, parent, parentDeadlineNs, creation, context, context);
         }
         CallInterception call = pool.poll();
         if (call == null) {
             call = new CallInterception(this, depth);
         }
-        call.open(chain, request, listener, parent);
+        call.open(chain, request, listener, parent, context);
         try {
             Request intercepted = call.intercepted();
             if (call.isKept()) {
                 prepareToRepeat(call, request, parentDeadlineNs, creation);
             }
-            return writer.write(intercepted, call, parent, parentDeadlineNs, creation);
+            return writer.write(intercepted, call, parent, parentDeadlineNs, creation, context, call.sentContext());
         } catch (RuntimeException | Error e) {
             if (call.notSent(e)) {
                 return MessageId.NONE;
@@ -124,7 +135,14 @@ public final class InterceptingWriter {
         if (deadlineNs != 0 && leftNs == Request.NO_TIMEOUT) {
             leftNs = -1;
         }
-        writer.write(hooks.repeated(Duration.ofNanos(leftNs)), call, hooks.parent(), 0, null);
+        writer.write(
+                hooks.repeated(Duration.ofNanos(leftNs)),
+                call,
+                hooks.parent(),
+                0,
+                null,
+                call.context(),
+                call.sentContext());
     }
 
     /**

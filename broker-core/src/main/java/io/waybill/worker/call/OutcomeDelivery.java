@@ -6,6 +6,9 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.CallReports;
 import io.waybill.host.failure.ForeignErrors;
@@ -48,10 +51,31 @@ public final class OutcomeDelivery {
     /**
      * Delivers a response, and closes the view and the references afterwards.
      *
+     * @param context current for the listener
      * @param view owned by this thread until this method returns
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void respond(
+            CallContext context,
+            ResponseListener listener,
+            ResponseView view,
+            RecordView record,
+            List<Tensor> tensors,
+            ReceivedReferences shared) {
+        if (isOwn(listener)) {
+            respond(listener, view, record, tensors, shared);
+            return;
+        }
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.enter(context);
+        try {
+            respond(listener, view, record, tensors, shared);
+        } finally {
+            thread.leave(before);
+        }
+    }
+
+    private void respond(
             ResponseListener listener,
             ResponseView view,
             RecordView record,
@@ -78,28 +102,34 @@ public final class OutcomeDelivery {
     /**
      * Delivers a failure.
      *
+     * @param context current for the listener
      * @param peer id of the worker that was called
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
-    void fail(int peer, ResponseListener listener, CallException failure) {
-        long entered = enter(listener);
-        notify(listener, failure);
-        if (!reports.isEmpty()) {
-            entered = enterReport(entered);
-            reports.ended(failure.messageId(), peer, MessageType.EXCEPTION, failure.code(), 0, 0);
-        }
-        leave(entered);
+    void fail(CallContext context, int peer, ResponseListener listener, CallException failure) {
+        inside(context, () -> {
+            long entered = enter(listener);
+            notify(listener, failure);
+            if (!reports.isEmpty()) {
+                entered = enterReport(entered);
+                reports.ended(failure.messageId(), peer, MessageType.EXCEPTION, failure.code(), 0, 0);
+            }
+            leave(entered);
+        });
     }
 
     /**
      * Delivers the failure of a call that would have been repeated, and whose last attempt was reported.
      *
+     * @param context current for the listener
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
-    void fail(ResponseListener listener, CallException failure) {
-        long entered = enter(listener);
-        notify(listener, failure);
-        leave(entered);
+    void fail(CallContext context, ResponseListener listener, CallException failure) {
+        inside(context, () -> {
+            long entered = enter(listener);
+            notify(listener, failure);
+            leave(entered);
+        });
     }
 
     /**
@@ -108,13 +138,30 @@ public final class OutcomeDelivery {
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void repeat(CallInterception call) {
-        long entered = enter(call);
+        inside(call.context(), () -> {
+            long entered = enter(call);
+            try {
+                call.repeat();
+            } catch (Throwable e) { // the boundary around a listener
+                threw(MessageId.NONE, e);
+            }
+            leave(entered);
+        });
+    }
+
+    private static void inside(CallContext context, Runnable delivery) {
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.enter(context);
         try {
-            call.repeat();
-        } catch (Throwable e) { // the boundary around a listener
-            threw(MessageId.NONE, e);
+            delivery.run();
+        } finally {
+            thread.leave(before);
         }
-        leave(entered);
+    }
+
+    /** Returns whether the outcome meets no foreign code: the listener only wakes a waiting thread. */
+    private boolean isOwn(ResponseListener listener) {
+        return listener instanceof BlockingCall && reports.isEmpty();
     }
 
     private void notify(ResponseListener listener, CallException failure) {

@@ -3,6 +3,7 @@ package io.waybill.worker.call;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
 import io.waybill.wire.Envelope;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.PeerLink;
@@ -60,6 +61,7 @@ public final class PendingCalls {
 
         private volatile long id = FREE;
         private ResponseListener listener;
+        private CallContext context;
         private PeerLink link;
         private int bytes;
         private int flags;
@@ -73,6 +75,11 @@ public final class PendingCalls {
 
         PeerLink link() {
             return link;
+        }
+
+        /** Returns the context that is current for the listener. */
+        CallContext context() {
+            return context;
         }
 
         /** Returns whether a later incarnation of the peer may respond to the call. */
@@ -105,10 +112,18 @@ public final class PendingCalls {
     /**
      * Claims the next id with a free slot; from now on the call can be completed.
      *
+     * @param context current for the listener
      * @param flags of the request's record
      * @return the slot, or null when all are in use
      */
-    Slot claim(ResponseListener listener, PeerLink link, int bytes, int flags, long deadlineNs, long timeoutNs) {
+    Slot claim(
+            ResponseListener listener,
+            CallContext context,
+            PeerLink link,
+            int bytes,
+            int flags,
+            long deadlineNs,
+            long timeoutNs) {
         for (int tries = 0; tries <= mask; tries++) {
             long counter = nextCounter();
             int at = (int) counter & mask;
@@ -119,6 +134,7 @@ public final class PendingCalls {
             }
             if (slot.id == FREE) {
                 slot.listener = listener;
+                slot.context = context;
                 slot.link = link;
                 slot.bytes = bytes;
                 slot.flags = flags;
@@ -162,13 +178,14 @@ public final class PendingCalls {
             return MessageId.NONE;
         }
         ResponseListener listener = old.listener;
+        CallContext context = old.context;
         PeerLink link = old.link;
         int bytes = old.bytes;
         int flags = old.flags;
         long deadlineNs = old.deadlineNs;
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
-        return claim(listener, link, bytes, flags, deadlineNs, timeoutNs)
+        return claim(listener, context, link, bytes, flags, deadlineNs, timeoutNs)
                 .id; // there is always room: at worst the old slot
     }
 
@@ -202,6 +219,7 @@ public final class PendingCalls {
         ResponseListener listener = slot.listener;
         slot.link.flow().completed(slot.bytes);
         slot.listener = null;
+        slot.context = null;
         slot.link = null;
         Slot.ID.setRelease(slot, FREE);
         return listener;

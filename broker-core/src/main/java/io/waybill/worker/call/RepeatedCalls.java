@@ -99,6 +99,7 @@ public final class RepeatedCalls {
                 delivery.repeat(each.call);
             } else {
                 delivery.fail(
+                        each.call.context(),
                         each.call.undecided(),
                         CallErrors.timedOut(each.failure.messageId(), each.call.timeoutNs(), each.call.receiver()));
             }
@@ -112,7 +113,7 @@ public final class RepeatedCalls {
         for (Waiting each : waiting) {
             if (waiting.remove(each)) {
                 CallException ended = failure.of(each.failure.messageId());
-                delivery.fail(each.isDecided ? each.call.decided() : each.call.undecided(), ended);
+                delivery.fail(each.call.context(), each.isDecided ? each.call.decided() : each.call.undecided(), ended);
             }
         }
     }

@@ -2,9 +2,10 @@ package io.waybill.worker.call;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.dispatch.KeySet;
 import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
@@ -44,8 +45,8 @@ public final class RequestWriter {
     private final WorkerCounters counters;
     private final RequestSender sender;
     private final CallReports reports;
-    private volatile boolean closed;
-    private volatile String failure = ""; // why the journal accepts no records; empty while it does
+    private final SpanIds spans;
+    private final WriterState state = new WriterState();
 
     public RequestWriter(
             int workerId,
@@ -72,6 +73,7 @@ public final class RequestWriter {
         this.counters = counters;
         this.sender = sender;
         this.reports = reports;
+        this.spans = new SpanIds(clock.wallNs());
     }
 
     /**
@@ -79,6 +81,8 @@ public final class RequestWriter {
      *
      * @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none
      * @param creation makes the reference to the value that the request creates; null when it creates none
+     * @param callers the context that is current for the listener
+     * @param context the context that is on record with the request
      * @throws CallException when nothing was written; the listener is not called then
      */
     long write(
@@ -86,9 +90,11 @@ public final class RequestWriter {
             ResponseListener listener,
             long parent,
             long parentDeadlineNs,
-            SentReferences.Creation creation) {
+            SentReferences.Creation creation,
+            CallContext callers,
+            CallContext context) {
         try {
-            return send(request, listener, parent, parentDeadlineNs, creation);
+            return send(request, listener, parent, parentDeadlineNs, creation, callers, context);
         } catch (InjectedFailure e) {
             listener.onFailure(e.outcome());
             return e.outcome().messageId();
@@ -102,7 +108,9 @@ public final class RequestWriter {
             ResponseListener listener,
             long parent,
             long parentDeadlineNs,
-            SentReferences.Creation creation) {
+            SentReferences.Creation creation,
+            CallContext callers,
+            CallContext context) {
         long nowNs = clock.bootNs();
         long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
                 ? settings.defaultTimeout().toNanos()
@@ -122,7 +130,7 @@ public final class RequestWriter {
             sharing = request.references().isEmpty() && creation == null
                     ? null
                     : SentReferences.of(request.references(), link, creation);
-            length = length(request, plan, sharing);
+            length = length(request, plan, sharing, context);
             id = appendWhenThereIsRoom(
                     request,
                     plan,
@@ -134,7 +142,9 @@ public final class RequestWriter {
                     nowNs,
                     deadlineNs,
                     parent,
-                    timeoutNs);
+                    timeoutNs,
+                    callers,
+                    context);
             written = true;
         } finally {
             if (sharing != null && !written) {
@@ -189,8 +199,8 @@ public final class RequestWriter {
         }
     }
 
-    private int length(Request request, Plan plan, SentReferences sharing) {
-        int payloadLength = payloadLength(request, sharing);
+    private int length(Request request, Plan plan, SentReferences sharing, CallContext context) {
+        int payloadLength = payloadLength(request, sharing, context);
         long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
         if (length > settings.maxRecordBytes()) {
             throw CallErrors.refused(
@@ -201,8 +211,10 @@ public final class RequestWriter {
         return (int) length;
     }
 
-    private static int payloadLength(Request request, SentReferences sharing) {
-        return request.payloadLength() + (sharing == null ? 0 : sharing.length());
+    private static int payloadLength(Request request, SentReferences sharing, CallContext context) {
+        return request.payloadLength()
+                + MessageBuffer.contextLength(context)
+                + (sharing == null ? 0 : sharing.length());
     }
 
     private long appendWhenThereIsRoom(
@@ -216,20 +228,23 @@ public final class RequestWriter {
             long nowNs,
             long deadlineNs,
             long parent,
-            long timeoutNs) {
+            long timeoutNs,
+            CallContext callers,
+            CallContext context) {
         for (boolean waited = false; ; waited = true) {
             appender.lock();
             try {
-                requireOpen(link);
+                state.requireOpen(link);
                 if (link.flow().hasRoom(length, settings.limits())) {
-                    PendingCalls.Slot slot = pending.claim(listener, link, length, flags, deadlineNs, timeoutNs);
+                    PendingCalls.Slot slot =
+                            pending.claim(listener, callers, link, length, flags, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.flow().sent(length);
                         if (link.isSwept()) { // after it was found open: no other thread will complete this call
                             return endAtOnce(slot, link);
                         }
-                        return append(
-                                request, plan, sharing, link, slot, flags, clock.wallNsAt(nowNs), deadlineNs, parent);
+                        long wallNs = clock.wallNsAt(nowNs);
+                        return append(request, plan, sharing, link, slot, flags, wallNs, deadlineNs, parent, context);
                     }
                 }
             } finally {
@@ -251,7 +266,8 @@ public final class RequestWriter {
             int flags,
             long wallNs,
             long deadlineNs,
-            long parent) {
+            long parent,
+            CallContext context) {
         long id = slot.id();
         boolean written = false;
         try {
@@ -259,7 +275,7 @@ public final class RequestWriter {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
             MessageBuffer record = appender.buffer();
-            int payloadLength = payloadLength(request, sharing);
+            int payloadLength = payloadLength(request, sharing, context);
             int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
             record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
                     .flags(flags)
@@ -268,8 +284,11 @@ public final class RequestWriter {
                     .parent(parent)
                     .epoch(link.epoch())
                     .payload(request.payloadArray(), 0, request.payloadLength());
+            if (context != CallContext.EMPTY) {
+                put(context, record, id, request.payloadLength());
+            }
             if (sharing != null) {
-                sharing.write(record, request.payloadLength());
+                sharing.write(record, payloadLength - sharing.length());
             }
             if (plan != null) {
                 plan.write(record, payloadLength);
@@ -295,13 +314,18 @@ public final class RequestWriter {
         }
     }
 
+    private void put(CallContext context, MessageBuffer record, long id, int valuesLength) {
+        TraceContext trace = context.trace().orElse(null);
+        record.context(context, trace == null ? 0 : spans.of(id, trace), valuesLength);
+    }
+
     private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {
         long id = slot.id();
         if (pending.take(id) == null) {
             return id; // the listener was notified
         }
         pending.free(slot);
-        requireOpen(link);
+        state.requireOpen(link);
         throw new IllegalStateException("a link that is open was swept");
     }
 
@@ -314,7 +338,7 @@ public final class RequestWriter {
         int length = request.buffer().length();
         appender.lock();
         try {
-            requireOpen(link);
+            state.requireOpen(link);
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp();
             }
@@ -340,52 +364,27 @@ public final class RequestWriter {
         onSent(link, 0);
     }
 
-    private void requireOpen(PeerLink link) {
-        requireOpen();
-        switch (link.condition()) {
-            case OPEN:
-                return;
-            case LOST:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
-            case UNREADABLE:
-                throw CallErrors.refused(
-                        ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
-            case LEFT:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
-        }
-    }
-
     /** Throws when the writer is closed. */
     void requireOpen() {
-        if (closed) {
-            throw failure.isEmpty()
-                    ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
-                    : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
-        }
+        state.requireOpen();
     }
 
     /** Fails all later calls with this text, because the journal accepts no more records. */
     public void fail(String why) {
-        failure = why;
+        state.failed(why);
         close();
     }
 
     /** Creates the error of a call that was in flight when the worker closed. */
     public CallException ended(long id, String workerName) {
-        return failure.isEmpty()
-                ? new CallException(
-                        ErrorKind.UNKNOWN_ERROR,
-                        ErrorCode.CLOSED,
-                        id,
-                        "worker " + workerName + " was closed before the answer came")
-                : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
+        return state.ended(id, workerName);
     }
 
     /** Rejects further calls; the poller completes those without an outcome. */
     public void close() {
         appender.lock();
         try {
-            closed = true;
+            state.close();
         } finally {
             appender.unlock();
         }

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
 import io.waybill.handling.ErrorText;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.MappedFaults;
@@ -147,7 +148,7 @@ public final class ResponseReceiver {
             transit.discard(record, link);
             CallException failure =
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
-            delivery.fail(slot.link().id(), pending.free(slot), failure);
+            delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
             return record;
         }
         return decode(link, record, slot);
@@ -189,8 +190,9 @@ public final class ResponseReceiver {
                 quarantine.failedToRead(link, e);
             }
         }
+        CallContext context = slot.context();
         ResponseListener listener = failure == null ? pending.responding(slot, record.id()) : pending.free(slot);
-        return deliver(record, listener, tensors, shared, failure);
+        return deliver(context, record, listener, tensors, shared, failure);
     }
 
     /** Takes the references, and releases the tensors when that fails. */
@@ -204,6 +206,7 @@ public final class ResponseReceiver {
     }
 
     private RecordView deliver(
+            CallContext context,
             RecordView record,
             ResponseListener listener,
             ReceivedTensors tensors,
@@ -213,11 +216,11 @@ public final class ResponseReceiver {
         try {
             if (failure == null) {
                 ResponseView view = takeView();
-                delivery.respond(listener, view, record, tensors.tensors(), shared);
+                delivery.respond(context, listener, view, record, tensors.tensors(), shared);
                 response = view;
             } else {
                 shared.release();
-                delivery.fail(record.from(), listener, failure);
+                delivery.fail(context, record.from(), listener, failure);
             }
             free = true;
         } finally {
@@ -255,7 +258,7 @@ public final class ResponseReceiver {
         counters.countTimeout();
         long timeoutNs = slot.timeoutNs();
         String peer = slot.link().toString();
-        delivery.fail(slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+        delivery.fail(slot.context(), slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
     /** Reads the last responses of a peer that has ended, and fails the other calls to it once none are left. */
@@ -272,7 +275,8 @@ public final class ResponseReceiver {
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
-                (slot, id) -> delivery.fail(slot.link().id(), pending.free(slot), CallErrors.ended(id, link)));
+                (slot, id) -> delivery.fail(
+                        slot.context(), slot.link().id(), pending.free(slot), CallErrors.ended(id, link)));
         if (mayReturn && link.flow().expectsResponses()) { // from a later incarnation
             deadlines.add(returns.await(link, clock.bootNs()));
         }
@@ -282,14 +286,18 @@ public final class ResponseReceiver {
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived(),
                 (slot, id) -> delivery.fail(
-                        slot.link().id(), pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
+                        slot.context(),
+                        slot.link().id(),
+                        pending.free(slot),
+                        CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
     /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
         repeated.close(delivery, failure); // first: what fails from here on is not repeated
         pending.takeWhere(
-                slot -> true, (slot, id) -> delivery.fail(slot.link().id(), pending.free(slot), failure.of(id)));
+                slot -> true,
+                (slot, id) -> delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure.of(id)));
     }
 
     /** Factory of the error of a call. */

@@ -2,6 +2,9 @@ package io.waybill.worker.inner;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
@@ -13,8 +16,14 @@ import java.util.concurrent.CompletableFuture;
  * @param response null when it failed
  * @param failure null when there is a response
  * @param to the handler that dispatched the message
+ * @param context current for the stages
  */
-record InnerDelivery(CompletableFuture<Response> future, Response response, CallException failure, HandlerEntry to)
+record InnerDelivery(
+        CompletableFuture<Response> future,
+        Response response,
+        CallException failure,
+        HandlerEntry to,
+        CallContext context)
         implements HandlerExecutor.Abandonable {
 
     /** Completes the future; at once when this is the thread of the dispatching handler, or the bundle has no thread for it. */
@@ -34,6 +43,8 @@ record InnerDelivery(CompletableFuture<Response> future, Response response, Call
     public void run() {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
+        ThreadContext current = ThreadContext.own();
+        ContextScope outside = current.enter(context);
         thread.setContextClassLoader(to.contextClassLoader());
         try {
             if (failure != null) {
@@ -43,6 +54,7 @@ record InnerDelivery(CompletableFuture<Response> future, Response response, Call
             }
         } finally {
             thread.setContextClassLoader(before);
+            current.leave(outside);
         }
     }
 

@@ -2,6 +2,7 @@ package io.waybill.worker.inner;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import java.util.concurrent.CompletableFuture;
@@ -21,6 +22,7 @@ final class InnerOutcome {
     // The number of the request while it has no outcome; its negative while a thread sets the outcome; 0 afterwards.
     private final AtomicLong awaited = new AtomicLong();
     private CompletableFuture<Response> future; // null when the dispatching thread waits
+    private CallContext context = CallContext.EMPTY; // of the dispatching thread
     private Thread dispatcher; // the thread that is inside the dispatching method
     // Published by awaited.
     private Response result;
@@ -39,11 +41,17 @@ final class InnerOutcome {
      */
     void open(long number, CompletableFuture<Response> toComplete) {
         future = toComplete;
+        context = CallContext.current();
         dispatcher = Thread.currentThread();
         result = null;
         failure = null;
         reusable = false;
         awaited.set(number);
+    }
+
+    /** Returns the context of the dispatching thread, which is current for the handler and for the stages of the future. */
+    CallContext context() {
+        return context;
     }
 
     /** Ends a request without an outcome. */
@@ -100,7 +108,7 @@ final class InnerOutcome {
         }
         CallException error =
                 why == null ? null : new DispatchException(why, request.view().id());
-        InnerDelivery delivery = new InnerDelivery(future, given, error, request.outerEntry());
+        InnerDelivery delivery = new InnerDelivery(future, given, error, request.outerEntry(), context);
         boolean here = isOnDispatcher();
         awaited.set(0);
         if (mayReuse) {

@@ -6,6 +6,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
+import io.waybill.api.context.ContextScope;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
@@ -171,9 +172,11 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         if (marks) {
             slot.beginInline();
         }
+        ContextScope before = slot.context().enter(outcome.context());
         try {
             handle(slot);
         } finally {
+            slot.context().leave(before); // whatever foreign code left behind
             if (marks) {
                 slot.endInline();
             }
@@ -235,7 +238,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
      */
     void completeLate(long mine, OutgoingResponse body, Failure failed) {
         if (open.get() == mine) {
-            end(mine, body, intercepted ? interception.after(failed == null ? body : null, failed) : failed);
+            end(mine, body, intercepted ? interception.afterLate(outcome.context(), body, failed) : failed);
         }
     }
 

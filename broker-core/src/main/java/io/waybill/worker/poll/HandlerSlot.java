@@ -1,5 +1,6 @@
 package io.waybill.worker.poll;
 
+import io.waybill.api.context.ThreadContext;
 import io.waybill.event.EventView;
 import io.waybill.handling.CallReports;
 import java.lang.invoke.MethodHandles;
@@ -26,6 +27,7 @@ public final class HandlerSlot {
     }
 
     private final Thread thread;
+    private final ThreadContext context = ThreadContext.own();
     private EventView event; // null until there are listeners for events
     private int tasks;
     private boolean prepared;
@@ -37,6 +39,7 @@ public final class HandlerSlot {
     private long inlineTurns; // odd while the thread serves a request inline
     private volatile boolean interrupted; // set by the housekeeper before it interrupts, cleared by the thread itself
 
+    /** Creates the slot of the calling thread. */
     HandlerSlot(Thread thread) {
         this.thread = thread;
     }
@@ -46,6 +49,11 @@ public final class HandlerSlot {
     }
 
     // ---- its own thread
+
+    /** Returns the current context of the thread. */
+    public ThreadContext context() {
+        return context;
+    }
 
     /** Enters a handler. Returns the argument for {@link #leave}. */
     public HandlerCall enter(HandlerCall begun) {

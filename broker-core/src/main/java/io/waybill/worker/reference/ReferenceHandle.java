@@ -5,6 +5,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.RRef;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.rref.OwnedValue;
 import io.waybill.rref.OwnerReference;
 import io.waybill.rref.RRefErrors;
@@ -132,9 +135,12 @@ public final class ReferenceHandle implements RRef {
      */
     private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
         CompletableFuture<T> notified = new CompletableFuture<>();
+        CallContext context = CallContext.current(); // of the reader, for the stages of its future
         home.references().read((OwnerReference) reference, new ValueWaiter() {
             @Override
             public void onValue(OwnedValue value) {
+                ThreadContext thread = ThreadContext.own();
+                ContextScope before = thread.enter(context);
                 try {
                     T taken = take.apply((StoredValue) value);
                     if (!notified.complete(taken)) {
@@ -142,12 +148,17 @@ public final class ReferenceHandle implements RRef {
                     }
                 } catch (CallException e) { // a reference that the value contains has failed
                     notified.completeExceptionally(e);
+                } finally {
+                    thread.leave(before);
                 }
             }
 
             @Override
             public void onFailure(CallException failure) {
-                notified.completeExceptionally(failure);
+                ThreadContext thread = ThreadContext.own();
+                ContextScope before = thread.enter(context);
+                notified.completeExceptionally(failure); // does not throw
+                thread.leave(before);
             }
         });
         return notified;

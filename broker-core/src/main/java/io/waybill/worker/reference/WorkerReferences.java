@@ -10,6 +10,9 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
@@ -235,6 +238,8 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     public void send(ControlMessage message, int to, ControlOutcome outcome) {
         Request request = Request.raw(WorkerInfo.address(to), message.type(), message.payload(), List.of())
                 .timeout(attemptTimeout);
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.enter(CallContext.EMPTY); // it is no call of the code that runs here
         try {
             calls.call(request, new ResponseListener() {
                 @Override
@@ -249,6 +254,8 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
             });
         } catch (CallException e) {
             outcome.failed(e.code(), e.getMessage());
+        } finally {
+            thread.leave(before);
         }
     }
 

@@ -3,6 +3,8 @@ package io.waybill.worker.serve;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
@@ -148,11 +150,13 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
 
     /** Runs the handler, and reports its response when the request has ended. */
     private void runTask(HandlerSlot slot) {
+        ContextScope before = slot.context().enter(CallContext.EMPTY);
         slot.beginTask();
         try {
             run(slot);
         } finally {
             slot.endTask(context.reports());
+            slot.context().leave(before); // whatever foreign code left behind
         }
     }
 
@@ -192,6 +196,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     }
 
     private void handle(HandlerSlot slot) throws RejectedMessageException {
+        slot.context().enter(exchange.view().context()); // left with the task
         HandlerCall before = slot.enter(exchange);
         outbox.enter();
         try {
@@ -236,7 +241,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
      * @return the failure of the request; null when the body is the response
      */
     Failure afterLate(ResponseBody body, Failure failure) {
-        return intercepted ? interception.after(failure == null ? body.content() : null, failure) : failure;
+        return intercepted ? interception.afterLate(exchange.view().context(), body.content(), failure) : failure;
     }
 
     /** Counts the request out of its interceptors, after another thread ended it. */

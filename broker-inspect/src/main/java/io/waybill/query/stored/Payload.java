@@ -5,6 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.MalformedRecordException;
@@ -24,8 +25,10 @@ import java.util.Optional;
  * @param result of a response to one
  * @param text of an exception
  * @param start the first bytes, whatever they are
- * @param bytes how many there are, without the references and observations at their end
+ * @param bytes how many there are, without the context, the observations and the references at their end
  * @param observations of a response: what its handler observed
+ * @param context of a request
+ * @param callerSpan id of the span that a traced request was sent from; 0 without a trace
  * @param problem why it can't be decoded as its type requires; empty when it can, or the type is unknown
  */
 public record Payload(
@@ -36,6 +39,8 @@ public record Payload(
         byte[] start,
         int bytes,
         Observations observations,
+        CallContext context,
+        long callerSpan,
         String problem) {
 
     private static final int MAX_START_BYTES = 64;
@@ -67,7 +72,17 @@ public record Payload(
         } catch (MalformedRecordException | RejectedMessageException e) {
             problem = String.valueOf(e.getMessage());
         }
-        return new Payload(call, result, text, tensors, start, bytes.length, observations, problem);
+        return new Payload(
+                call,
+                result,
+                text,
+                tensors,
+                start,
+                bytes.length,
+                observations,
+                record.context(),
+                record.callerSpan(),
+                problem);
     }
 
     private static boolean isValue(MessageType type) {

@@ -6,6 +6,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
@@ -40,10 +41,12 @@ final class NestedCallMatcher {
     /**
      * Returns the recorded call that equals a request.
      *
+     * @param context what the request takes along; its values are compared, and its trace is not
      * @throws UnmatchedCallException when there is none: the text names the request and the recorded calls
      * @throws NotRecordedException when the tensors of the recorded call were not kept
      */
-    synchronized NestedCall take(Request request) throws UnmatchedCallException, NotRecordedException, IOException {
+    synchronized NestedCall take(Request request, CallContext context)
+            throws UnmatchedCallException, NotRecordedException, IOException {
         Optional<WorkerInfo> to = records.worker(request.to());
         String difference = "";
         for (int i = 0; i < unasked.size(); i++) {
@@ -51,7 +54,7 @@ final class NestedCallMatcher {
             if (i > 0 && !unasked.get(0).overlaps(candidate)) {
                 break;
             }
-            String found = difference(candidate, to, request);
+            String found = difference(candidate, to, request, context);
             if (found.isEmpty()) {
                 return unasked.remove(i);
             }
@@ -90,7 +93,7 @@ final class NestedCallMatcher {
     }
 
     /** Empty when they are equal. */
-    private String difference(NestedCall candidate, Optional<WorkerInfo> to, Request request)
+    private String difference(NestedCall candidate, Optional<WorkerInfo> to, Request request, CallContext context)
             throws NotRecordedException, IOException {
         RecordContent recorded = candidate.request();
         if (to.isEmpty() || to.get().id() != recorded.to()) {
@@ -104,6 +107,9 @@ final class NestedCallMatcher {
         int at = Arrays.mismatch(request.payloadArray(), 0, length, recorded.payload(), 0, recorded.payload().length);
         if (at >= 0) {
             return "had " + recorded.payload().length + " bytes, which are others from byte " + at + " on";
+        }
+        if (!recorded.context().hasValuesOf(context)) {
+            return "had another context: recorded " + recorded.context().names() + ", replayed " + context.names();
         }
         return tensorDifference(candidate, request.tensors());
     }

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.context.CallContext;
 import io.waybill.handling.ErrorText;
 import io.waybill.query.stored.Payload;
 import io.waybill.rref.id.ForkData;
@@ -18,6 +19,7 @@ import java.util.List;
  * @param operation of a call by name; the type's name otherwise
  * @param payload the values alone
  * @param references after the values
+ * @param context of a request
  * @param sentNs wall clock
  */
 record RecordContent(
@@ -28,6 +30,7 @@ record RecordContent(
         String operation,
         byte[] payload,
         List<ForkData> references,
+        CallContext context,
         int tensorCount,
         long sentNs,
         ErrorKind errorKind,
@@ -48,6 +51,7 @@ record RecordContent(
                 Payload.operationOf(record).orElse(record.type().name()),
                 record.copyPayload(),
                 record.hasReferences() ? ForkTable.decode(record.copyReferences()) : List.of(),
+                record.context(),
                 record.tensorCount(),
                 record.sentNs(),
                 record.errorKind(),

@@ -5,6 +5,8 @@ import io.waybill.api.Caller;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -41,7 +43,18 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
         return asked.id();
     }
 
+    /** Calls the listener; scopes that it leaves open end with it. */
     private static void deliver(ReplayedNestedCall asked, ResponseListener listener) {
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.mark();
+        try {
+            notify(asked, listener);
+        } finally {
+            thread.leave(before);
+        }
+    }
+
+    private static void notify(ReplayedNestedCall asked, ResponseListener listener) {
         Response response;
         try {
             response = asked.response();

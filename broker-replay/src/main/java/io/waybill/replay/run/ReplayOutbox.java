@@ -11,6 +11,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.tensor.Tensor;
@@ -129,13 +130,15 @@ final class ReplayOutbox implements ComposedOutbox {
      */
     ReplayedNestedCall ask(Request request) {
         InterceptorChain<CallInterceptor> interceptors = candidate.interceptorsOf(request);
+        CallContext context = CallContext.current();
         if (interceptors == null) {
-            return new ReplayedNestedCall(this, match(request), null);
+            return new ReplayedNestedCall(this, match(request, context), null);
         }
         CallHooks hooks = new CallHooks(candidate.depth());
-        hooks.open(interceptors, request, recorded.id());
+        hooks.open(interceptors, request, recorded.id(), context);
         try {
-            return new ReplayedNestedCall(this, match(hooks.request()), hooks);
+            Request intercepted = hooks.request();
+            return new ReplayedNestedCall(this, match(intercepted, hooks.sentContext()), hooks);
         } catch (RuntimeException | Error e) {
             hooks.failed(CallHooks.notSent(e));
             hooks.releaseKept();
@@ -150,7 +153,7 @@ final class ReplayOutbox implements ComposedOutbox {
      *
      * @throws CallException when there is none
      */
-    private NestedCall match(Request request) {
+    private NestedCall match(Request request, CallContext context) {
         if (ended) {
             throw new IllegalStateException("the outbox is dead: its handler has returned");
         }
@@ -160,7 +163,7 @@ final class ReplayOutbox implements ComposedOutbox {
             }
         }
         try {
-            NestedCall asked = nested().take(request);
+            NestedCall asked = nested().take(request, context);
             candidate.bind(asked.request().references(), request.references());
             requireInTime(asked, request.timeoutNs());
             return asked;
@@ -172,9 +175,9 @@ final class ReplayOutbox implements ComposedOutbox {
     }
 
     /** Returns the call on record that another attempt is; null when there is none with an outcome. */
-    NestedCall attempt(Request request) {
+    NestedCall attempt(Request request, CallContext context) {
         try {
-            NestedCall asked = nested().take(request);
+            NestedCall asked = nested().take(request, context);
             candidate.bind(asked.request().references(), request.references());
             return asked.response().isPresent() ? asked : null;
         } catch (NestedCallMatcher.UnmatchedCallException e) {

@@ -8,6 +8,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
@@ -71,11 +73,14 @@ final class ReplayedDispatch {
         }
         InnerMessage inner = new InnerMessage(deadlineNs -> run.leftNs());
         inner.open(request, type, payload, tensors, references);
+        ThreadContext thread = ThreadContext.own();
+        ContextScope outside = thread.mark(); // what is current here is current for the inner handler
         try {
             return type == MessageType.SCRIPT_RREF_FETCH_CALL
                     ? fetch(inner)
                     : handle(new RunOutbox(outer, path, depth), inner);
         } finally {
+            thread.leave(outside);
             inner.close();
         }
     }

@@ -50,7 +50,7 @@ record ReplayedNestedCall(ReplayOutbox outbox, NestedCall recorded, CallHooks ho
     private NestedCall next(CallException failure) {
         NestedCall next = null;
         if (hooks != null && hooks.isKept() && hooks.attemptFailed(failure, Long.MAX_VALUE) >= 0) {
-            next = outbox.attempt(hooks.repeated(Duration.ZERO));
+            next = outbox.attempt(hooks.repeated(Duration.ZERO), hooks.sentContext());
         }
         if (next == null && hooks != null) {
             hooks.failed(failure);

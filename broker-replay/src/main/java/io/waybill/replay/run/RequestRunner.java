@@ -6,6 +6,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Delivered;
@@ -166,6 +168,8 @@ final class RequestRunner {
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
         interception.open(view);
+        ThreadContext thread = ThreadContext.own();
+        ContextScope outside = thread.enter(view.context());
         try {
             HandlerWatch watch = HandlerWatch.begin();
             Optional<Failure> failure;
@@ -176,6 +180,7 @@ final class RequestRunner {
             }
             return outcome(entry, call, attempt, failure, watch);
         } finally {
+            thread.leave(outside);
             interception.end();
             attempt.end();
             candidate.end(attempt, before);

@@ -7,6 +7,7 @@ import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.FailedAttempt;
 import io.waybill.api.intercept.IncomingResponse;
@@ -26,6 +27,7 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
     private final Request request;
     private final Map<CallInterceptor, Object> attachments = new HashMap<>();
     private final Set<CallInterceptor> kept = new HashSet<>();
+    private CallContext context = CallContext.current();
     private CallInterceptor current;
     private TestMessage message;
     private TestResponse response; // null until there is one
@@ -89,6 +91,16 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
     @Override
     public Object attachment() {
         return attachments.get(current);
+    }
+
+    @Override
+    public CallContext context() {
+        return context;
+    }
+
+    @Override
+    public void context(CallContext replacement) {
+        context = replacement;
     }
 
     @Override

@@ -10,6 +10,8 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
@@ -144,7 +146,7 @@ public final class ManualWorker implements Caller {
         while (true) {
             attempts++;
             try {
-                return (TestResponse) waited(serve(call.message(), new RecordingOutbox(this)));
+                return served(call);
             } catch (CallException e) {
                 call.failed(e);
                 for (CallInterceptor interceptor : begun) {
@@ -157,6 +159,16 @@ public final class ManualWorker implements Caller {
                 }
                 delayed = delayed.plus(call.next());
             }
+        }
+    }
+
+    private TestResponse served(ManualCall call) {
+        ThreadContext thread = ThreadContext.own();
+        ContextScope before = thread.enter(call.context());
+        try {
+            return (TestResponse) waited(serve(call.message(), new RecordingOutbox(this)));
+        } finally {
+            thread.leave(before); // also scopes that the handler left open
         }
     }
 

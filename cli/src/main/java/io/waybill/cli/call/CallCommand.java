@@ -4,6 +4,8 @@ import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.cli.argument.ArgumentException;
 import io.waybill.cli.argument.CallArguments;
 import io.waybill.cli.argument.TensorFiles;
@@ -63,6 +65,7 @@ import picocli.CommandLine.Parameters;
             "  waybill call --to ps0 text.count text=\"to be or not to be\"",
             "  waybill call --to ps0 math.scale a.npy by=3 --out scaled.npy",
             "  waybill call --to ps0 --type 0x142 --payload @hello --json",
+            "  waybill call --to ps0 text.count text=hello --context tenant=acme",
             "",
             "Exit code: 0 when the call was answered, 1 when it failed, 2 for wrong usage."
         })
@@ -116,6 +119,18 @@ public final class CallCommand implements Callable<Integer> {
             description = "The payload of a --type call: a file's bytes, or text behind an @.")
     private String payload;
 
+    @Option(
+            names = "--context",
+            paramLabel = "NAME=VALUE",
+            description = "A value that follows the call into its handler and into nested calls. May be repeated.")
+    private List<String> context = List.of();
+
+    @Option(
+            names = "--traceparent",
+            paramLabel = "TEXT",
+            description = "The trace that the call is part of, as in W3C Trace Context: 00-<trace id>-<span id>-01.")
+    private String traceparent;
+
     @Parameters(index = "0", arity = "0..1", paramLabel = "OPERATION", description = "What is called.")
     private String operation;
 
@@ -129,6 +144,7 @@ public final class CallCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
         request(NpyTensors.checked(), Bare.OPERATION); // syntax errors are reported before anything is done
+        CallContext takenAlong = takenAlong();
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
         try (CallingWorker caller = CallingWorker.join(opened);
@@ -136,12 +152,29 @@ public final class CallCommand implements Callable<Integer> {
             Request request = request(files, isFunctionOf(caller) ? Bare.FUNCTION : Bare.OPERATION);
             long sinceNs = host.clock().monotonicNs();
             Supplier<String> what = () -> "waiting for " + to + " to answer";
-            try (Response response = Progress.during(surroundings, host.threads(), what, () -> caller.call(request))) {
+            try (Response response = Progress.during(
+                    surroundings, host.threads(), what, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;
                 new CallResult(response, tookNs).show(surroundings.out(), out, json);
             }
         }
         return 0;
+    }
+
+    private CallContext takenAlong() throws UsageException {
+        CallContext read = CallContext.EMPTY;
+        try {
+            for (String each : context) {
+                int at = each.indexOf('=');
+                if (at < 0) {
+                    throw new UsageException("--context takes NAME=VALUE, and not " + each);
+                }
+                read = read.with(each.substring(0, at), each.substring(at + 1));
+            }
+            return traceparent == null ? read : read.with(TraceContext.parse(traceparent));
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(e.getMessage(), e);
+        }
     }
 
     /** Interpretation of a name without a kind. */

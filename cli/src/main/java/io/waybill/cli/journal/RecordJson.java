@@ -98,6 +98,7 @@ final class RecordJson {
             json.writeEndArray();
         }
         ShownObservations.write(payload.observations(), json);
+        ShownContext.write(payload, json);
         if (!payload.problem().isEmpty()) {
             json.writeStringField("problem", payload.problem());
         }

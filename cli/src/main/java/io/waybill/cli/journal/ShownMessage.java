@@ -89,9 +89,7 @@ final class ShownMessage {
         if (record.parent() != MessageId.NONE) {
             out.println("  parent   " + MessageId.text(record.parent()));
         }
-        if (record.traceHigh() != 0 || record.traceLow() != 0) {
-            out.printf("  trace    %016x%016x%n", record.traceHigh(), record.traceLow());
-        }
+        ShownContext.print(payload, out);
         out.println("  at       " + record.worker().id() + "-" + record.worker().name() + "/"
                 + record.queue().directoryName() + "/" + record.position() + ", record " + record.sequence());
     }

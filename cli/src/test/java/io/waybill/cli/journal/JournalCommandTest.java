@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.Value;
+import io.waybill.api.context.CallContext;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.home.Home;
@@ -192,6 +193,8 @@ class JournalCommandTest {
                 new byte[0],
                 100_100,
                 Observations.NONE,
+                CallContext.EMPTY,
+                0,
                 "");
         String shown = PayloadText.of(payload, 200);
         assertThat(shown)
