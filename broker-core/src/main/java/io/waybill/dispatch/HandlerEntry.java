@@ -32,6 +32,7 @@ public final class HandlerEntry {
     // the two
     // sees the other, so no request slips in after withdraw returned.
     private volatile boolean withdrawn;
+    private volatile boolean hasLeft; // likewise, for requests that begin while it drains
 
     // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
     private final AtomicInteger keptPollers = new AtomicInteger();
@@ -61,11 +62,16 @@ public final class HandlerEntry {
     /**
      * Counts a request in although the handler leaves, on behalf of one that its provider has in flight: its drain waits for both.
      *
-     * @return true
+     * @return false when the handler has left
      */
     public boolean beginLeaving() {
         begun.getAndIncrement();
-        return true;
+        if (!hasLeft) {
+            return true;
+        }
+        refused.getAndIncrement();
+        countOut();
+        return false;
     }
 
     /** Counts a request out that {@link #begin()} counted in. */
@@ -202,6 +208,11 @@ public final class HandlerEntry {
     /** Lets no more requests begin. The entry must have left the published table before. */
     void withdraw() {
         withdrawn = true;
+    }
+
+    /** Lets no more requests begin on behalf of others, either. */
+    void leave() {
+        hasLeft = true;
     }
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */

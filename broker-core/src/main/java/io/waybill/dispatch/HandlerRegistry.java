@@ -65,6 +65,9 @@ public final class HandlerRegistry {
 
         /** Returns one status per key of the handler. */
         List<HandlerStatus> statuses();
+
+        /** Returns the handler under each of its keys. */
+        List<HandlerEntry> entries();
     }
 
     public HandlerRegistry(ParkingSettings parking, Threads threads, Clock clock) {
@@ -111,6 +114,47 @@ public final class HandlerRegistry {
         }
         listeners.forEach(Runnable::run);
         return new Stay(entries);
+    }
+
+    /**
+     * Takes several handlers out at once, as {@link Registration#withdraw} does. None of them is drained before all are, so those that are in
+     * flight can hand messages inside their own to the others.
+     */
+    public Drained withdraw(List<Registration> registrations, Duration limit) {
+        return withdrawAll(
+                registrations.stream().flatMap(each -> each.entries().stream()).toList(), limit);
+    }
+
+    private Drained withdrawAll(List<HandlerEntry> entries, Duration limit) {
+        long untilNs = clock.monotonicNs() + limit.toNanos();
+        synchronized (lock) {
+            entries.forEach(this::remove);
+            publish();
+        }
+        // after publishing: a request that an entry refuses does not find it in the table again
+        entries.forEach(HandlerEntry::withdraw);
+        listeners.forEach(Runnable::run);
+        awaitDrained(entries, untilNs);
+        entries.forEach(HandlerEntry::leave);
+        long stillRunning = awaitDrained(entries, untilNs); // what began between the two
+        entries.stream().filter(entry -> entry.inFlight() > 0).forEach(HandlerEntry::giveUp);
+        synchronized (lock) {
+            entries.forEach(draining::remove); // removeAll would compare each with each
+        }
+        return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
+    }
+
+    /** Waits until nothing is in flight at the same time, or for the limit; returns what is still in flight. */
+    private long awaitDrained(List<HandlerEntry> entries, long untilNs) {
+        long running;
+        do {
+            running = 0;
+            for (HandlerEntry entry : entries) {
+                running += entry.awaitDrained(clock, untilNs);
+            }
+            // one that was drained may have begun a message of another one that was not
+        } while (running == 0 && entries.stream().anyMatch(entry -> entry.inFlight() > 0));
+        return running;
     }
 
     private List<HandlerEntry> publish(HandlerSpec spec) {
@@ -300,26 +344,12 @@ public final class HandlerRegistry {
 
         @Override
         public Drained withdraw(Duration limit) {
-            long untilNs = clock.monotonicNs() + limit.toNanos();
-            synchronized (lock) {
-                entries.forEach(HandlerRegistry.this::remove);
-                publish();
-            }
-            // after publishing: a request that an entry refuses does not find it in the table again
-            entries.forEach(HandlerEntry::withdraw);
-            listeners.forEach(Runnable::run);
-            long stillRunning = 0;
-            for (HandlerEntry entry : entries) {
-                long left = entry.awaitDrained(clock, untilNs);
-                if (left > 0) {
-                    entry.giveUp();
-                }
-                stillRunning += left;
-            }
-            synchronized (lock) {
-                entries.forEach(draining::remove); // removeAll would compare each with each
-            }
-            return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
+            return withdrawAll(entries, limit);
+        }
+
+        @Override
+        public List<HandlerEntry> entries() {
+            return entries;
         }
 
         @Override

@@ -15,6 +15,7 @@ import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Passes the {@link MessageHandler} services of bundles on to the registry. A service with a key that another bundle's handler has is
  * refused, and a problem of its bundle. When one goes, the bundle that stops waits here until the
- * running requests ended, up to the drain limit. The threads of a bundle's handlers end with the last of them.
+ * running requests ended, up to the drain limit. All handlers of a bundle that stops are withdrawn with the first one that goes, so that those
+ * in flight can use the others. The threads of a bundle's handlers end with the last of them.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
@@ -65,6 +67,7 @@ public final class HandlerWhiteboard
     /** State shared by the handlers of one bundle. Its fields are guarded by {@link #byBundle}. */
     private static final class OfBundle {
         final HandlerExecutor executor;
+        final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
         int handlers;
         boolean draining;
         long drainUntilNs;
@@ -137,6 +140,9 @@ public final class HandlerWhiteboard
             problems.report(reference, e.getMessage());
             return null;
         }
+        synchronized (byBundle) {
+            owner.registrations.add(registration);
+        }
         LOG.info("{} handles {}", provider, ServiceKeys.texts(keys));
         return new Published(bundle, owner, registration, provider);
     }
@@ -148,30 +154,44 @@ public final class HandlerWhiteboard
 
     @Override
     public void removedService(ServiceReference<MessageHandler> reference, Published published) {
-        Drained drained = published.registration.withdraw(timeToDrain(published.bundle, published.owner));
-        if (!drained.isComplete()) {
+        withdraw(published);
+        leave(published.owner, published.provider);
+        context.ungetService(reference);
+    }
+
+    private void withdraw(Published published) {
+        OfBundle owner = published.owner;
+        boolean isStopping = published.bundle.getState() == Bundle.STOPPING;
+        boolean isLater;
+        List<HandlerRegistry.Registration> together = List.of(published.registration);
+        Duration limit = drainLimit;
+        synchronized (byBundle) {
+            isLater = isStopping && owner.draining;
+            if (isStopping && !isLater) {
+                together = List.copyOf(owner.registrations); // the others find themselves drained
+            }
+            owner.registrations.remove(published.registration);
+            if (isStopping) {
+                limit = timeToDrain(owner);
+            }
+        }
+        Drained drained = registry.withdraw(together, limit);
+        if (!drained.isComplete() && !isLater) {
             LOG.warn(
                     "{} leaves with {} requests running after {} ms",
                     published.provider,
                     drained.stillRunning(),
                     drainLimit.toMillis());
         }
-        leave(published.owner, published.provider);
-        context.ungetService(reference);
     }
 
     /** Returns the remaining drain time: all handlers of a bundle that stops drain within one limit. */
-    private Duration timeToDrain(Bundle bundle, OfBundle owner) {
-        if (bundle.getState() != Bundle.STOPPING) {
-            return drainLimit;
+    private Duration timeToDrain(OfBundle owner) {
+        if (!owner.draining) {
+            owner.draining = true;
+            owner.drainUntilNs = clock.monotonicNs() + drainLimit.toNanos();
         }
-        synchronized (byBundle) {
-            if (!owner.draining) {
-                owner.draining = true;
-                owner.drainUntilNs = clock.monotonicNs() + drainLimit.toNanos();
-            }
-            return Duration.ofNanos(Math.max(0, owner.drainUntilNs - clock.monotonicNs()));
-        }
+        return Duration.ofNanos(Math.max(0, owner.drainUntilNs - clock.monotonicNs()));
     }
 
     private OfBundle join(Bundle bundle, Provider provider) {

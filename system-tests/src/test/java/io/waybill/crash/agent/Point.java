@@ -39,8 +39,8 @@ public enum Point {
     BEFORE_TAKING_CALLS(Role.ANY, 1, Change.entry(Names.DIRECTORY, "takesCalls")),
     BEFORE_BUNDLE_SWITCH(Role.NODE, 5, Change.entry("BundleSteps", "update")),
     AFTER_BUNDLE_SWITCH(Role.NODE, 5, Change.exit("BundleSteps", "update")),
-    BEFORE_HANDLERS_LEAVE(Role.NODE, 15, Change.entry("HandlerRegistry$Stay", "withdraw")),
-    AFTER_HANDLERS_LEFT(Role.NODE, 15, Change.exit("HandlerRegistry$Stay", "withdraw")),
+    BEFORE_HANDLERS_LEAVE(Role.NODE, 15, Change.entry("HandlerRegistry", "withdrawAll")),
+    AFTER_HANDLERS_LEFT(Role.NODE, 15, Change.exit("HandlerRegistry", "withdrawAll")),
     AFTER_HANDLERS_CAME(Role.NODE, 15, Change.exit("HandlerRegistry", "add")),
     AFTER_JAR_WAS_COPIED(Role.NODE, 5, Change.after("KeptJars", "keep", "java/nio/file/Files", "copy"));
 
