@@ -72,7 +72,9 @@ class ArchitectureTest {
                             "kept",
                             "injection",
                             "tool")),
-            Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref", "kept")),
+            Map.entry(
+                    "query",
+                    List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref", "kept", "broker")),
             Map.entry(
                     "replay",
                     List.of(
@@ -92,7 +94,7 @@ class ArchitectureTest {
                             "kept",
                             "query",
                             "osgi")),
-            Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
+            Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept", "broker")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker", "tool", "event"))));
 
     /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */

@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param epoch of its last incarnation
  * @param positions of its cursors that were taken over
- * @param files besides the queues: kept values, archives, bundles, scripts
+ * @param files besides the queues: kept values, stores on disk, archives, bundles, scripts
  * @param problems what was left out, and why
  */
 public record SalvagedWorker(

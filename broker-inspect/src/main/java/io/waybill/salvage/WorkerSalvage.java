@@ -1,6 +1,7 @@
 package io.waybill.salvage;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.broker.file.StateFiles;
 import io.waybill.home.Home;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerDirectory;
@@ -85,7 +86,10 @@ final class WorkerSalvage {
         lost.write(to.path(), files);
         FileCopies copies = new FileCopies(from, to.path(), files, this::problem);
         copies.copyDirectories();
-        copies.copy(KeptValues.DIRECTORY, this::isWholeValue);
+        copies.copy(KeptValues.DIRECTORY, file -> isWhole(KeptValues.damage(file, info.id(), files)));
+        copies.copy(
+                StateFiles.DIRECTORY,
+                file -> StateFiles.isStore(file) && isWhole(StateFiles.damage(file, info.id(), files)));
         copiedFiles = copies.copied();
     }
 
@@ -111,8 +115,7 @@ final class WorkerSalvage {
         }
     }
 
-    private boolean isWholeValue(Path file) {
-        String damage = KeptValues.damage(file, info.id(), files);
+    private boolean isWhole(String damage) {
         if (!damage.isEmpty()) {
             problem(damage);
         }

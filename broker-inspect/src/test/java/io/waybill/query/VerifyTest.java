@@ -3,6 +3,9 @@ package io.waybill.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.Value;
+import io.waybill.broker.file.StateFiles;
+import io.waybill.broker.file.StateRecord;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.WrittenQueue;
@@ -103,6 +106,28 @@ class VerifyTest {
                 .anyMatch(finding ->
                         finding.kind() == Kind.MISSING && finding.text().contains("record " + counter))
                 .anyMatch(finding -> finding.kind() == Kind.NO_REQUEST);
+    }
+
+    @Test
+    void findsADamagedStoreOnDisk() throws IOException {
+        Path worker = written.worker(WrittenHome.CALLER);
+        StateFiles stores =
+                new StateFiles(worker, WrittenHome.CALLER, 1, WrittenQueue.HOST.files(), WrittenQueue.HOST.clock());
+        stores.write("org.acme.cache", "words", List.of(new StateRecord("key", Value.of(7), 1, 1)));
+        assertThat(verify().isWhole()).as("with a store that is whole").isTrue();
+        Path file = stores.file("org.acme.cache", "words");
+        byte[] bytes = Files.readAllBytes(file);
+        Files.copy(file, worker.resolve("state/.org.acme.cache@words.state.new"));
+        for (int at = 0; at < bytes.length; at++) {
+            findings.clear();
+            byte[] flipped = bytes.clone();
+            flipped[at] ^= 4;
+            Files.write(file, flipped);
+            assertThat(verify().isWhole()).as("byte %d", at).isFalse();
+            assertThat(damages())
+                    .singleElement()
+                    .satisfies(finding -> assertThat(finding.text()).contains("the store words of org.acme.cache"));
+        }
     }
 
     @Test

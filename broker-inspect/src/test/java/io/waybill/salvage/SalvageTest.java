@@ -4,13 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
+import io.waybill.broker.file.StateFiles;
+import io.waybill.broker.file.StateRecord;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.StoredCursor;
 import io.waybill.home.error.HomeException;
+import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
@@ -278,6 +282,33 @@ class SalvageTest {
                 .anyMatch(text -> text.contains("b.jar") && text.contains("a symbolic link"))
                 .anyMatch(text -> text.contains("c.jar") && text.contains("a FIFO"))
                 .anyMatch(text -> text.contains("3.1.value"));
+    }
+
+    @Test
+    void copiesTheStoresOnDiskThatAreWhole() throws Exception {
+        Path worker = damaged.worker(DamagedHome.CALLER);
+        Host host = damaged.home().host();
+        StateFiles stores = new StateFiles(worker, 3, 1, host.files(), host.clock());
+        stores.write("org.acme.cache", "whole", List.of(new StateRecord("key", Value.of(7), 1, 1)));
+        stores.write("org.acme.cache", "flipped", List.of(new StateRecord("key", Value.of(8), 1, 1)));
+        Path flipped = stores.file("org.acme.cache", "flipped");
+        byte[] bytes = Files.readAllBytes(flipped);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(flipped, bytes);
+        host.files().createAtomically(worker.resolve("state/.org.acme.cache@half.state.new"), bytes);
+        SalvagedWorker report = salvage().workers().get(0);
+        Path copy = salvaged().workersPath().resolve("3-caller");
+        StateFiles copied = new StateFiles(copy, 3, 1, host.files(), host.clock());
+        assertThat(copied.read("org.acme.cache", "whole"))
+                .singleElement()
+                .extracting(StateRecord::value)
+                .isEqualTo(Value.of(7));
+        assertThat(copied.sizes().keySet()).containsExactly(copied.file("org.acme.cache", "whole"));
+        assertThat(report.problems())
+                .singleElement()
+                .asString()
+                .contains("the store flipped of org.acme.cache")
+                .contains("checksum");
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -28,6 +29,7 @@ public final class StateFiles {
 
     private static final String SUFFIX = ".state";
     private static final Pattern OWNER = Pattern.compile("[A-Za-z0-9._()-]{1,150}");
+    private static final Pattern FILE = Pattern.compile("([A-Za-z0-9._()-]{1,150})@([a-z0-9._-]{1,64})\\.state");
     /** Names of incomplete files, left by a process that was killed while it wrote. */
     private static final Pattern INCOMPLETE = Pattern.compile("\\..+\\.state\\.new");
 
@@ -75,7 +77,7 @@ public final class StateFiles {
             String name = file.getFileName().toString();
             if (INCOMPLETE.matcher(name).matches()) {
                 files.remove(file);
-            } else if (name.endsWith(SUFFIX)) {
+            } else if (isStore(file)) {
                 sizes.put(file, files.allocatedBytes(file));
             }
         }
@@ -98,6 +100,31 @@ public final class StateFiles {
                     "the store " + store + " of " + owner + " can't be read from " + file + ": " + e.getMessage()
                             + "; move the file away to begin with an empty store",
                     e);
+        }
+    }
+
+    /** Returns whether a file in the directory of a worker's stores is one, by its name, and neither incomplete nor another one's. */
+    public static boolean isStore(Path file) {
+        String name = file.getFileName().toString();
+        return name.endsWith(SUFFIX) && !name.startsWith(".");
+    }
+
+    /**
+     * Returns what is wrong with the file of a store; empty when it is whole.
+     *
+     * @param worker id of the worker to which it belongs
+     */
+    public static String damage(Path file, int worker, SafeFiles files) {
+        Matcher name = FILE.matcher(file.getFileName().toString());
+        if (!name.matches()) {
+            return file + " is no store";
+        }
+        try (FileChannel channel = files.openForReading(file, StateFileLayout.MAX_FILE_BYTES)) {
+            new StateFileReader(channel).read(worker, utf8(name.group(1)), utf8(name.group(2)), 0);
+            return "";
+        } catch (IOException e) {
+            return "the store " + name.group(2) + " of " + name.group(1) + " can't be read from " + file + ": "
+                    + e.getMessage();
         }
     }
 

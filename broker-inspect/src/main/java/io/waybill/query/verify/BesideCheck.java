@@ -1,9 +1,11 @@
 package io.waybill.query.verify;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.broker.file.StateFiles;
 import io.waybill.home.Home;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.cursor.StoredCursor;
+import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.kept.KeptValues;
 import io.waybill.query.stored.StoredJournal;
@@ -20,10 +22,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * Checks what workers need besides their queues: names and ids, the epoch, what they have read of each other, kept values. What they
+ * Checks what workers need besides their queues: names and ids, the epoch, what they have read of each other, kept values, stores on disk. What they
  * have read is evidence of what there was. One thread, once: begin, then the queues are read, then end.
  */
 final class BesideCheck {
@@ -155,19 +158,29 @@ final class BesideCheck {
     }
 
     private void checkKept(StoredJournal journal) {
-        Path directory = journal.path().resolve(KeptValues.DIRECTORY);
+        SafeFiles files = home.host().files();
+        int worker = journal.info().id();
+        checkEach(journal, KeptValues.DIRECTORY, file -> {
+            String name = file.getFileName().toString();
+            return name.endsWith(VALUE) && !name.startsWith(".") ? KeptValues.damage(file, worker, files) : "";
+        });
+        checkEach(
+                journal,
+                StateFiles.DIRECTORY,
+                file -> StateFiles.isStore(file) ? StateFiles.damage(file, worker, files) : "");
+    }
+
+    /** @param damage returns what is wrong with a file; empty for nothing */
+    private void checkEach(StoredJournal journal, String name, Function<Path, String> damage) {
+        Path directory = journal.path().resolve(name);
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }
         try {
             for (Path file : home.host().files().list(directory, MAX_KEPT)) {
-                String name = file.getFileName().toString();
-                String damage = name.endsWith(VALUE) && !name.startsWith(".")
-                        ? KeptValues.damage(
-                                file, journal.info().id(), home.host().files())
-                        : "";
-                if (!damage.isEmpty()) {
-                    find(Severity.DAMAGE, Optional.of(journal), Kind.UNREADABLE, damage);
+                String found = damage.apply(file);
+                if (!found.isEmpty()) {
+                    find(Severity.DAMAGE, Optional.of(journal), Kind.UNREADABLE, found);
                 }
             }
         } catch (IOException e) {
