@@ -2,7 +2,9 @@ package io.waybill.worker.inner;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.handling.Failure;
@@ -74,12 +76,50 @@ final class InnerFlights {
 
     private void lookAtWaiting(Flight flight) {
         InnerRequest request = flight.request();
-        if (home.begin(request)) {
-            track(request, flight.number());
-        } else if (isTooLong(flight.sinceNs())) {
-            request.refuse(waitedTooLong(request));
+        AccessPolicies.Required policies = registry.policies().current();
+        if (policies == null || request.isAllowed()) {
+            begin(flight, policies);
+        } else if (home.isExpired(request.view())) {
+            request.refuse(Failure.expired(request.view(), clock, "a handler began"));
+        } else if (!policies.isComplete() || !passOn(flight)) {
+            waitOn(flight);
+        }
+    }
+
+    private void begin(Flight flight, AccessPolicies.Required policies) {
+        if (home.begin(flight.request(), policies)) {
+            track(flight.request(), flight.number());
+        } else {
+            waitOn(flight);
+        }
+    }
+
+    private void waitOn(Flight flight) {
+        if (isTooLong(flight.sinceNs())) {
+            flight.request().refuse(waitedTooLong(flight.request()));
         } else {
             waiting.put(flight.number(), flight);
+        }
+    }
+
+    /** Passes a request to the threads of the dispatching bundle, because a policy may not return. Returns whether they take it. */
+    private boolean passOn(Flight flight) {
+        try {
+            flight.request().outerEntry().executor().execute(new HandlerExecutor.Abandonable() {
+                @Override
+                public void run() {
+                    begin(flight, registry.policies().current());
+                }
+
+                @Override
+                public void abandoned() {
+                    String text = "the bundle that dispatched it left";
+                    flight.request().refuse(home.failure(ErrorCode.HANDLER_GONE, text));
+                }
+            });
+            return true;
+        } catch (ExecutorRefusedException e) { // no room now, or it left: then the parking limit ends the request
+            return false;
         }
     }
 

@@ -82,7 +82,7 @@ public final class InnerRequests {
         this.interceptors = interceptors;
         this.slots = slots;
         this.clock = clock;
-        this.access = new InnerAccess(uid);
+        this.access = new InnerAccess(uid, slots, clock);
         this.flights = new InnerFlights(this, registry, clock, stuck);
         this.errors = errors;
         registry.onChange(this::signal);
@@ -135,7 +135,7 @@ public final class InnerRequests {
         InnerRequest request = take();
         long number = numbers.incrementAndGet();
         request.open(outer, number, future, type, payload, tensors, references);
-        if (!begin(request)) {
+        if (!begin(request, registry.policies().current())) {
             request.outcome().dispatcherLeaves();
             flights.park(request, number);
         } else if (!future.isDone()) {
@@ -184,7 +184,7 @@ public final class InnerRequests {
 
     private boolean tryBegin(InnerRequest request) {
         try {
-            return begin(request);
+            return begin(request, registry.policies().current());
         } catch (IllegalStateException e) { // a non-blocking handler must not wait
             request.takeBack();
             throw e;
@@ -213,8 +213,12 @@ public final class InnerRequests {
 
     // ---- finding a handler
 
-    /** Gives a request to its handler, or refuses it; false when it has to wait. */
-    boolean begin(InnerRequest request) {
+    /**
+     * Gives a request to its handler, or refuses it; false when it has to wait.
+     *
+     * @param policies to ask, if they have not allowed it; null for none
+     */
+    boolean begin(InnerRequest request, AccessPolicies.Required policies) {
         RecordView view = request.view();
         if (isExpired(view)) {
             request.refuse(Failure.expired(view, clock, "a handler began"));
@@ -231,7 +235,6 @@ public final class InnerRequests {
             request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
             return true;
         }
-        AccessPolicies.Required policies = registry.policies().current();
         if (policies != null && !request.isAllowed()) {
             if (!policies.isComplete()) {
                 return false;
@@ -323,6 +326,7 @@ public final class InnerRequests {
 
     /** Completes what is due, and begins what waited. By the housekeeper. */
     public void look() {
+        access.look();
         flights.look();
     }
 
