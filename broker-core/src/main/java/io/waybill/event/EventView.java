@@ -40,6 +40,7 @@ public final class EventView implements CallEvent {
     private String operation; // null until it was asked for
     private int bytes;
     private int tensors;
+    private int depth;
     private ErrorCode error;
     private long timeNs; // 0 until it was asked for
     private ListenerEntry inside; // null for none
@@ -66,6 +67,7 @@ public final class EventView implements CallEvent {
         operation = null;
         bytes = 0;
         tensors = 0;
+        depth = 0;
         error = null;
         timeNs = 0;
         return this;
@@ -116,6 +118,12 @@ public final class EventView implements CallEvent {
         return this;
     }
 
+    /** Sets how many messages the message is inside of. */
+    public EventView inside(int messages) {
+        depth = messages;
+        return this;
+    }
+
     public EventView error(ErrorCode code) {
         error = code;
         return this;
@@ -130,7 +138,11 @@ public final class EventView implements CallEvent {
     /** Returns a copy for another thread. */
     EventView copy() {
         EventView copy = owner.newEvent();
-        copy.open(kind, id, peer, type).parent(parentId).size(bytes, tensors).error(error);
+        copy.open(kind, id, peer, type)
+                .parent(parentId)
+                .size(bytes, tensors)
+                .inside(depth)
+                .error(error);
         copy.operation = name();
         copy.timeNs = time();
         return copy;
@@ -238,6 +250,12 @@ public final class EventView implements CallEvent {
     public int tensors() {
         requireOpen();
         return tensors;
+    }
+
+    @Override
+    public int depth() {
+        requireOpen();
+        return depth;
     }
 
     @Override

@@ -141,6 +141,36 @@ public final class CallReports {
         listeners.notify(event);
     }
 
+    // ---- messages inside others
+
+    /** Reports a message inside another one whose handler is about to be called. */
+    public void begunInside(RecordView inner, int depth, int tensors) {
+        EventView event = listeners.own();
+        if (event != null) {
+            int bytes = inner.buffer().length();
+            listeners.notify(opened(event, Kind.BEGUN, inner).inside(depth).size(bytes, tensors));
+        }
+    }
+
+    /**
+     * Reports the outcome of a message inside another one.
+     *
+     * @param error null for none
+     * @param here whether the calling thread may call the listeners; otherwise another one does
+     */
+    public void respondedInside(RecordView inner, int depth, ErrorCode error, boolean here) {
+        EventView event = listeners.own();
+        if (event == null) {
+            return;
+        }
+        opened(event, Kind.RESPONDED, inner).inside(depth).size(0, 0).error(error);
+        if (here) {
+            listeners.notify(event);
+        } else {
+            listeners.notifyElsewhere(event);
+        }
+    }
+
     private static EventView opened(EventView event, Kind kind, RecordView record) {
         int payloadLength = record.payloadLength();
         int firstTwo = payloadLength > NAME_AT

@@ -99,6 +99,10 @@ public final class InnerMessage {
         return view;
     }
 
+    public int tensorCount() {
+        return tensors.size();
+    }
+
     /** Returns the size of the memory that it keeps for reuse. */
     public int memoryBytes() {
         return buffer.memory().capacity();

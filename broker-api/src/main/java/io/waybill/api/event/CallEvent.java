@@ -62,6 +62,13 @@ public interface CallEvent {
     /** Returns the number of tensors. */
     int tensors();
 
+    /**
+     * Returns how many messages the message is inside of: 0 for a request, more for one that was dispatched from inside another. Such a
+     * message has the id of its request, and the events {@link Kind#BEGUN} and {@link Kind#RESPONDED} alone; the latter when its outcome is
+     * about to be passed to the handler that dispatched it, with 0 bytes.
+     */
+    int depth();
+
     /** Returns the error of {@link Kind#RESPONDED} and {@link Kind#ENDED}; null when there is none. */
     ErrorCode error();
 

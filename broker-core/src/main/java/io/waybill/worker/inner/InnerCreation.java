@@ -2,6 +2,7 @@ package io.waybill.worker.inner;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 
 /**
@@ -19,4 +20,22 @@ public interface InnerCreation {
 
     /** Makes the response the one that names the reference. */
     void nameCreated(OutgoingResponse response);
+
+    /**
+     * Ends the creation with what a handler composed, or with its failure, and composes the response that names the reference.
+     *
+     * @param failed null when it responded
+     * @return null: the failure is that of the value
+     */
+    default Failure ended(OutgoingResponse composed, Failure failed, OutgoingResponse response) {
+        if (failed == null) {
+            create(composed);
+        } else {
+            createFailed(failed.kind(), failed.code(), failed.text());
+        }
+        if (failed != null || composed != response) {
+            nameCreated(response);
+        }
+        return null;
+    }
 }

@@ -114,6 +114,10 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         return inner.memoryBytes();
     }
 
+    int tensorCount() {
+        return inner.tensorCount();
+    }
+
     /** Returns whether it creates the value of a reference. */
     boolean isCreating() {
         return creation != null;
@@ -141,6 +145,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         if (creation != null) {
             creation.createFailed(why.kind(), why.code(), why.text());
         }
+        home.reports().ended(this, why, false);
         inner.close();
         outer.innerEnded();
         outcome.complete(mine, null, why, true);
@@ -148,7 +153,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
 
     /** Ends a request whose handler has counted it, and does not get it. */
     void refuseAdmitted(Failure why) {
-        end(number, null, why);
+        end(number, null, why, false);
     }
 
     /** Takes back a request that no handler got, and whose caller gets an exception instead of an outcome. */
@@ -164,7 +169,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     @Override
     public void run() {
         if (home.isExpired(view())) { // while it waited for a thread
-            end(number, null, Failure.expired(view(), home.clock(), "a handler began"));
+            end(number, null, Failure.expired(view(), home.clock(), "a handler began"), false);
             return;
         }
         HandlerSlot slot = home.slots().own();
@@ -198,6 +203,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         HandlerCall outside = slot.enter(this);
         inHandler = thread;
         try {
+            home.reports().begun(this);
             failed = call(by, message);
         } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
             failed = e instanceof RejectedMessageException refusal
@@ -218,7 +224,8 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         if (deferred != null) {
             deferred.handlerThrew();
         }
-        end(mine, response, failed == null && response.isEmpty() ? Failure.noResponse(home.workerId(), by) : failed);
+        Failure why = failed == null && response.isEmpty() ? Failure.noResponse(home.workerId(), by) : failed;
+        end(mine, response, why, true);
     }
 
     private Failure call(HandlerEntry by, InboundMessage message) throws RejectedMessageException {
@@ -238,7 +245,8 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
      */
     void completeLate(long mine, OutgoingResponse body, Failure failed) {
         if (open.get() == mine) {
-            end(mine, body, intercepted ? interception.afterLate(outcome.context(), body, failed) : failed);
+            Failure why = intercepted ? interception.afterLate(outcome.context(), body, failed) : failed;
+            end(mine, body, why, false);
         }
     }
 
@@ -248,8 +256,9 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
      * Ends the request for its handler, and for the outer one if that still waits.
      *
      * @param failed null when what the handler composed is the response
+     * @param here whether the calling thread may call listeners for events
      */
-    private void end(long mine, OutgoingResponse composed, Failure failed) {
+    private void end(long mine, OutgoingResponse composed, Failure failed, boolean here) {
         if (!open.compareAndSet(mine, 0)) {
             response.reset(); // abandoned: this object is not reused
             inner.close();
@@ -258,7 +267,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         HandlerEntry ended = entry;
         EnclosingRequest enclosing = outer;
         Response given = null;
-        Failure why = creation == null ? failed : created(composed, failed);
+        Failure why = creation == null ? failed : creation.ended(composed, failed, response);
         if (why == null) {
             try {
                 given = DispatchedResponse.take(inner, creation == null ? composed : response, home.workerId());
@@ -267,25 +276,13 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             }
         }
         response.reset();
+        home.reports().ended(this, why, here);
         inner.close();
         entry = null;
         home.ended(mine);
         enclosing.innerEnded();
         ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
         outcome.complete(mine, given, why, !outbox.hasInside()); // last: this object may be reused afterwards
-    }
-
-    /** Stores the result as the created value, or its failure, and makes the response one that names the reference. */
-    private Failure created(OutgoingResponse composed, Failure failed) {
-        if (failed == null) {
-            creation.create(composed);
-        } else {
-            creation.createFailed(failed.kind(), failed.code(), failed.text());
-        }
-        if (failed != null || composed != response) {
-            creation.nameCreated(response);
-        }
-        return null;
     }
 
     /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
@@ -333,6 +330,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             if (creation != null) {
                 creation.createFailed(why.kind(), why.code(), why.text());
             }
+            home.reports().ended(this, why, false);
             outcome.complete(sequence, null, why, false);
         } finally {
             home.ended(sequence);

@@ -15,6 +15,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.handling.CallReports;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
@@ -53,6 +54,7 @@ public final class InnerRequests {
     private final HandlerSlots slots;
     private final Clock clock;
     private final InnerAccess access;
+    private final InnerReports reports;
     private final BiConsumer<HandlerEntry, Throwable> errors;
     private final ManyToManyConcurrentArrayQueue<InnerRequest> pool = new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
     private final AtomicLong numbers = new AtomicLong();
@@ -82,6 +84,7 @@ public final class InnerRequests {
         this.interceptors = interceptors;
         this.slots = slots;
         this.clock = clock;
+        this.reports = new InnerReports(new CallReports(registry.events(), clock));
         this.access = new InnerAccess(uid, slots, clock);
         this.flights = new InnerFlights(this, registry, clock, stuck);
         this.errors = errors;
@@ -346,6 +349,10 @@ public final class InnerRequests {
 
     Clock clock() {
         return clock;
+    }
+
+    InnerReports reports() {
+        return reports;
     }
 
     boolean isExpired(RecordView view) {
