@@ -63,6 +63,8 @@ public enum ErrorCode {
     DEVICE_LOST(3002, Blame.DEVICE),
     /** No converter is installed for the device type, or it is unavailable on this host. */
     DEVICE_UNAVAILABLE(3003, Blame.DEVICE),
+    /** A tensor is on a device that the device map for the receiver does not name. */
+    DEVICE_UNMAPPED(3004, Blame.DEVICE),
 
     /** Any other error, and any code that this version does not know. */
     UNKNOWN(9999, Blame.BROKER);

@@ -29,16 +29,22 @@ public final class DeviceRegistry implements Converters {
     private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported
+    private final DeviceSettings declared;
     private final Object changes = new Object(); // held while a converter comes or goes, never for a message
 
     /** Creates a registry for converters that are not notified of segments. */
     public DeviceRegistry() {
-        this(null);
+        this(null, DeviceSettings.NONE);
     }
 
-    /** Creates a registry whose converters are notified of these segments, if they are {@link MappingListener}s. */
-    public DeviceRegistry(MappedSegments mapped) {
+    /**
+     * Creates a registry whose converters are notified of these segments, if they are {@link MappingListener}s.
+     *
+     * @param declared the worker's devices: tensors for others are refused
+     */
+    public DeviceRegistry(MappedSegments mapped, DeviceSettings declared) {
         this.mapped = mapped;
+        this.declared = declared;
         register(Device.CPU.type(), cpu);
     }
 
@@ -102,6 +108,12 @@ public final class DeviceRegistry implements Converters {
 
     @Override
     public DeviceConverter forReceiving(Device device) throws RejectedMessageException {
+        if (!declared.has(device)) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    "Attempting to receive a Tensor on the unexpected device " + device + "; the devices are "
+                            + declared.devicesText());
+        }
         return available(device, "Attempting to receive a Tensor with unexpected device type ");
     }
 

@@ -121,6 +121,7 @@ final class GuardedConverter implements DeviceConverter {
             throw failed(returnedNull("allocateForReceiving"));
         }
         checkSize("allocateForReceiving", placed, arrived, true);
+        checkDevice(placed, target);
         return placed;
     }
 
@@ -138,12 +139,31 @@ final class GuardedConverter implements DeviceConverter {
         } catch (Throwable e) { // the boundary around a storage
             wrong = threw(method + "(), in sizeBytes() of a storage", e);
         }
+        release(made, wrong);
+    }
+
+    private void release(Storage made, String wrong) throws RejectedMessageException {
+        String text = wrong;
         try {
             made.release();
         } catch (Throwable e) { // the boundary around a storage
-            wrong += "; its release() threw " + ForeignErrors.describe(e);
+            text += "; its release() threw " + ForeignErrors.describe(e);
         }
-        throw failed(wrong);
+        throw failed(text);
+    }
+
+    private void checkDevice(Storage placed, Device target) throws RejectedMessageException {
+        String wrong;
+        try {
+            Device found = placed.device();
+            if (isOn(target, found)) {
+                return;
+            }
+            wrong = "Tensor was expected to be received on device " + target + ", but got it on " + found;
+        } catch (Throwable e) { // the boundary around a storage
+            wrong = threw("allocateForReceiving(), in device() of a storage", e);
+        }
+        release(placed, wrong);
     }
 
     private RejectedMessageException rejected(String method, Throwable e) {

@@ -1,6 +1,7 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import java.util.Map;
 
 /**
  * Options of a join.
@@ -9,8 +10,9 @@ import io.waybill.api.WorkerInfo;
  * @param version of the broker, to publish
  * @param unseen what to do when the name's last process is not visible from here
  * @param lockWaitNs how long to wait for a holder that is about to end
+ * @param published settings that the worker's first record shows
  */
-public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs) {
+public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs, Map<String, String> published) {
     /** Stands for the id that the name has, or the lowest free one. */
     public static final int ANY_ID = Claims.ANY_ID;
 
@@ -25,6 +27,7 @@ public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs
     }
 
     public JoinOptions {
+        published = Map.copyOf(published);
         if (id != ANY_ID && (id < 0 || id > WorkerInfo.MAX_ID)) {
             throw new IllegalArgumentException("worker id must be from 0 to " + WorkerInfo.MAX_ID + ": " + id);
         }
@@ -33,19 +36,27 @@ public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs
         }
     }
 
+    public JoinOptions(int id, String version, Unseen unseen, long lockWaitNs) {
+        this(id, version, unseen, lockWaitNs, Map.of());
+    }
+
     public static JoinOptions defaults() {
         return new JoinOptions(ANY_ID, "unknown", Unseen.REFUSE, LOCK_WAIT_NS_DEFAULT);
     }
 
     public JoinOptions withId(int wanted) {
-        return new JoinOptions(wanted, version, unseen, lockWaitNs);
+        return new JoinOptions(wanted, version, unseen, lockWaitNs, published);
     }
 
     public JoinOptions withVersion(String shown) {
-        return new JoinOptions(id, shown, unseen, lockWaitNs);
+        return new JoinOptions(id, shown, unseen, lockWaitNs, published);
     }
 
     public JoinOptions withUnseen(Unseen rule) {
-        return new JoinOptions(id, version, rule, lockWaitNs);
+        return new JoinOptions(id, version, rule, lockWaitNs, published);
+    }
+
+    public JoinOptions withPublished(Map<String, String> shown) {
+        return new JoinOptions(id, version, unseen, lockWaitNs, shown);
     }
 }

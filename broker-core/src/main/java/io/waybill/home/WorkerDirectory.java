@@ -100,7 +100,7 @@ public final class WorkerDirectory implements AutoCloseable {
                     epoch,
                     List.of(),
                     List.of(),
-                    Map.of());
+                    options.published());
             WorkerDirectory joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
             joined.write(record);
             return joined;

@@ -23,8 +23,11 @@ final class Outgoing {
     Tensor clone;
 
     long size;
-    /** Number in the section's table. */
-    int device;
+    /** Number of the sender's device in the section's table. */
+    int origin;
+
+    /** Number of the receiver's device in the section's table. */
+    int target;
 
     boolean inline;
     /** Offset of an inlined storage from the record's start. */
@@ -36,10 +39,11 @@ final class Outgoing {
     Region region;
     long offsetInRegion;
 
-    void begin(Storage hostStorage, Tensor onlyTensor, int deviceNumber) {
+    void begin(Storage hostStorage, Tensor onlyTensor, int originNumber, int targetNumber) {
         host = hostStorage;
         clone = onlyTensor;
-        device = deviceNumber;
+        origin = originNumber;
+        target = targetNumber;
         size = onlyTensor == null ? hostStorage.sizeBytes() : onlyTensor.elementBytes();
         inline = false;
         recordOffset = 0;

@@ -52,6 +52,7 @@ public final class Plan {
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Storage> sources = new ArrayList<>();
     private final List<Storage> hosts = new ArrayList<>();
+    private final List<Device> destinations = new ArrayList<>();
     private final List<Storage> converted = new ArrayList<>();
     private final List<Device> devices = new ArrayList<>(0);
     private final List<Outgoing> spare = new ArrayList<>();
@@ -60,6 +61,7 @@ public final class Plan {
     private int[] outgoingOfTensor = new int[8];
     private int[] outgoingOfSource = new int[8];
     private int tablesLength;
+    private DeviceTargets targets; // of the receiver
     private boolean active;
     private SentStorages keeper = SentStorages.NONE;
     private Path keptFile; // with the two below: of the record, when there is a keeper
@@ -74,8 +76,9 @@ public final class Plan {
     }
 
     /** On an exception the sender abandons it. */
-    void make(List<Tensor> sent, int toWorker) {
+    void make(List<Tensor> sent, int toWorker, DeviceTargets at) {
         active = true;
+        targets = at;
         tensors.addAll(sent);
         int count = tensors.size();
         if (outgoingOfTensor.length < count) {
@@ -120,6 +123,7 @@ public final class Plan {
                 return i;
             }
         }
+        destinations.add(targets.target(storage.device())); // first: nothing is copied in vain
         hosts.add(hostOf(storage));
         sources.add(storage);
         outgoingOfSource[sources.size() - 1] = -1;
@@ -127,6 +131,9 @@ public final class Plan {
     }
 
     private Storage hostOf(Storage storage) {
+        if (storage instanceof DeviceCopy kept) {
+            return kept.host();
+        }
         try {
             Storage copy = moves.prepare(storage, pool).orElse(null);
             if (copy == null) {
@@ -141,7 +148,11 @@ public final class Plan {
 
     private int add(int source, Tensor onlyTensor) {
         Outgoing next = spare.isEmpty() ? new Outgoing() : spare.remove(spare.size() - 1);
-        next.begin(hosts.get(source), onlyTensor, numberOf(sources.get(source).device()));
+        next.begin(
+                hosts.get(source),
+                onlyTensor,
+                numberOf(sources.get(source).device()),
+                numberOf(destinations.get(source)));
         outgoing.add(next);
         return outgoing.size() - 1;
     }
@@ -368,6 +379,8 @@ public final class Plan {
         tensors.clear();
         sources.clear();
         hosts.clear();
+        destinations.clear();
+        targets = null;
         devices.clear();
         moves.clear();
         leases.clear();

@@ -31,8 +31,8 @@ final class SectionWriter {
     static void storage(UnsafeBuffer to, int at, Outgoing next) {
         to.putLong(at, 0);
         to.putByte(at + TensorSection.KIND, (byte) (next.inline ? TensorSection.INLINE : TensorSection.SEGMENT));
-        to.putByte(at + TensorSection.ORIGIN, (byte) next.device);
-        to.putByte(at + TensorSection.TARGET, (byte) next.device);
+        to.putByte(at + TensorSection.ORIGIN, (byte) next.origin);
+        to.putByte(at + TensorSection.TARGET, (byte) next.target);
         to.putLong(at + TensorSection.SIZE, next.size, LITTLE_ENDIAN);
         long offset = next.inline ? next.recordOffset : next.region.offset() + next.offsetInRegion;
         to.putLong(at + TensorSection.OFFSET, offset, LITTLE_ENDIAN);

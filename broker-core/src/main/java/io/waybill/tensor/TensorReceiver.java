@@ -110,6 +110,16 @@ public final class TensorReceiver {
         }
     }
 
+    /**
+     * Puts tensors that were kept for devices on these devices.
+     *
+     * @return tensors that hold one count of their storages each; those that were given are released
+     * @throws RejectedMessageException of the converters; nothing was released then
+     */
+    public List<Tensor> placed(List<Tensor> tensors) throws RejectedMessageException {
+        return DeviceCopy.placed(tensors, new DeviceMoves(converters));
+    }
+
     /** Returns whether a record's storages are in segments: memory that was leased to the record's receiver. */
     public boolean leases(RecordView record) throws MalformedRecordException {
         if (record.tensorCount() == 0) {

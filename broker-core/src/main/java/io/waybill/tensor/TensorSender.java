@@ -4,10 +4,13 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.segment.Leases;
 import io.waybill.tensor.segment.SegmentPool;
 import java.util.List;
+import java.util.Optional;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
@@ -38,11 +41,13 @@ public final class TensorSender {
      * that the message names do not change until the receiver releases them. The tensors' bytes are read until
      * {@link Plan#write} returned, and not later.
      *
+     * @param targets on which of the receiver's devices the tensors arrive
      * @throws CallException before anything is written: {@link ErrorCode#TOO_LARGE} for too many tensors,
      * {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver, or the
-     * archive, holds too much, {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
+     * archive, holds too much, {@link ErrorCode#DEVICE_UNMAPPED} when a device is not mapped,
+     * {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
-    public Plan plan(List<Tensor> tensors, int toWorker) {
+    public Plan plan(List<Tensor> tensors, int toWorker, DeviceTargets targets) {
         if (tensors.size() > TensorSection.MAX_TENSORS) {
             throw new CallException(
                     ErrorKind.UNKNOWN_ERROR,
@@ -57,7 +62,7 @@ public final class TensorSender {
         }
         boolean made = false;
         try {
-            plan.make(tensors, toWorker);
+            plan.make(tensors, toWorker, targets);
             made = true;
         } finally {
             if (!made) {
@@ -65,6 +70,20 @@ public final class TensorSender {
             }
         }
         return plan;
+    }
+
+    /**
+     * Copies a storage of a device into this worker's host memory.
+     *
+     * @return the copy, with one count; empty when the storage is in host memory
+     * @throws CallException {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
+     */
+    public Optional<Storage> toHost(Storage onDevice) {
+        try {
+            return new DeviceMoves(converters).prepare(onDevice, pool);
+        } catch (RejectedMessageException e) {
+            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
+        }
     }
 
     void done(Plan plan) {

@@ -7,7 +7,9 @@ import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tool.ToolCommand;
+import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
@@ -113,6 +115,26 @@ public final class Waybill {
         return this;
     }
 
+    /** Declares the devices of the worker. They are part of its settings, so set those first. */
+    public Waybill devices(Device... all) {
+        return devices(settings.devices().withDevices(List.of(all)));
+    }
+
+    /**
+     * Adds to the device map for a peer: on which of its devices tensors in requests arrive. The peer's responses are mapped back. Part of the
+     * settings, so set those first.
+     *
+     * @param map the peer's device for each of this worker's
+     * @throws IllegalArgumentException when a device is mapped to another one already, or two of them to the same
+     */
+    public Waybill deviceMap(String peer, Map<Device, Device> map) {
+        return devices(settings.devices().withMap(peer, map));
+    }
+
+    private Waybill devices(DeviceSettings devices) {
+        return settings(settings.toBuilder().devices(devices).build());
+    }
+
     /** Sets the options of the join. */
     public Waybill options(JoinOptions other) {
         options = Objects.requireNonNull(other);
@@ -124,7 +146,7 @@ public final class Waybill {
      * Worker#ready ready} when this returns.
      *
      * @throws IllegalStateException when the JVM lacks a flag; the text is one sentence that says which
-     * @throws IllegalArgumentException when an extension can't be used
+     * @throws IllegalArgumentException when an extension can't be used, or a device map does not fit
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
      */

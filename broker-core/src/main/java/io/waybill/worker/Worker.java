@@ -144,6 +144,7 @@ public final class Worker implements Caller, AutoCloseable {
             settings.put(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY);
         }
         settings.put(WorkerRecord.DURABILITY, parts.durability);
+        settings.putAll(parts.declaredDevices);
         if (!parts.injects.isEmpty()) {
             settings.put(WorkerRecord.INJECTS, parts.injects);
         }

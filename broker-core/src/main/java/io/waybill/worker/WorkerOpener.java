@@ -36,6 +36,7 @@ final class WorkerOpener {
      *
      * @param opened gets every resource that is opened, for the case that a later step throws
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
+     * @throws IllegalArgumentException when the devices or device maps of the settings are wrong
      */
     static WorkerParts open(
             Opened opened, Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
@@ -44,7 +45,9 @@ final class WorkerOpener {
         WorkerSettings settings = wanted.toBuilder()
                 .journal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())))
                 .build();
-        WorkerDirectory directory = opened.add(home.join(name, options));
+        settings.devices().require(name);
+        WorkerDirectory directory = opened.add(
+                home.join(name, options.withPublished(settings.devices().published())));
         Cursors cursors = directory.cursors();
         if (settings.journal().durability() == Durability.EACH) {
             cursors.holdReaders();

@@ -79,6 +79,7 @@ import io.waybill.worker.upkeep.Syncer;
 import io.waybill.worker.upkeep.Watchdog;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -130,6 +131,7 @@ final class WorkerParts {
     final Indexer indexer;
     final Syncer syncer; // null when nothing is synced
     final String durability;
+    final Map<String, String> declaredDevices;
     final Retention retention;
     final WaitingCallers waiting;
     final RequestDrain drain;
@@ -165,7 +167,7 @@ final class WorkerParts {
                 requests.size(),
                 responses.size(),
                 2 * settings.journal().reserveBytes()));
-        transit = opened.add(new TensorTransit(directory, settings.tensors(), archive));
+        transit = opened.add(new TensorTransit(directory, settings.tensors(), settings.devices(), archive));
         CallReports reports = new CallReports(registry.events(), host.clock());
         Deadlines deadlines = new Deadlines();
         HandlerSlots invocations = new HandlerSlots();
@@ -358,6 +360,7 @@ final class WorkerParts {
                 requests,
                 responses);
         durability = settings.journal().promise();
+        declaredDevices = settings.devices().published();
         syncer = Syncer.openFor( // the last step that can fail
                 host, settings.journal(), directory.cursors(), links, requestAppender, responseAppender);
     }
@@ -379,6 +382,7 @@ final class WorkerParts {
         recovery.onDone(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
+        transit.requireMaps(links.members());
         directory.takesCalls(); // before the first call: a peer that is notified of this incarnation can call it
         poller.start(receiver);
         housekeeper.start(directory.name(), failed::accept);

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.broker.StateSettings;
+import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -27,6 +28,7 @@ import java.util.Objects;
  * @param parking settings of requests whose handler was removed
  * @param stuck settings of handlers that do not return
  * @param tensors settings of tensors in transit
+ * @param devices the worker's devices, and on which devices of peers its tensors arrive
  * @param archive settings of the tensor archive
  * @param references settings of remote references
  * @param injection settings of fault injection
@@ -44,6 +46,7 @@ public record WorkerSettings(
         ParkingSettings parking,
         StuckSettings stuck,
         TensorConfig tensors,
+        DeviceSettings devices,
         ArchiveSettings archive,
         RRefSettings references,
         InjectionSettings injection,
@@ -74,6 +77,7 @@ public record WorkerSettings(
             parking,
             stuck,
             tensors,
+            devices,
             archive,
             references,
             injection,
@@ -113,6 +117,7 @@ public record WorkerSettings(
                 .parking(parking)
                 .stuck(stuck)
                 .tensors(tensors)
+                .devices(devices)
                 .archive(archive)
                 .references(references)
                 .injection(injection)
@@ -132,6 +137,7 @@ public record WorkerSettings(
         private ParkingSettings parking = ParkingSettings.DEFAULT;
         private StuckSettings stuck = StuckSettings.DEFAULT;
         private TensorConfig tensors = TensorConfig.DEFAULTS;
+        private DeviceSettings devices = DeviceSettings.NONE;
         private ArchiveSettings archive = ArchiveSettings.DEFAULTS;
         private RRefSettings references = RRefSettings.DEFAULTS;
         private InjectionSettings injection = InjectionSettings.NONE;
@@ -195,6 +201,12 @@ public record WorkerSettings(
             return this;
         }
 
+        /** Sets {@link WorkerSettings#devices}. */
+        public Builder devices(DeviceSettings other) {
+            devices = other;
+            return this;
+        }
+
         /** Sets {@link WorkerSettings#archive}. */
         public Builder archive(ArchiveSettings other) {
             archive = other;
@@ -247,6 +259,7 @@ public record WorkerSettings(
                     parking,
                     stuck,
                     tensors,
+                    devices,
                     archive,
                     references,
                     injection,

@@ -39,6 +39,7 @@ final class ForeignNode implements AutoCloseable {
     static final String REFUSED = "row.refused";
 
     private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .devices(Workers.TOYS)
             .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
             .stuck(new StuckSettings(Duration.ofMillis(50).toNanos(), 0, 1000))
             .build();

@@ -158,7 +158,7 @@ class LeasesTest {
         for (int i = 0; i < 20; i++) {
             transit.send(tensor);
         }
-        Plan toAnother = transit.sender.plan(List.of(tensor), 3);
+        Plan toAnother = transit.sender.plan(List.of(tensor), 3, Transit.SAME);
         toAnother.committed();
         transit.sender.receiverGone(Transit.RECEIVER);
         assertThat(transit.sender.leases()).isEqualTo(1);
@@ -174,8 +174,8 @@ class LeasesTest {
     @Test
     void aReceiverThatDiesWhileItsMessageIsWrittenKeepsTheRegionUntilThen() {
         Tensor tensor = bytes(1 << 20);
-        Plan committed = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
-        Plan abandoned = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
+        Plan committed = transit.sender.plan(List.of(tensor), Transit.RECEIVER, Transit.SAME);
+        Plan abandoned = transit.sender.plan(List.of(tensor), Transit.RECEIVER, Transit.SAME);
         transit.sender.receiverGone(Transit.RECEIVER);
         assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isEqualTo(2 << 20);
@@ -188,7 +188,7 @@ class LeasesTest {
     @Test
     void aLeaseMayBeReturnedBeforeTheSenderKnowsThatItIsOut() throws Exception {
         Tensor tensor = bytes(1 << 20);
-        Plan plan = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
+        Plan plan = transit.sender.plan(List.of(tensor), Transit.RECEIVER, Transit.SAME);
         transit.receive(transit.write(plan)).release();
         transit.sender.reclaim();
         assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
@@ -201,7 +201,9 @@ class LeasesTest {
     void anAbandonedMessageGivesEverythingBack() {
         Storage own = transit.pool.allocate(1 << 20);
         Tensor copied = bytes(1 << 20);
-        transit.sender.plan(List.of(bytes(own), copied), Transit.RECEIVER).abandoned();
+        transit.sender
+                .plan(List.of(bytes(own), copied), Transit.RECEIVER, Transit.SAME)
+                .abandoned();
         assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
         own.release();
@@ -220,7 +222,7 @@ class LeasesTest {
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE))
                 .hasMessageContaining("256");
-        transit.sender.plan(List.of(tensor), 3).abandoned();
+        transit.sender.plan(List.of(tensor), 3, Transit.SAME).abandoned();
         kept.remove(100).release();
         kept.add(transit.receive(transit.send(tensor)));
         kept.forEach(ReceivedTensors::release);
@@ -230,7 +232,7 @@ class LeasesTest {
     @Test
     void aMessageThatFindsNoRoomLeavesNothingBehind() {
         Tensor large = bytes(40 << 20);
-        assertThatThrownBy(() -> transit.sender.plan(List.of(large, bytes2(large)), Transit.RECEIVER))
+        assertThatThrownBy(() -> transit.sender.plan(List.of(large, bytes2(large)), Transit.RECEIVER, Transit.SAME))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
         assertThat(transit.pool.usedBytes()).isZero();
@@ -252,7 +254,7 @@ class LeasesTest {
         transit.receive(transit.send(large)).release();
         transit.pool.allocate(40 << 20).release();
         transit.receive(transit.send(large)).release();
-        Plan toAnother = transit.sender.plan(List.of(large), 3);
+        Plan toAnother = transit.sender.plan(List.of(large), 3, Transit.SAME);
         toAnother.abandoned();
         large.storage().release();
     }

@@ -93,7 +93,8 @@ final class TensorCosts {
             unsafe[i] = time(() -> UnsafeApi.copyMemory(source.address(), target.address(), size));
         }
         for (int i = 0; i < ROUNDS; i++) {
-            region[i] = time(() -> plan[0] = transit.sender.plan(java.util.List.of(tensor), Transit.RECEIVER));
+            region[i] = time(
+                    () -> plan[0] = transit.sender.plan(java.util.List.of(tensor), Transit.RECEIVER, Transit.SAME));
             plan[0].abandoned();
         }
         for (int i = 0; i < ROUNDS; i++) {
@@ -132,7 +133,7 @@ final class TensorCosts {
             java.util.List<Tensor> list = java.util.List.of(tensor);
             Work work = () -> {
                 for (int i = 0; i < 10_000; i++) {
-                    Plan plan = transit.sender.plan(list, Transit.RECEIVER);
+                    Plan plan = transit.sender.plan(list, Transit.RECEIVER, Transit.SAME);
                     record.begin(io.waybill.api.MessageType.SCRIPT_CALL, 1, 1, 2, 64, plan.sectionLength(64));
                     record.tensorCount(1);
                     plan.write(record, 64);

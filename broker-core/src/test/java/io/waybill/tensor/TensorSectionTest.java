@@ -211,7 +211,7 @@ class TensorSectionTest {
         ReceivedTensors received = transit.receive(transit.send(max));
         assertThat(received.tensors()).hasSize(1024);
         received.release();
-        assertThatThrownBy(() -> transit.sender.plan(Collections.nCopies(1025, one), Transit.RECEIVER))
+        assertThatThrownBy(() -> transit.sender.plan(Collections.nCopies(1025, one), Transit.RECEIVER, Transit.SAME))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TOO_LARGE))
                 .hasMessageContaining("1024")
@@ -241,14 +241,14 @@ class TensorSectionTest {
 
     @Test
     void takesNoRoomWithoutTensors() {
-        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER);
+        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER, Transit.SAME);
         assertThat(plan.sectionLength(17)).isZero();
         plan.abandoned();
     }
 
     @Test
     void refusesToEndAPlanTwice() {
-        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER);
+        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER, Transit.SAME);
         plan.committed();
         assertThatThrownBy(plan::abandoned).isInstanceOf(IllegalStateException.class);
     }

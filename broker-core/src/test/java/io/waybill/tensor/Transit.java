@@ -30,6 +30,9 @@ public final class Transit implements AutoCloseable {
 
     static final int SENDER = 1;
     public static final int RECEIVER = 2;
+    /** A receiver with the sender's devices. */
+    public static final DeviceTargets SAME = device -> device;
+
     private static final int PAYLOAD_LENGTH = 13;
 
     public final Path segments;
@@ -86,7 +89,7 @@ public final class Transit implements AutoCloseable {
 
     /** A record in the journal. */
     public MessageBuffer send(Tensor... tensors) {
-        Plan plan = sender.plan(List.of(tensors), RECEIVER);
+        Plan plan = sender.plan(List.of(tensors), RECEIVER, SAME);
         MessageBuffer record = write(plan);
         plan.committed();
         return record;

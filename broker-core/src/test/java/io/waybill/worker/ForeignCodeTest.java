@@ -53,6 +53,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ForeignCodeTest {
 
     private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .devices(Workers.TOYS)
             .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
             .stuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, 100))
             .build();

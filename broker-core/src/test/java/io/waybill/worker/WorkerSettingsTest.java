@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageType;
+import io.waybill.api.tensor.Device;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.broker.StateSettings;
+import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -20,6 +22,7 @@ import io.waybill.worker.peer.Overflow;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class WorkerSettingsTest {
@@ -30,6 +33,7 @@ class WorkerSettingsTest {
     private static final ParkingSettings PARKING = new ParkingSettings(4, 5);
     private static final StuckSettings STUCK = new StuckSettings(6, 7, 8);
     private static final TensorConfig TENSORS = new TensorConfig(4096, 8192, 9, 10);
+    private static final DeviceSettings DEVICES = DeviceSettings.NONE.withDevices(List.of(Device.parse("toy:0")));
     private static final ArchiveSettings ARCHIVE = ArchiveSettings.DEFAULTS.withWaitingBytes(11);
     private static final RRefSettings REFERENCES = new RRefSettings(
             Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(3), ControlRetries.DEFAULTS, Keeping.ALL);
@@ -47,6 +51,7 @@ class WorkerSettingsTest {
             .parking(PARKING)
             .stuck(STUCK)
             .tensors(TENSORS)
+            .devices(DEVICES)
             .archive(ARCHIVE)
             .references(REFERENCES)
             .injection(INJECTION)
@@ -68,6 +73,7 @@ class WorkerSettingsTest {
                         PARKING,
                         STUCK,
                         TENSORS,
+                        DEVICES,
                         ARCHIVE,
                         REFERENCES,
                         INJECTION,

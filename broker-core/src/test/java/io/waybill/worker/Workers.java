@@ -1,6 +1,8 @@
 package io.waybill.worker;
 
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tensor.Device;
+import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -29,6 +31,11 @@ public final class Workers implements AutoCloseable {
             .drainLimit(Duration.ofMillis(100)) // many tests leave handlers that hang
             .journal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20))
             .build();
+
+    /** Device maps between workers named server and caller: each device to the one of the same name. */
+    public static final DeviceSettings TOYS = DeviceSettings.NONE
+            .withMap("server", Map.of(Device.parse("toy:0"), Device.parse("toy:0")))
+            .withMap("caller", Map.of(Device.parse("toy:0"), Device.parse("toy:0")));
 
     private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
 

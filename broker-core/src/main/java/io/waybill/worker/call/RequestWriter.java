@@ -189,7 +189,8 @@ public final class RequestWriter {
     private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
         while (true) {
             try {
-                return transit.sender().plan(request.tensors(), link.id());
+                return transit.sender()
+                        .plan(request.tensors(), link.id(), link.devices().requests());
             } catch (CallException e) {
                 if (e.code() != ErrorCode.BACK_PRESSURE || link.condition() != PeerLink.Condition.OPEN) {
                     throw e;

@@ -75,6 +75,7 @@ final class LinkFactory {
                     cursors,
                     PeerDoorbell.of(peer, files),
                     transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
+                    transit.routes(peer.name()),
                     announcement);
             transit.ledger().open(link);
             MappedFaults.surface();

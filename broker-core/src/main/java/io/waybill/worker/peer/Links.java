@@ -263,6 +263,7 @@ public final class Links {
             again.put(peer.id(), peer.record().get().atLeastOnce());
         }
         link.again(again.getOrDefault(peer.id(), List.of()));
+        peer.record().ifPresent(record -> link.devices().declared(record.settings()));
     }
 
     private boolean isGone(int peerId) {

@@ -1,5 +1,6 @@
 package io.waybill.worker.peer;
 
+import io.waybill.device.PeerRoutes;
 import io.waybill.dispatch.KeySet;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
@@ -44,6 +45,7 @@ public final class PeerLink {
     private final PeerCursors peerCursors;
     private final PeerDoorbell doorbell;
     private final PeerSegments segments;
+    private final PeerRoutes devices;
     private final Announcement announcement;
     // Set by the thread that wrote a record for the peer, cleared by the thread that syncs.
     private volatile boolean unannounced;
@@ -62,6 +64,7 @@ public final class PeerLink {
             PeerCursors peerCursors,
             PeerDoorbell doorbell,
             PeerSegments segments,
+            PeerRoutes devices,
             Announcement announcement) {
         this.id = peer.id();
         this.name = peer.name();
@@ -73,6 +76,7 @@ public final class PeerLink {
         this.peerCursors = peerCursors;
         this.doorbell = doorbell;
         this.segments = segments;
+        this.devices = devices;
         this.announcement = announcement;
     }
 
@@ -112,6 +116,11 @@ public final class PeerLink {
     /** Returns the peer's tensor segments, with regions leased to this worker. */
     public PeerSegments segments() {
         return segments;
+    }
+
+    /** Returns on which devices tensors arrive that are sent to the peer. */
+    public PeerRoutes devices() {
+        return devices;
     }
 
     // ---- incarnation and condition

@@ -1,6 +1,9 @@
 package io.waybill.worker.peer;
 
 import io.waybill.device.DeviceRegistry;
+import io.waybill.device.DeviceSettings;
+import io.waybill.device.PeerRoutes;
+import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
@@ -15,6 +18,7 @@ import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,6 +28,8 @@ public final class TensorTransit implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
 
     private final MappedSegments mapped;
+    private final String name;
+    private final DeviceSettings settings;
     private final DeviceRegistry devices;
     private final LeaseLedger ledger;
     private final SegmentPool pool;
@@ -33,12 +39,16 @@ public final class TensorTransit implements AutoCloseable {
     /**
      * Creates the parts.
      *
+     * @param declared the worker's devices and device maps
      * @param holder other holders of regions of segments
      */
-    public TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
+    public TensorTransit(WorkerDirectory directory, TensorConfig config, DeviceSettings declared, RegionHolder holder)
+            throws IOException {
+        name = directory.name();
+        settings = declared;
         Host host = directory.home().host();
         mapped = new MappedSegments(directory.name(), host.threads(), host.clock());
-        devices = new DeviceRegistry(mapped);
+        devices = new DeviceRegistry(mapped, declared);
         NativeMemory memory = new NativeMemory(host.calls(), mapped);
         ledger = new LeaseLedger(directory.cursors());
         pool = new SegmentPool(
@@ -52,6 +62,25 @@ public final class TensorTransit implements AutoCloseable {
         pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier incarnation
         sender = new TensorSender(pool, devices);
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
+    }
+
+    /** Returns the ways of tensors to and from a peer that has declared nothing yet. */
+    PeerRoutes routes(String peer) {
+        return new PeerRoutes(name, settings, peer);
+    }
+
+    /**
+     * Checks the device maps of this worker against what the workers declare that are there.
+     *
+     * @throws IllegalArgumentException when one does not fit
+     */
+    public void requireMaps(List<Peer> peers) {
+        for (Peer peer : peers) {
+            if (peer.state().isThere() && peer.record().isPresent()) {
+                PeerRoutes.require(
+                        name, settings, peer.name(), peer.record().get().settings());
+            }
+        }
     }
 
     public DeviceRegistry devices() {

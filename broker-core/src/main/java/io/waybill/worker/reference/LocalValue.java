@@ -2,9 +2,13 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.ResponseFields;
+import io.waybill.tensor.DeviceCopy;
 import io.waybill.tensor.Storages;
+import io.waybill.tensor.TensorReceiver;
+import io.waybill.worker.peer.CallErrors;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -17,7 +21,9 @@ final class LocalValue extends ResponseFields {
 
     private final int owner;
     private final ByteBuffer payload;
-    private final List<Tensor> tensors;
+    private final TensorReceiver receiver;
+    private List<Tensor> tensors; // guarded by this
+    private boolean isKept; // guarded by this; whether tensors are to be put on a device
     private final List<ReferenceHandle> references;
     private final List<ReferenceHandle> handles;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -27,13 +33,15 @@ final class LocalValue extends ResponseFields {
      *
      * @throws io.waybill.api.CallException when a reference in the value has failed
      */
-    LocalValue(int owner, StoredValue value) {
+    LocalValue(int owner, StoredValue value, TensorReceiver receiver) {
+        this.receiver = receiver;
         this.owner = owner;
         this.handles = ReferenceHandle.all(value.references(), ReferenceHandle::retain);
         this.references = handles.stream().map(ReferenceHandle::leased).toList();
         this.payload = value.payload();
         this.tensors = value.tensors();
         tensors.forEach(tensor -> tensor.storage().retain());
+        this.isKept = DeviceCopy.isAmong(tensors);
     }
 
     @Override
@@ -56,8 +64,17 @@ final class LocalValue extends ResponseFields {
         return payload.duplicate();
     }
 
+    /** Puts tensors on their devices when they are asked for first, on the thread that asks. */
     @Override
-    public List<Tensor> tensors() {
+    public synchronized List<Tensor> tensors() {
+        if (isKept && !closed.get()) {
+            try {
+                tensors = receiver.placed(tensors);
+                isKept = false;
+            } catch (RejectedMessageException e) {
+                throw CallErrors.refused(e.code(), e.getMessage());
+            }
+        }
         return tensors;
     }
 
@@ -67,7 +84,7 @@ final class LocalValue extends ResponseFields {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         if (closed.compareAndSet(false, true)) {
             try {
                 Storages.releaseAll(tensors);

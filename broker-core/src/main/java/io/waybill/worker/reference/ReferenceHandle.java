@@ -125,7 +125,7 @@ public final class ReferenceHandle implements RRef {
     }
 
     private CompletableFuture<Response> read() {
-        return read(value -> new LocalValue(owner(), value), Response::close);
+        return read(value -> new LocalValue(owner(), value, home.receiver()), Response::close);
     }
 
     /**

@@ -3,6 +3,7 @@ package io.waybill.worker.reference;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RRef;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
@@ -12,7 +13,9 @@ import io.waybill.rref.OwnedValue;
 import io.waybill.rref.RRefErrors;
 import io.waybill.rref.id.ForkTable;
 import io.waybill.rref.id.RRefId;
+import io.waybill.tensor.DeviceCopy;
 import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.peer.TensorTransit;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,7 +25,7 @@ import java.util.Map;
 
 /**
  * A value that this worker owns: its bytes in wire format, its tensors in the worker's own segments, from which they
- * are sent without another copy, and its references. It may also be kept on the disk.
+ * are sent without another copy, those on a device too, and its references. It may also be kept on the disk.
  *
  * <p><b>Threads.</b> Any; immutable apart from being kept. <b>Ownership.</b> Holds one count of each storage, each
  * reference, and its file, until it is closed.
@@ -50,10 +53,10 @@ public final class StoredValue implements OwnedValue {
     /**
      * Copies a value; the caller keeps the original.
      *
-     * @throws CallException when there is no room, or a tensor is not in host memory
+     * @throws CallException when there is no room, or a tensor on a device can't be copied
      */
     static StoredValue copy(
-            byte[] array, int length, List<Tensor> tensors, List<? extends RRef> references, TensorBuffers buffers) {
+            byte[] array, int length, List<Tensor> tensors, List<? extends RRef> references, TensorTransit transit) {
         List<ReferenceHandle> held = hold(references);
         Map<Storage, Storage> copies = new IdentityHashMap<>();
         List<Storage> storages = new ArrayList<>(tensors.size());
@@ -62,7 +65,7 @@ public final class StoredValue implements OwnedValue {
             for (Tensor tensor : tensors) {
                 Storage copy = copies.get(tensor.storage());
                 if (copy == null) {
-                    copy = copy(tensor.storage(), buffers);
+                    copy = copy(tensor.storage(), transit);
                     storages.add(copy);
                     copies.put(tensor.storage(), copy);
                 }
@@ -103,12 +106,14 @@ public final class StoredValue implements OwnedValue {
         keptAs = id;
     }
 
+    private static Storage copy(Storage source, TensorTransit transit) {
+        Device device = source.device();
+        return device.isCpu()
+                ? copy(source, transit.pool())
+                : new DeviceCopy(device, transit.sender().toHost(source).orElseGet(() -> copy(source, transit.pool())));
+    }
+
     private static Storage copy(Storage source, TensorBuffers buffers) {
-        if (!source.device().isCpu()) {
-            throw CallErrors.refused(
-                    ErrorCode.DEVICE_UNAVAILABLE,
-                    "the value of a remote reference is kept in host memory, and this one is on " + source.device());
-        }
         Storage copy = buffers.allocate(source.sizeBytes());
         for (long at = 0; at < source.sizeBytes(); at += COPY_BYTES) {
             int length = (int) Math.min(COPY_BYTES, source.sizeBytes() - at);
@@ -149,6 +154,9 @@ public final class StoredValue implements OwnedValue {
     synchronized void keep(RRefId id, String type, ValueKeeper by) {
         if (!references.isEmpty()) {
             throw RRefErrors.notKept(id, "it holds references, which end with the process of their holder");
+        }
+        if (DeviceCopy.isAmong(tensors)) {
+            throw RRefErrors.notKept(id, "it holds tensors on a device, and a file does not say which");
         }
         if (keptAs == null) {
             by.write(new KeptValue(id, type, payload, tensors));

@@ -37,6 +37,7 @@ import io.waybill.rref.id.ForkData;
 import io.waybill.rref.status.Holder;
 import io.waybill.rref.status.ReferenceListener;
 import io.waybill.rref.status.ReferenceStatus;
+import io.waybill.tensor.TensorReceiver;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
@@ -291,7 +292,12 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
 
     /** Copies a value into this worker's own memory, with its own handles of the references in it. */
     public StoredValue store(byte[] array, int length, List<Tensor> tensors, List<? extends RRef> held) {
-        return StoredValue.copy(array, length, tensors, held, transit.pool());
+        return StoredValue.copy(array, length, tensors, held, transit);
+    }
+
+    /** Returns what puts tensors of values on their devices. */
+    TensorReceiver receiver() {
+        return transit.receiver();
     }
 
     /** Takes over the values that earlier incarnations of this worker kept. */

@@ -199,7 +199,7 @@ public final class ResponseWriter {
         long untilNs = 0;
         while (true) {
             try {
-                return sender.plan(tensors, to.id());
+                return sender.plan(tensors, to.id(), to.devices().responses());
             } catch (CallException e) {
                 long nowNs = clock.monotonicNs();
                 if (untilNs == 0) {

@@ -446,7 +446,7 @@ class SegmentPoolTest {
         HostStorage bytes = other.filled(MIB);
         Storage storage = new ClosingStorage(bytes, other, wasMapped);
 
-        Plan plan = other.sender.plan(List.of(Transit.floats(storage, 0, MIB / 4)), Transit.RECEIVER);
+        Plan plan = other.sender.plan(List.of(Transit.floats(storage, 0, MIB / 4)), Transit.RECEIVER, Transit.SAME);
         assertThat(wasMapped).hasValue(true);
         plan.committed();
         assertThat(isMapped(other.segments)).as("nobody reads it any more").isFalse();

@@ -5,6 +5,7 @@ import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.broker.StateSettings;
 import io.waybill.cli.show.MarkdownTable;
+import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -107,6 +108,9 @@ public record NodeSettings(
                         values.size("tensor.total-bytes"),
                         TensorConfig.INLINE_BYTES_DEFAULT,
                         TensorConfig.INLINE_TOTAL_BYTES_DEFAULT)))
+                .devices(values.area(() -> new DeviceSettings(
+                        values.value("tensor.devices", DeviceSettings::parseDevices),
+                        values.value("tensor.device-maps", DeviceSettings::parseMaps))))
                 .archive(values.area(() -> new ArchiveSettings(
                         values.choice("archive.policy", ArchivePolicy.class),
                         values.size("archive.max-storage-bytes"),

@@ -66,6 +66,8 @@ class NodeSettingsTest {
         values.put("retention.absent-peers", "5m");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
+        values.put("tensor.devices", "toy:0 toy:1");
+        values.put("tensor.device-maps", "ps0 toy:0=toy:1");
         values.put("archive.policy", "up-to");
         values.put("archive.max-storage-bytes", "3MiB");
         values.put("archive.total-bytes", "4MiB");
@@ -118,6 +120,8 @@ class NodeSettingsTest {
                 .isEqualTo(new RetentionSettings(Duration.ofHours(48), 2L << 30, 18, Duration.ofMinutes(5)));
         assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
+        assertThat(worker.devices().published())
+                .isEqualTo(Map.of("devices", "toy:0 toy:1", "deviceMaps", "ps0 toy:0=toy:1"));
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);
         assertThat(worker.limits().bytesPerPeer()).isEqualTo(8192);
         assertThat(worker.limits().calls()).isEqualTo(9);

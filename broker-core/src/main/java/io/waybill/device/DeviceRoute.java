@@ -1,0 +1,85 @@
+package io.waybill.device;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.tensor.Device;
+import io.waybill.tensor.DeviceTargets;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * The devices of one peer on which tensors for it arrive: those in requests by the worker's own map for the peer, those in responses by the
+ * reverse of the peer's map for the worker. Host memory goes to host memory unless it is mapped. Immutable.
+ */
+public final class DeviceRoute implements DeviceTargets {
+
+    /** What the tensors are sent in. */
+    public enum Way {
+        REQUEST("Request"),
+        RESPONSE("Response");
+
+        private final String text;
+
+        Way(String text) {
+            this.text = text;
+        }
+    }
+
+    private final Way way;
+    private final String peer;
+    private final Map<Device, Device> map;
+    private final Device cpu;
+    private final String problem; // empty when the map fits
+
+    private DeviceRoute(Way way, String peer, Map<Device, Device> map, String problem) {
+        this.way = way;
+        this.peer = peer;
+        this.map = map;
+        this.cpu = problem.isEmpty() ? map.getOrDefault(Device.CPU, Device.CPU) : Device.CPU;
+        this.problem = problem;
+    }
+
+    /** Returns the way of requests to a peer. */
+    static DeviceRoute ofRequests(String peer, Map<Device, Device> map, String problem) {
+        return new DeviceRoute(Way.REQUEST, peer, map, problem);
+    }
+
+    /** Returns the way of responses to a peer, whose map this is. */
+    static DeviceRoute ofResponses(String peer, Map<Device, Device> map, String problem) {
+        Map<Device, Device> reverse = new HashMap<>();
+        map.forEach((from, to) -> reverse.put(to, from));
+        return new DeviceRoute(Way.RESPONSE, peer, reverse, problem);
+    }
+
+    @Override
+    public Device target(Device local) {
+        if (local.isCpu()) {
+            if (!problem.isEmpty() && map.containsKey(Device.CPU)) {
+                throw unmapped(problem);
+            }
+            return cpu;
+        }
+        Device target = problem.isEmpty() ? map.get(local) : null;
+        if (target == null) {
+            throw unmapped(why(local));
+        }
+        return target;
+    }
+
+    private String why(Device local) {
+        String missing = way.text + " device mapping is not available for destination " + peer;
+        if (!problem.isEmpty()) {
+            return missing + ": " + problem;
+        }
+        return map.isEmpty()
+                ? "only CPU tensors are sent by default, please move your tensors to CPU before sending them, or configure"
+                        + " a device map. " + missing + ", but found tensor on device: " + local
+                : missing + " for device " + local + " but received a tensor on that device.";
+    }
+
+    private static CallException unmapped(String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.DEVICE_UNMAPPED, MessageId.NONE, text);
+    }
+}

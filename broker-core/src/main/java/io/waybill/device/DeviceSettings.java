@@ -1,0 +1,260 @@
+package io.waybill.device;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Device;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * The devices of a worker, and on which device of a peer the tensors of each of them arrive. Immutable. A worker publishes both in its
+ * {@code worker.json}; its peers check them, and map what they respond back.
+ *
+ * @param devices the worker's devices other than {@code cpu}; empty when it does not say
+ * @param maps by the name of the peer: the peer's device for each of the worker's
+ */
+public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Device>> maps) {
+
+    /** No devices, and no maps: tensors are sent from host memory to host memory. */
+    public static final DeviceSettings NONE = new DeviceSettings(List.of(), Map.of());
+
+    /** Key of the devices in what a worker publishes. */
+    static final String DEVICES = "devices";
+
+    /** Key of the maps in what a worker publishes. */
+    static final String MAPS = "deviceMaps";
+
+    private static final int MAX_TEXT = 16 << 10;
+    private static final String NOTHING = "none";
+
+    public DeviceSettings {
+        devices = List.copyOf(devices);
+        Map<String, Map<Device, Device>> copy = new LinkedHashMap<>();
+        maps.forEach((peer, map) -> copy.put(peer, Collections.unmodifiableMap(new LinkedHashMap<>(map))));
+        maps = Collections.unmodifiableMap(copy);
+        if (text(devices).length() + text(maps).length() > MAX_TEXT) {
+            throw new IllegalArgumentException(
+                    "the devices and device maps of a worker take at most " + MAX_TEXT + " characters of text");
+        }
+    }
+
+    /** Returns the same with these devices. */
+    public DeviceSettings withDevices(List<Device> other) {
+        return new DeviceSettings(other, maps);
+    }
+
+    /**
+     * Returns the same with more devices mapped for a peer.
+     *
+     * @throws IllegalArgumentException when a device is mapped to another one already, or two to the same
+     */
+    public DeviceSettings withMap(String peer, Map<Device, Device> more) {
+        Map<String, Map<Device, Device>> merged = new LinkedHashMap<>(maps);
+        merged.merge(peer, merge(Map.of(), more), DeviceSettings::merge);
+        return new DeviceSettings(devices, merged);
+    }
+
+    private static Map<Device, Device> merge(Map<Device, Device> known, Map<Device, Device> more) {
+        Map<Device, Device> merged = new LinkedHashMap<>(known);
+        Map<Device, Device> sources = new LinkedHashMap<>();
+        more.forEach((from, to) -> {
+            put(merged, from, to);
+            Device other = sources.putIfAbsent(to, from);
+            if (other != null) {
+                throw new IllegalArgumentException("a device map only supports 1-to-1 mapping, trying to map " + other
+                        + " and " + from + " to " + to);
+            }
+        });
+        return merged;
+    }
+
+    private static void put(Map<Device, Device> map, Device from, Device to) {
+        Device known = map.putIfAbsent(general(from), general(to));
+        if (known != null && !known.equals(general(to))) {
+            throw new IllegalArgumentException(
+                    "a device map only supports 1-to-1 mapping, trying to map " + from + " to " + known + " and " + to);
+        }
+    }
+
+    /** Returns the device itself, but {@code cpu} for every name of host memory. */
+    static Device general(Device device) {
+        return device.isCpu() ? Device.CPU : device;
+    }
+
+    /**
+     * Parses devices, separated by blanks or commas; {@code none} for none.
+     *
+     * @throws IllegalArgumentException when one of them is no device
+     */
+    public static List<Device> parseDevices(String text) {
+        requireShort(text);
+        List<Device> devices = new ArrayList<>();
+        for (String word : words(text)) {
+            devices.add(Device.parse(word));
+        }
+        return devices;
+    }
+
+    /**
+     * Parses maps, separated by semicolons: {@code server toy:0=toy:1 cpu=toy:0; other toy:0=toy:0}; {@code none} for none.
+     *
+     * @throws IllegalArgumentException when that is no map, or one that is not 1-to-1
+     */
+    public static Map<String, Map<Device, Device>> parseMaps(String text) {
+        requireShort(text);
+        DeviceSettings parsed = NONE;
+        for (String part : text.strip().equals(NOTHING) ? new String[0] : text.split(";")) {
+            List<String> words = words(part);
+            if (words.size() < 2) {
+                throw new IllegalArgumentException(
+                        "a device map is a worker's name and one or more devices, such as server toy:0=toy:1: '"
+                                + part.strip() + "'");
+            }
+            Map<Device, Device> map = new LinkedHashMap<>();
+            for (String word : words.subList(1, words.size())) {
+                int at = word.indexOf('=');
+                if (at < 0) {
+                    throw new IllegalArgumentException(
+                            "a device is mapped by LOCAL=REMOTE, such as toy:0=toy:1: '" + word + "'");
+                }
+                put(map, Device.parse(word.substring(0, at)), Device.parse(word.substring(at + 1)));
+            }
+            parsed = parsed.withMap(words.get(0), map);
+        }
+        return parsed.maps();
+    }
+
+    private static List<String> words(String text) {
+        String stripped = text.strip();
+        return stripped.isEmpty() || stripped.equals(NOTHING) ? List.of() : List.of(stripped.split("[\\s,]+"));
+    }
+
+    private static void requireShort(String text) {
+        if (text.length() > MAX_TEXT) {
+            throw new IllegalArgumentException("a text of at most " + MAX_TEXT + " characters is expected");
+        }
+    }
+
+    /** Returns what a worker publishes; empty when there is nothing to say. */
+    public Map<String, String> published() {
+        Map<String, String> published = new LinkedHashMap<>();
+        if (!devices.isEmpty()) {
+            published.put(DEVICES, text(devices));
+        }
+        if (!maps.isEmpty()) {
+            published.put(MAPS, text(maps));
+        }
+        return published;
+    }
+
+    /**
+     * Reads what a worker has published.
+     *
+     * @throws IllegalArgumentException when it can't be read
+     */
+    static DeviceSettings ofPublished(Map<String, String> published) {
+        return new DeviceSettings(
+                parseDevices(published.getOrDefault(DEVICES, NOTHING)),
+                parseMaps(published.getOrDefault(MAPS, NOTHING)));
+    }
+
+    private static String text(List<Device> devices) {
+        return devices.stream().map(Device::toString).collect(Collectors.joining(" "));
+    }
+
+    private static String text(Map<String, Map<Device, Device>> maps) {
+        return maps.entrySet().stream()
+                .map(entry -> entry.getKey() + " " + pairs(entry.getValue()))
+                .collect(Collectors.joining("; "));
+    }
+
+    private static String pairs(Map<Device, Device> map) {
+        return map.entrySet().stream()
+                .map(entry -> entry.getKey() + "=" + entry.getValue())
+                .collect(Collectors.joining(" "));
+    }
+
+    /**
+     * Checks everything that needs no peer.
+     *
+     * @param worker the name of the worker whose settings these are
+     * @throws IllegalArgumentException with all that is wrong
+     */
+    public void require(String worker) {
+        List<String> wrong = new ArrayList<>();
+        String node = "Node " + worker + " has ";
+        if (new HashSet<>(devices).size() < devices.size()) {
+            wrong.add(node + "duplicated devices: " + text(devices));
+        }
+        if (!devices.stream().allMatch(device -> isExact(device) && !device.isCpu())) {
+            wrong.add(node + "devices with invalid indices: " + text(devices));
+        }
+        maps.forEach((peer, map) -> {
+            try {
+                WorkerInfo.requireName(peer);
+            } catch (IllegalArgumentException e) {
+                wrong.add(node + "invalid target node names in its device maps: " + e.getMessage());
+            }
+            String problem = problemOf(worker, peer, map);
+            if (!problem.isEmpty()) {
+                wrong.add(problem);
+            }
+        });
+        if (!wrong.isEmpty()) {
+            throw new IllegalArgumentException(String.join("; ", wrong));
+        }
+    }
+
+    private String problemOf(String worker, String peer, Map<Device, Device> map) {
+        String node = "Node " + worker + " has ";
+        String where = " in its device map for " + peer + ": " + pairs(map);
+        if (new HashSet<>(map.values()).size() < map.size()) {
+            return node + "duplicated target devices" + where;
+        }
+        if (!map.keySet().stream().allMatch(DeviceSettings::isExact)) {
+            return node + "source devices with invalid indices" + where;
+        }
+        if (!devices.isEmpty() && !map.keySet().stream().allMatch(this::has)) {
+            return node + "unexpected source devices" + where + "; its devices are " + text(devices);
+        }
+        return map.values().stream().allMatch(DeviceSettings::isExact)
+                ? ""
+                : node + "target devices with invalid indices" + where;
+    }
+
+    /**
+     * Returns what is wrong with a worker's map for a peer; empty when it fits.
+     *
+     * @param worker the name of the worker whose settings these are
+     * @param declared what the peer declares
+     */
+    String problem(String worker, String peer, DeviceSettings declared) {
+        Map<Device, Device> map = maps.getOrDefault(peer, Map.of());
+        String own = problemOf(worker, peer, map);
+        if (!own.isEmpty()
+                || declared.devices.isEmpty()
+                || map.values().stream().allMatch(declared::has)) {
+            return own;
+        }
+        return "Node " + worker + " has unexpected target devices in its device map for " + peer + ": " + pairs(map)
+                + "; the devices of " + peer + " are " + text(declared.devices);
+    }
+
+    private static boolean isExact(Device device) {
+        return device.isCpu() || device.index() != Device.ANY_INDEX;
+    }
+
+    /** Returns whether this is one of the worker's devices, as far as it says. */
+    boolean has(Device device) {
+        return device.isCpu() || devices.isEmpty() || devices.contains(device);
+    }
+
+    /** Returns the devices in one line. */
+    String devicesText() {
+        return text(devices);
+    }
+}
