@@ -1,50 +1,59 @@
 package io.waybill.autograd.graph;
 
 import java.util.Arrays;
-import java.util.function.Supplier;
 import org.bytedeco.pytorch.InputMetadata;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TypeMeta;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** Brings gradients to the shape and the element type of the tensors that they are for, as libtorch's engine does between two nodes. */
+/**
+ * Brings gradients to the shape and the element type of the tensors that they are for, as libtorch's engine does between two nodes.
+ *
+ * <p><b>Threads.</b> One.
+ */
 final class InputFit {
 
-    private InputFit() {}
+    private final NativeLayout layout = new NativeLayout();
 
     /**
      * Returns a gradient that fits an input: summed over dimensions that were broadcast, and with its element type.
      *
      * @param gradient a defined one, which stays the caller's
-     * @param what names the gradient in an error
-     * @return a new object
+     * @param source the node or the entry that it comes from, for the text of an error
+     * @param edge its number there
+     * @return the gradient itself, or a new object, which the caller frees
      * @throws GradientMismatchException when its shape does not fit
      */
-    static Tensor fit(Tensor gradient, GraphNode target, int input, Supplier<String> what) {
+    Tensor of(Tensor gradient, GraphNode target, int input, Object source, int edge) {
         InputMetadata wanted = target.node.input_metadata(input);
-        Tensor fitting = wanted.is_same_shape(gradient) ? Handles.keep(gradient) : reduced(gradient, wanted, what);
-        TypeMeta wantedType = Handles.own(wanted.dtype());
-        try {
-            ScalarType type = wantedType.toScalarType();
-            if (fitting.scalar_type().value == type.value) {
-                return fitting;
-            }
-            Tensor converted = Handles.own(fitting.to(type));
+        Tensor fitting = wanted.is_same_shape(gradient) ? gradient : reduced(gradient, wanted, source, edge);
+        if (fitting.scalar_type().value == layout.type(wanted)) {
+            return fitting;
+        }
+        Tensor converted = converted(fitting, wanted);
+        if (fitting != gradient) {
             Handles.free(fitting);
-            return converted;
+        }
+        return converted;
+    }
+
+    private static Tensor converted(Tensor gradient, InputMetadata wanted) {
+        TypeMeta type = Handles.own(wanted.dtype());
+        try {
+            return Handles.own(gradient.to(type.toScalarType()));
         } finally {
-            Handles.free(wantedType);
+            Handles.free(type);
         }
     }
 
-    private static Tensor reduced(Tensor gradient, InputMetadata wanted, Supplier<String> what) {
+    private static Tensor reduced(Tensor gradient, InputMetadata wanted, Object source, int edge) {
         if (wanted.is_expandable_to_shape(gradient)) {
             return Handles.own(wanted.reduce_grad(gradient));
         }
         Tensor like = Handles.own(wanted.zeros_like());
         String expected = Arrays.toString(like.shape());
         Handles.free(like);
-        throw new GradientMismatchException("%s has a wrong shape: expected %s, found %s"
-                .formatted(what.get(), expected, Arrays.toString(gradient.shape())));
+        String name = source instanceof GraphNode node ? node.name() : source.toString();
+        throw new GradientMismatchException("gradient %d of %s has a wrong shape: expected %s, found %s"
+                .formatted(edge, name, expected, Arrays.toString(gradient.shape())));
     }
 }

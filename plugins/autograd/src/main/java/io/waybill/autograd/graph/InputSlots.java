@@ -2,6 +2,7 @@ package io.waybill.autograd.graph;
 
 import java.util.Arrays;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 
 /**
  * The gradients for the inputs of one node while they arrive. Each input has a fixed number of contributions, and they are added in their order, whatever the
@@ -16,9 +17,10 @@ final class InputSlots {
     /** A contribution that arrived early and is undefined. */
     private static final Object UNDEFINED = new Object();
 
+    private int inputs;
     private int[] expected = new int[1];
-    private int[] added = expected;
-    private Tensor[] sums = new Tensor[1];
+    private int[] added;
+    private TensorVector sums; // null before the first contribution
     private Object[][] early; // by input, then by number; null as long as none came early
 
     /** Announces one more contribution to an input, and returns its number there. Only before the first {@link #add}. */
@@ -30,16 +32,16 @@ final class InputSlots {
     }
 
     /** Ends the announcements, for a node with this many inputs. */
-    void seal(int inputs) {
-        expected = Arrays.copyOf(expected, Math.max(inputs, expected.length));
+    void seal(int count) {
+        inputs = count;
+        expected = expected.length < count ? Arrays.copyOf(expected, count) : expected;
         added = new int[expected.length];
-        sums = new Tensor[expected.length];
     }
 
     /**
      * Adds a contribution. Grad mode is off.
      *
-     * @param gradient null when undefined; taken over
+     * @param gradient null when undefined; stays the caller's
      */
     void add(int input, int number, Tensor gradient) {
         if (number != added[input]) {
@@ -47,13 +49,19 @@ final class InputSlots {
             return;
         }
         addNext(input, gradient);
-        while (early != null && early[input] != null && added[input] < expected[input]) {
-            Object next = early[input][added[input]];
-            if (next == null) {
-                return;
-            }
-            early[input][added[input]] = null;
-            addNext(input, next == UNDEFINED ? null : (Tensor) next);
+        if (early != null && early[input] != null) {
+            addEarly(input);
+        }
+    }
+
+    private void addEarly(int input) {
+        Object[] waiting = early[input];
+        while (added[input] < waiting.length && waiting[added[input]] != null) {
+            int number = added[input];
+            Tensor gradient = waiting[number] == UNDEFINED ? null : (Tensor) waiting[number];
+            addNext(input, gradient);
+            waiting[number] = null;
+            Handles.free(gradient);
         }
     }
 
@@ -64,7 +72,7 @@ final class InputSlots {
         if (early[input] == null) {
             early[input] = new Object[expected[input]];
         }
-        early[input][number] = gradient == null ? UNDEFINED : gradient;
+        early[input][number] = gradient == null ? UNDEFINED : Handles.keep(gradient);
     }
 
     private void addNext(int input, Tensor gradient) {
@@ -72,14 +80,17 @@ final class InputSlots {
         if (gradient == null) {
             return;
         }
-        Tensor before = sums[input];
-        if (before == null) {
-            sums[input] = gradient;
+        if (sums == null) {
+            sums = Handles.own(new TensorVector(inputs));
+        }
+        Tensor before = sums.get(input);
+        if (!before.defined()) {
+            sums.put(input, gradient);
             return;
         }
-        sums[input] = sum(before, gradient);
-        Handles.free(before);
-        Handles.free(gradient);
+        Tensor sum = sum(before, gradient);
+        sums.put(input, sum);
+        Handles.free(sum);
     }
 
     /** Returns the sum as a new tensor. libtorch adds a sparse one to a dense one only in this order. */
@@ -87,15 +98,16 @@ final class InputSlots {
         return Handles.own(first.is_sparse() && !second.is_sparse() ? second.add(first) : first.add(second));
     }
 
-    /** Takes the sum of an input, null when undefined. The caller frees it. */
-    Tensor take(int input) {
-        Tensor sum = sums[input];
-        sums[input] = null;
-        return sum;
+    /** Takes the sums of all inputs. The caller frees them. */
+    TensorVector take() {
+        TensorVector taken = sums == null ? Handles.own(new TensorVector(inputs)) : sums;
+        sums = null;
+        return taken;
     }
 
     void free() {
         Handles.free(sums);
+        sums = null;
         if (early == null) {
             return;
         }

@@ -19,6 +19,7 @@ final class NodeRunner {
     private final GraphUse use;
     private final Gradients gradients;
     private final PassListener listener;
+    private final InputFit fit = new InputFit();
     private final PriorityQueue<GraphNode> ready = new PriorityQueue<>();
     private int left;
 
@@ -88,15 +89,7 @@ final class NodeRunner {
 
     /** Returns the gradients of the inputs after the hooks that come before the node; the caller frees them. */
     private static TensorVector before(GraphNode node) {
-        TensorVector in = Handles.own(new TensorVector(node.inputs));
-        for (int i = 0; i < node.inputs; i++) {
-            Tensor sum = node.slots.take(i);
-            if (sum != null) {
-                in.put(i, sum);
-                Handles.free(sum);
-            }
-        }
-        return Hooks.before(node.node, in);
+        return Hooks.before(node.node, node.slots.take());
     }
 
     private void accumulate(GraphNode node, TensorVector in) {
@@ -184,15 +177,13 @@ final class NodeRunner {
      * @param gradient null when undefined; stays the caller's
      */
     private void add(GraphNode target, int input, int number, Tensor gradient, Object source, int edge) {
-        Tensor fitting = gradient == null ? null : InputFit.fit(gradient, target, input, () -> describe(source, edge));
+        Tensor fitting = gradient == null ? null : fit.of(gradient, target, input, source, edge);
         target.slots.add(input, number, fitting);
+        if (fitting != gradient) {
+            Handles.free(fitting);
+        }
         if (--target.pending == 0) {
             ready.add(target);
         }
-    }
-
-    private static String describe(Object source, int number) {
-        String name = source instanceof GraphNode node ? node.name() : source.toString();
-        return "gradient " + number + " of " + name;
     }
 }

@@ -25,6 +25,7 @@ final class PassGraph {
     /** A node of a leaf has this sequence number in libtorch, so that it runs first. */
     private static final long OF_LEAF = -1;
 
+    private final NativeLayout layout = new NativeLayout();
     private final LongFunction<RecvFunction> recvs;
     private final Map<Long, GraphNode> nodes = new HashMap<>();
     private final List<PassEntry> entries = new ArrayList<>();
@@ -53,7 +54,7 @@ final class PassGraph {
         entries.add(entry);
         reached = new ArrayList<>();
         for (int i = 0; i < entry.targets.length; i++) {
-            entry.targets[i] = visit(Handles.own(entry.edges.nodes[i]));
+            entry.targets[i] = visit(Handles.own(entry.edges.nodes[i]), null);
         }
         for (GraphNode node = unvisited.poll(); node != null; node = unvisited.poll()) {
             follow(node);
@@ -66,20 +67,24 @@ final class PassGraph {
         for (int i = 0; i < from.targets.length; i++) {
             Edge edge = edges.get(i);
             if (edge.is_valid()) {
-                from.targets[i] = visit(Handles.own(edge.function()));
+                from.targets[i] = visit(layout.node(edge), edge);
                 from.targetInputs[i] = edge.input_nr();
             }
         }
     }
 
-    /** Takes over libtorch's node, and returns ours. */
-    private GraphNode visit(Node node) {
+    /**
+     * Takes over libtorch's node, and returns ours.
+     *
+     * @param edge that leads to it; null when the node is counted
+     */
+    private GraphNode visit(Node node, Edge edge) {
         GraphNode known = nodes.get(node.address());
         if (known != null) {
             Handles.free(node);
             return known;
         }
-        GraphNode created = create(node);
+        GraphNode created = create(node, edge);
         nodes.put(node.address(), created);
         if (created.kind == GraphNode.Kind.COMPUTE) {
             unvisited.add(created);
@@ -89,7 +94,7 @@ final class PassGraph {
         return created;
     }
 
-    private GraphNode create(Node node) {
+    private GraphNode create(Node node, Edge edge) {
         RecvFunction recv = recvs.apply(node.address());
         if (recv != null) {
             return new GraphNode(node, GraphNode.Kind.RECEIVE, recv, recv.size, 0);
@@ -97,9 +102,15 @@ final class PassGraph {
         int edges = node.num_outputs();
         if (edges == 0 && node.sequence_nr() == OF_LEAF) {
             requireOwn(node);
-            return new GraphNode(node, GraphNode.Kind.ACCUMULATE, null, 1, 0);
+            return new GraphNode(edge == null ? node : counted(node, edge), GraphNode.Kind.ACCUMULATE, null, 1, 0);
         }
         return new GraphNode(node, GraphNode.Kind.COMPUTE, null, node.num_inputs(), edges);
+    }
+
+    /** The node of a leaf outlives the pass, with its gradient. */
+    private static Node counted(Node node, Edge edge) {
+        Handles.free(node);
+        return Handles.own(edge.function());
     }
 
     private static void requireOwn(Node node) {

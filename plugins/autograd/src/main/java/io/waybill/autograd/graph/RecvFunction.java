@@ -10,16 +10,19 @@ import org.bytedeco.pytorch.global.torch;
  * The tensors of one received message: a node of the graph at which backward passes end here, because the rest of the graph is at the sender.
  *
  * <p>libtorch lets no Java class be a node. So this borrows one, of an operator that ran for this purpose only, and hangs the tensors on it as if they were
- * its results. It is recognised by its address and never applied: applying it fails, because its saved tensors are released.
+ * its results. It is recognised by its address and never applied.
  *
  * <p><b>Threads.</b> Immutable.
  */
 final class RecvFunction {
 
-    /** The leaf that borrowed nodes are computed from, loaded once libtorch is. */
+    /**
+     * The leaf that borrowed nodes are computed from, loaded once libtorch is. It is empty, so that libtorch's own engine fails at a borrowed node: no gradient
+     * has this shape.
+     */
     private static final class Source {
 
-        static final Tensor LEAF = Handles.own(torch.zeros(1));
+        static final Tensor LEAF = Handles.own(torch.zeros(0));
         static final Node ACCUMULATOR;
 
         static {
@@ -51,10 +54,9 @@ final class RecvFunction {
     private static Node borrow() {
         AutoGradMode enabled = Handles.gradMode();
         try {
-            Tensor result = Handles.own(Source.LEAF.exp());
+            Tensor result = Handles.own(Source.LEAF.alias());
             Node node = Handles.own(result.grad_fn());
             Handles.free(result);
-            node.release_variables();
             return node;
         } finally {
             Handles.free(enabled);

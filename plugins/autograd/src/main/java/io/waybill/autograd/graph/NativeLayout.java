@@ -1,0 +1,106 @@
+package io.waybill.autograd.graph;
+
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.Edge;
+import org.bytedeco.pytorch.InputMetadata;
+import org.bytedeco.pytorch.Node;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.TypeMeta;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * Reads two fields of libtorch's objects in place: the node of an edge, and the element type of an input. libtorch's functions for them return objects
+ * that must be freed, which costs more than the rest of a small node's work.
+ *
+ * <p>Where the fields lie is checked once against those functions. If one does not agree, those functions are used.
+ *
+ * <p><b>Threads.</b> One: that which walks or runs a pass. <b>Lifetime.</b> libtorch is loaded before this class is.
+ */
+final class NativeLayout {
+
+    /** A node at an address, which other owners keep alive. */
+    private static final class NodeView extends Node {
+        NodeView(long address) {
+            super((Pointer) null);
+            this.address = address;
+        }
+    }
+
+    /** Eight bytes at any address. */
+    private static final class Word extends LongPointer {
+        Word() {
+            super((Pointer) null);
+        }
+
+        long at(long where) {
+            address = where;
+            return get();
+        }
+    }
+
+    /** An edge begins with its pointer to the node; the options of an input have the element type's number after a device of two bytes. */
+    private static final int TYPE_SHIFT = 16;
+
+    private static final int TYPE_MASK = 0xffff;
+
+    private static final boolean IS_KNOWN = agrees();
+
+    private final Word word = new Word();
+
+    /** Returns the node of a valid edge: one that the graph keeps alive, or else a counted one. In both cases the caller frees it. */
+    Node node(Edge edge) {
+        return IS_KNOWN ? nodeInPlace(edge) : Handles.own(edge.function());
+    }
+
+    private Node nodeInPlace(Edge edge) {
+        return new NodeView(word.at(edge.address()));
+    }
+
+    /** Returns the number of the element type that gradients for an input have. */
+    int type(InputMetadata input) {
+        return IS_KNOWN ? typeInPlace(input) : typeByCall(input);
+    }
+
+    private int typeInPlace(InputMetadata input) {
+        return (int) (word.at(input.options().address()) >>> TYPE_SHIFT) & TYPE_MASK;
+    }
+
+    private static int typeByCall(InputMetadata input) {
+        TypeMeta type = Handles.own(input.dtype());
+        int number = type.toScalarType().value;
+        Handles.free(type);
+        return number;
+    }
+
+    private static boolean agrees() {
+        NativeLayout layout = new NativeLayout();
+        boolean agrees = true;
+        for (ScalarType type :
+                new ScalarType[] {ScalarType.Float, ScalarType.Double, ScalarType.BFloat16, ScalarType.ComplexDouble}) {
+            TensorOptions options = Handles.own(new TensorOptions(type));
+            Tensor leaf = Handles.own(torch.zeros(new long[] {1}, options));
+            leaf.set_requires_grad(true);
+            agrees &= layout.agrees(leaf);
+            Handles.free(leaf);
+            Handles.free(options);
+        }
+        return agrees;
+    }
+
+    private boolean agrees(Tensor leaf) {
+        Tensor sum = Handles.own(leaf.add(leaf));
+        Node node = Handles.own(sum.grad_fn());
+        boolean agrees = typeInPlace(node.input_metadata(0)) == typeByCall(node.input_metadata(0));
+        for (int i = 0; i < node.num_outputs(); i++) {
+            Node counted = Handles.own(node.next_edge(i).function());
+            agrees &= nodeInPlace(node.next_edge(i)).address() == counted.address();
+            Handles.free(counted);
+        }
+        Handles.free(node);
+        Handles.free(sum);
+        return agrees;
+    }
+}
