@@ -197,6 +197,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
 
     private void handle(HandlerSlot slot) throws RejectedMessageException {
         slot.context().enter(exchange.view().context()); // left with the task
+        ContextScope ofRequest = slot.context().mark();
         HandlerCall before = slot.enter(exchange);
         outbox.enter();
         try {
@@ -207,6 +208,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             if (!context.reports().isEmpty()) {
                 report(slot);
             }
+            slot.context().leave(ofRequest); // whatever converters and listeners left behind
             if (context.interceptors().table().isEmpty()) {
                 exchange.entry().handler().handle(message, outbox);
             } else {

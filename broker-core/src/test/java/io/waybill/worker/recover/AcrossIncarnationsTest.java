@@ -10,6 +10,9 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.TraceContext;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.DeliveryPolicy;
@@ -31,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -113,6 +117,29 @@ class AcrossIncarnationsTest {
         try (Response response = caller.call(request())) {
             assertThat(response.value("again")).isEqualTo(Value.of(false));
         }
+    }
+
+    @Test
+    void hasItsContextInEachIncarnation() throws Exception {
+        CallContext context = CallContext.EMPTY.with("k", "one").with(new TraceContext(1, 2, 3, 1, "v=1"));
+        List<CallContext> seen = new CopyOnWriteArrayList<>();
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> {
+            seen.add(CallContext.current());
+            neverRespond(message, outbox);
+        });
+        Worker caller = workers.join("caller");
+        ContextScope scope = context.makeCurrent();
+        CompletableFuture<Response> call = begin(caller);
+        scope.close();
+        first.close();
+        callee(DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> {
+            seen.add(CallContext.current());
+            outbox.respond(Value.NONE);
+        });
+        call.get(20, TimeUnit.SECONDS).close();
+        assertThat(seen).hasSize(2);
+        assertThat(seen.get(0).text("k")).contains("one");
+        assertThat(seen.get(1)).as("in the second incarnation").isEqualTo(seen.get(0));
     }
 
     @Test
