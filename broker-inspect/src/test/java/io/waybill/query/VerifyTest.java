@@ -204,6 +204,21 @@ class VerifyTest {
         assertThat(damages()).hasSize(2).allMatch(finding -> finding.kind() == Kind.MISPLACED);
     }
 
+    /** Its checksum is right. */
+    @Test
+    void findsAContextThatIsNone() throws IOException {
+        long id = MessageId.of(WrittenHome.CALLER, CALLS);
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLER), JournalQueue.REQUESTS)) {
+            requests.append(written.request(id, WrittenHome.CALLER, WrittenHome.CALLEE, "x", CALLS)
+                    .addFlag(Envelope.CONTEXT));
+        }
+        verify();
+        assertThat(damages())
+                .filteredOn(finding -> finding.kind() == Kind.UNREADABLE)
+                .hasSize(1)
+                .allMatch(finding -> finding.text().contains("the context of a request has 8 to"));
+    }
+
     @Test
     void findsAQueueThatWasPutInAnothersPlace() throws IOException {
         Path requests = JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER));

@@ -6,6 +6,8 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
@@ -74,7 +76,11 @@ class StoredCallsTest {
         request.body()
                 .tensor("x", Tensor.contiguous(DType.FLOAT32, new long[] {2, 3}, floats))
                 .tensor("h", Tensor.contiguous(DType.BFLOAT16, new long[] {2}, halves));
-        try (Response response = app.call(request)) {
+        CallContext context = CallContext.EMPTY
+                .with("tenant", "blue\u001b[31m")
+                .with("raw", new byte[] {-1, 0})
+                .with(TraceContext.parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "v=1"));
+        try (Response response = context.supply(() -> app.call(request))) {
             call = MessageId.text(response.id());
         } finally {
             floats.release();
@@ -141,6 +147,64 @@ class StoredCallsTest {
                         "\"kept\" : \"record\"",
                         "\"kind\" : \"seed\"",
                         "\"operation\" : \"text.inner\"");
+    }
+
+    @Test
+    void showsTheContext() {
+        assertThat(run("journal", "show", call)).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .contains("  context  raw=0xff00, tenant=blue\\u001b[31m\n")
+                .containsPattern("  trace    4bf92f3577b34da6a3ce929d0e0e4736, span [0-9a-f]{16}, called from span"
+                        + " 00f067aa0ba902b7, sampled, state v=1\n");
+        assertThat(out.toString().lines().filter(line -> line.startsWith("  context")))
+                .hasSize(1);
+        out.getBuffer().setLength(0);
+        assertThat(run("journal", "show", call, "--json")).as(err.toString()).isZero();
+        assertThat(out.toString().replaceAll("\\s", ""))
+                .contains("\"context\":[{\"name\":\"raw\",\"bytes\":\"/wA=\"},{\"name\":\"tenant\",\"text\":\"blue")
+                .contains("\"trace\":{\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"span_id\":\"")
+                .contains("\"caller_span_id\":\"00f067aa0ba902b7\",\"sampled\":true,\"state\":\"v=1\"}");
+    }
+
+    @Test
+    void callsWithAContext() {
+        assertThat(run(
+                        "call",
+                        "--to",
+                        "callee",
+                        "tensor.pass",
+                        "--context",
+                        "tenant=a=b",
+                        "--context",
+                        "user=7",
+                        "--traceparent",
+                        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"))
+                .as(err.toString())
+                .isZero();
+        out.getBuffer().setLength(0);
+        assertThat(run("journal", "show", MessageId.text(cli(0))))
+                .as(err.toString())
+                .isZero();
+        assertThat(out.toString())
+                .contains("  context  tenant=a=b, user=7\n")
+                .containsPattern("  trace    4bf92f3577b34da6a3ce929d0e0e4736, span [0-9a-f]{16}, called from span"
+                        + " 00f067aa0ba902b7\n");
+        for (String[] wrong : new String[][] {
+            {"--context", "tenant", "NAME=VALUE"},
+            {"--context", "a b=1", "letters and digits"},
+            {"--context", "k=" + "x".repeat(9000), "at most 8192 bytes"},
+            {"--traceparent", "00-1", "it has 4 characters"}
+        }) {
+            err.getBuffer().setLength(0);
+            assertThat(run("call", "--to", "callee", "tensor.pass", wrong[0], wrong[1]))
+                    .isEqualTo(2);
+            assertThat(err.toString()).contains(wrong[2]);
+        }
+    }
+
+    /** Returns the id of a request of the command's worker, which joined after the two others. */
+    private static long cli(long number) {
+        return MessageId.of(2, number);
     }
 
     @Test
