@@ -1,0 +1,147 @@
+package io.waybill.autograd.optim;
+
+import io.waybill.autograd.graph.ContextGraph;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.AdamWOptions;
+import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+
+/**
+ * One of libtorch's optimizers over parameters of this worker. A step takes the gradients of an autograd context; the {@code .grad} of the parameters is as
+ * before when it returns.
+ *
+ * <p><b>Threads.</b> Any; steps run one after another. A forward pass that uses the parameters at the same moment may see some of them before and some
+ * after the step. <b>Ownership.</b> Holds the parameters, and the optimizer's state, until {@link #close}.
+ */
+public final class LocalOptimizer implements AutoCloseable {
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final List<Tensor> parameters = new ArrayList<>(); // guarded by lock
+    private final Optimizer optimizer; // guarded by lock
+    private boolean isClosed; // guarded by lock
+
+    /**
+     * Creates an optimizer.
+     *
+     * @param parameters leaves that require grad; they stay the caller's
+     * @throws IllegalArgumentException when one is none, or there are none
+     */
+    @SuppressWarnings("try")
+    public LocalOptimizer(List<Tensor> parameters, OptimizerSettings settings) {
+        if (parameters.isEmpty()) {
+            throw new IllegalArgumentException("an optimizer needs parameters");
+        }
+        for (Tensor parameter : parameters) {
+            if (!parameter.requires_grad() || !parameter.is_leaf()) {
+                throw new IllegalArgumentException("a parameter is a leaf that requires grad");
+            }
+        }
+        try (PointerScope scope = new PointerScope()) {
+            TensorVector vector = new TensorVector(parameters.toArray(Tensor[]::new));
+            optimizer = create(vector, settings).retainReference();
+            parameters.forEach(parameter -> this.parameters.add(new Tensor(parameter).retainReference()));
+        }
+    }
+
+    private static Optimizer create(TensorVector parameters, OptimizerSettings settings) {
+        if (settings instanceof OptimizerSettings.Sgd sgd) {
+            return new SGD(parameters, options(sgd));
+        } else if (settings instanceof OptimizerSettings.Adam adam) {
+            return new org.bytedeco.pytorch.Adam(parameters, options(adam));
+        }
+        return new org.bytedeco.pytorch.AdamW(parameters, options((OptimizerSettings.AdamW) settings));
+    }
+
+    private static SGDOptions options(OptimizerSettings.Sgd settings) {
+        SGDOptions options = new SGDOptions(settings.lr());
+        options.momentum().put(settings.momentum());
+        options.dampening().put(settings.dampening());
+        options.weight_decay().put(settings.weightDecay());
+        options.nesterov().put(settings.nesterov());
+        return options;
+    }
+
+    private static AdamOptions options(OptimizerSettings.Adam settings) {
+        AdamOptions options = new AdamOptions(settings.lr());
+        putBetas(options.betas(), settings.beta1(), settings.beta2());
+        options.eps().put(settings.eps());
+        options.weight_decay().put(settings.weightDecay());
+        options.amsgrad().put(settings.amsgrad());
+        return options;
+    }
+
+    private static AdamWOptions options(OptimizerSettings.AdamW settings) {
+        AdamWOptions options = new AdamWOptions(settings.lr());
+        putBetas(options.betas(), settings.beta1(), settings.beta2());
+        options.eps().put(settings.eps());
+        options.weight_decay().put(settings.weightDecay());
+        options.amsgrad().put(settings.amsgrad());
+        return options;
+    }
+
+    /** Sets a C++ tuple of two. Its elements lie in an order that the compiler chose: the larger default is the second one's. */
+    private static void putBetas(DoublePointer betas, double first, double second) {
+        int firstAt = betas.get(0) < betas.get(1) ? 0 : 1;
+        betas.put(firstAt, first);
+        betas.put(1 - firstAt, second);
+    }
+
+    /**
+     * Updates the parameters that have a gradient in this context.
+     *
+     * @return how many these were
+     * @throws IllegalStateException when this or the context is closed
+     * @throws RuntimeException libtorch's, such as that Adam takes no sparse gradients; parameters may be updated in part
+     */
+    @SuppressWarnings("try")
+    public int step(ContextGraph context) {
+        lock.lock();
+        try (PointerScope scope = new PointerScope()) {
+            if (isClosed) {
+                throw new IllegalStateException("this optimizer is closed");
+            }
+            List<Tensor> before =
+                    parameters.stream().map(Tensor::grad).map(Tensor::new).toList();
+            try {
+                int updated = 0;
+                for (Tensor parameter : parameters) {
+                    Optional<Tensor> gradient = context.gradient(parameter);
+                    parameter.mutable_grad().put(gradient.orElseGet(Tensor::new));
+                    updated += gradient.isPresent() ? 1 : 0;
+                }
+                optimizer.step();
+                return updated;
+            } finally {
+                for (int i = 0; i < before.size(); i++) {
+                    parameters.get(i).mutable_grad().put(before.get(i));
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Frees what this holds. A second call does nothing. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (!isClosed) {
+                isClosed = true;
+                optimizer.releaseReference();
+                parameters.forEach(Tensor::releaseReference);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}
