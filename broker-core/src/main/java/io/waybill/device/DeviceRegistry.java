@@ -7,17 +7,23 @@ import io.waybill.api.device.MappingListener;
 import io.waybill.api.tensor.Device;
 import io.waybill.tensor.Converters;
 import io.waybill.tensor.memory.MappedSegments;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 
 /**
  * One converter per device type. The last one registered wins, and removing it does not restore the previous one.
  * Begins with {@link CpuConverter}.
  *
- * <p><b>Threads.</b> Thread-safe. A converter may still be inside a call when {@link #remove} returns.
+ * <p><b>Threads.</b> Thread-safe. A message keeps the converter that it began with. One that is removed first sends the responses to the messages
+ * that it received; while it is {@linkplain #replacing replaced}, other messages wait for the next one.
  *
  * <p>Failures of converters are contained: an exception, or a storage of the wrong size, becomes a
  * {@link RejectedMessageException} of the message.
@@ -26,11 +32,19 @@ import java.util.function.BiConsumer;
  */
 public final class DeviceRegistry implements Converters {
 
+    private static final String NOT_RECEIVED = "Attempting to receive a Tensor with unexpected device type ";
+    private static final long STEP_MS = 2;
+    /** Max number of steps that a message waits for a converter that is being replaced: a minute. */
+    private static final int MAX_STEPS = 30_000;
+
     private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
+    private final List<GuardedConverter> displaced = new ArrayList<>(); // guarded by changes; those in use
+    private final Set<String> awaited = ConcurrentHashMap.newKeySet(); // types whose next converter is expected
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported
     private final DeviceSettings declared;
     private final Object changes = new Object(); // held while a converter comes or goes, never for a message
+    private final Object steps = new Object(); // notified when a converter comes
 
     /** Creates a registry for converters that are not notified of segments. */
     public DeviceRegistry() {
@@ -62,26 +76,103 @@ public final class DeviceRegistry implements Converters {
             String type, DeviceConverter converter, BiConsumer<String, Throwable> failures) {
         String checked = new Device(type, Device.ANY_INDEX).type();
         GuardedConverter added = new GuardedConverter(checked, converter, failures);
+        GuardedConverter previous;
         synchronized (changes) {
-            GuardedConverter previous = byType.put(checked, added);
+            previous = byType.put(checked, added);
             if (previous != null) {
+                previous.end();
+                displaced.removeIf(each -> !each.isUsed());
+                displaced.add(previous);
                 previous.endListening(); // first: memory is pinned once
             }
             added.listen(mapped);
-            return Optional.ofNullable(previous).map(GuardedConverter::guarded);
         }
+        notifyWaiting();
+        return Optional.ofNullable(previous).map(GuardedConverter::guarded);
+    }
+
+    /** Removes a converter at once: messages in flight may still be inside it. Else as {@link #remove(String, DeviceConverter, Duration)}. */
+    public void remove(String type, DeviceConverter converter) {
+        remove(type, converter, Duration.ZERO);
     }
 
     /**
-     * Removes this converter if it is the registered one; otherwise another one has replaced it and stays. A {@link MappingListener} has been
-     * notified of the end of all segments on return, or did not return in time.
+     * Removes a converter: it receives no more messages from now on. Waits until those that it received have ended, and then those that it
+     * sends. A {@link MappingListener} has been notified of the end of all segments on return, or did not return in time. If another converter has
+     * replaced this one, that one stays.
+     *
+     * @param limit of the wait
+     * @return the number of messages that still use it
      */
-    public void remove(String type, DeviceConverter converter) {
+    public int remove(String type, DeviceConverter converter, Duration limit) {
+        long steps = limit.toMillis() / STEP_MS;
+        GuardedConverter present = byType.get(type);
+        if (present == null || present.guarded() != converter) {
+            return removeDisplaced(converter, steps);
+        }
+        present.leave();
+        long left = await(() -> present.received() == 0, steps);
+        byType.remove(type, present);
+        present.end();
+        await(() -> !present.isUsed(), left);
         synchronized (changes) {
-            GuardedConverter present = byType.get(type);
-            if (present != null && present.guarded() == converter) {
-                byType.remove(type);
-                present.endListening();
+            present.endListening();
+        }
+        return present.uses();
+    }
+
+    /** Waits for the messages of a converter that another one has replaced. */
+    private int removeDisplaced(DeviceConverter converter, long maxSteps) {
+        List<GuardedConverter> leaving;
+        synchronized (changes) {
+            leaving = displaced.stream()
+                    .filter(each -> each.guarded() == converter)
+                    .toList();
+            displaced.removeAll(leaving);
+        }
+        await(() -> leaving.stream().noneMatch(GuardedConverter::isUsed), maxSteps);
+        return leaving.stream().mapToInt(GuardedConverter::uses).sum();
+    }
+
+    /** Announces that the converter for a type is about to be replaced: messages for it wait for the next one, until {@link #replaced}. */
+    public void replacing(String type) {
+        awaited.add(type);
+    }
+
+    /** Ends {@link #replacing}. */
+    public void replaced(String type) {
+        awaited.remove(type);
+        notifyWaiting();
+    }
+
+    private void notifyWaiting() {
+        synchronized (steps) {
+            steps.notifyAll();
+        }
+    }
+
+    /** Waits for a condition; returns how many of the steps are left. */
+    private long await(BooleanSupplier condition, long maxSteps) {
+        long left = maxSteps;
+        boolean interrupted = false;
+        while (left > 0 && !condition.getAsBoolean()) {
+            interrupted |= !pause();
+            left--;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return left;
+    }
+
+    /** Waits for a step, or until a converter comes. Returns false when the thread was interrupted. */
+    private boolean pause() {
+        synchronized (steps) {
+            try {
+                steps.wait(STEP_MS);
+                return true;
+            } catch (InterruptedException e) {
+                return false;
             }
         }
     }
@@ -103,30 +194,100 @@ public final class DeviceRegistry implements Converters {
 
     @Override
     public DeviceConverter forSending(Device device) throws RejectedMessageException {
-        return available(device, "Attempting to send a Tensor with unexpected device type ");
+        return begin(device, "Attempting to send a Tensor with unexpected device type ");
+    }
+
+    /** Begins the use of a converter, even of one that leaves, but is waited for. */
+    private DeviceConverter begin(Device device, String missing) throws RejectedMessageException {
+        if (device.isCpu()) {
+            return cpu();
+        }
+        for (int step = 0; ; step++) {
+            GuardedConverter converter = byType.get(device.type());
+            if (converter != null && converter.beginSending()) {
+                return available(device, converter, converter::endSending);
+            }
+            awaitNext(device, converter, step, missing);
+        }
     }
 
     @Override
     public DeviceConverter forReceiving(Device device) throws RejectedMessageException {
+        if (device.isCpu()) {
+            return cpu();
+        }
+        requireDeclared(device);
+        for (int step = 0; ; step++) {
+            GuardedConverter converter = byType.get(device.type());
+            if (converter != null && converter.beginReceiving()) {
+                return available(device, converter, converter::endReceiving);
+            }
+            awaitNext(device, converter, step, NOT_RECEIVED);
+        }
+    }
+
+    @Override
+    public DeviceConverter forResponse(Device device) throws RejectedMessageException {
+        requireDeclared(device);
+        return begin(device, NOT_RECEIVED);
+    }
+
+    private void requireDeclared(Device device) throws RejectedMessageException {
         if (!declared.has(device)) {
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE,
                     "Attempting to receive a Tensor on the unexpected device " + device + "; the devices are "
                             + declared.devicesText());
         }
-        return available(device, "Attempting to receive a Tensor with unexpected device type ");
     }
 
-    private DeviceConverter available(Device device, String missing) throws RejectedMessageException {
-        GuardedConverter converter = byType.get(device.type());
-        if (converter == null) {
+    /** Returns what is registered for host memory: as a rule the converter that is always there, which needs no guard and is not counted. */
+    private DeviceConverter cpu() {
+        GuardedConverter converter = byType.get(Device.CPU.type());
+        return converter == null || converter.guarded() == cpu ? cpu : converter;
+    }
+
+    private void awaitNext(Device device, GuardedConverter leaving, int step, String missing)
+            throws RejectedMessageException {
+        boolean isOutdated = leaving != byType.get(device.type());
+        if (isOutdated) {
+            return; // there is another one
+        }
+        if (!awaited.contains(device.type())) {
             throw new RejectedMessageException(ErrorCode.DEVICE_UNAVAILABLE, missing + device.type());
         }
+        boolean interrupted = !pause();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        if (interrupted || step >= MAX_STEPS) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE, missing + device.type() + ": its converter is being replaced");
+        }
+    }
+
+    private static DeviceConverter available(Device device, GuardedConverter converter, Runnable end)
+            throws RejectedMessageException {
         Optional<String> reason = converter.unavailable();
         if (reason.isPresent()) {
+            end.run();
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE, "device type " + device.type() + " is unavailable: " + reason.get());
         }
-        return converter.guarded() == cpu ? cpu : converter;
+        return converter;
+    }
+
+    @Override
+    public void sent(DeviceConverter converter) {
+        if (converter instanceof GuardedConverter guarded) {
+            guarded.endSending();
+        }
+    }
+
+    @Override
+    public void received(DeviceConverter converter) {
+        if (converter instanceof GuardedConverter guarded) {
+            guarded.endReceiving();
+        }
     }
 }

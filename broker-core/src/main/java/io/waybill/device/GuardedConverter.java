@@ -12,6 +12,7 @@ import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.MappedSegments;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
 /**
@@ -25,6 +26,10 @@ final class GuardedConverter implements DeviceConverter {
     private final String type;
     private final DeviceConverter guarded;
     private final BiConsumer<String, Throwable> failures;
+    private final AtomicInteger sending = new AtomicInteger();
+    private final AtomicInteger receiving = new AtomicInteger();
+    // Written by the thread that removes it, before it reads the counts; read by those that use it, after they counted.
+    private volatile Stage stage = Stage.PRESENT;
     private MappedSegments.Registration listening; // guarded by the registry; null when it does not listen
 
     GuardedConverter(String type, DeviceConverter guarded, BiConsumer<String, Throwable> failures) {
@@ -33,8 +38,66 @@ final class GuardedConverter implements DeviceConverter {
         this.guarded = guarded;
     }
 
+    private enum Stage {
+        PRESENT,
+        LEAVING,
+        GONE
+    }
+
     DeviceConverter guarded() {
         return guarded;
+    }
+
+    /** Counts a message in that is sent; false when the converter has left, and the caller looks for another one. */
+    boolean beginSending() {
+        sending.incrementAndGet();
+        if (stage != Stage.GONE) {
+            return true;
+        }
+        sending.decrementAndGet();
+        return false;
+    }
+
+    void endSending() {
+        sending.decrementAndGet();
+    }
+
+    /** Counts a message in that is received; false when the converter leaves. */
+    boolean beginReceiving() {
+        receiving.incrementAndGet();
+        if (stage == Stage.PRESENT) {
+            return true;
+        }
+        receiving.decrementAndGet();
+        return false;
+    }
+
+    void endReceiving() {
+        receiving.decrementAndGet();
+    }
+
+    /** Begins to leave: it receives no more messages, and sends the responses to those that it received. */
+    void leave() {
+        stage = Stage.LEAVING;
+    }
+
+    /** Ends: it sends no more messages either. */
+    void end() {
+        stage = Stage.GONE;
+    }
+
+    /** Returns how many messages that were received use it. */
+    int received() {
+        return receiving.get();
+    }
+
+    /** Returns how many messages use it. */
+    int uses() {
+        return receiving.get() + sending.get();
+    }
+
+    boolean isUsed() {
+        return uses() > 0;
     }
 
     /** Notifies the converter of segments from now on, if it listens. */

@@ -1,5 +1,6 @@
 package io.waybill.tensor;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
@@ -9,22 +10,37 @@ import io.waybill.api.tensor.TensorBuffers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The converters and streams of one message in one direction: for each device one converter, whatever is registered meanwhile, and its streams, which
  * all storages on that device get. Host memory has no streams, and costs no more than the lookup of its converter.
  *
- * <p><b>Threads.</b> Owned by the thread that moves the message's tensors. Reusable after {@link #clear}.
+ * <p><b>Threads.</b> Owned by the thread that moves the message's tensors, but for {@link #end}. Reusable after {@link #clear}.
  */
 final class DeviceMoves {
 
-    private record Move(Device device, DeviceConverter converter, List<DeviceStream> streams) {}
+    private record Move(
+            Device device, DeviceConverter converter, List<DeviceStream> streams, Consumer<DeviceConverter> end) {}
 
     private final Converters converters;
+    private final boolean isForRequest;
     private final List<Move> moves = new ArrayList<>(0);
+    private boolean ended;
 
+    /** Creates the moves of a message that is sent, or of a response that arrived. */
     DeviceMoves(Converters converters) {
+        this(converters, false);
+    }
+
+    private DeviceMoves(Converters converters, boolean isForRequest) {
         this.converters = converters;
+        this.isForRequest = isForRequest;
+    }
+
+    /** Creates the moves of a request that arrived. */
+    static DeviceMoves ofRequest(Converters converters) {
+        return new DeviceMoves(converters, true);
     }
 
     /** Makes a storage readable for the host, as {@link DeviceConverter#prepareForSending} does. */
@@ -35,7 +51,7 @@ final class DeviceMoves {
         }
         Move move = move(device);
         if (move == null) {
-            move = begin(device, converters.forSending(device));
+            move = begin(device, converters.forSending(device), converters::sent);
         }
         return move.converter.prepareForSending(storage, move.streams, buffers);
     }
@@ -44,12 +60,14 @@ final class DeviceMoves {
     Storage allocate(Storage arrived, Device target) throws RejectedMessageException {
         Move move = move(target);
         if (move == null) {
-            move = begin(target, converters.forReceiving(target));
+            move = isForRequest
+                    ? begin(target, converters.forReceiving(target), converters::received)
+                    : begin(target, converters.forResponse(target), converters::sent);
         }
         return move.converter.allocateForReceiving(arrived, target, move.streams);
     }
 
-    private Move move(Device device) {
+    private synchronized Move move(Device device) {
         for (int i = 0; i < moves.size(); i++) {
             if (moves.get(i).device.equals(device)) {
                 return moves.get(i);
@@ -58,14 +76,40 @@ final class DeviceMoves {
         return null;
     }
 
-    private Move begin(Device device, DeviceConverter converter) throws RejectedMessageException {
-        Move move = new Move(device, converter, converter.streams(device));
-        moves.add(move);
-        return move;
+    private Move begin(Device device, DeviceConverter converter, Consumer<DeviceConverter> end)
+            throws RejectedMessageException {
+        boolean begun = false;
+        try {
+            Move move = new Move(device, converter, converter.streams(device), end);
+            add(move);
+            begun = true;
+            return move;
+        } finally {
+            if (!begun) {
+                end.accept(converter);
+            }
+        }
     }
 
-    /** Ends the message. */
+    private synchronized void add(Move move) throws RejectedMessageException {
+        if (ended) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_LOST, "the message ended while its tensors were moved to " + move.device);
+        }
+        moves.add(move);
+    }
+
+    /** Ends the message for good, by any thread, also while another one moves its tensors. */
+    synchronized void end() {
+        ended = true;
+        clear();
+    }
+
+    /** Ends the message, and the use of its converters. */
     void clear() {
+        for (int i = 0; i < moves.size(); i++) {
+            moves.get(i).end.accept(moves.get(i).converter);
+        }
         moves.clear();
     }
 }

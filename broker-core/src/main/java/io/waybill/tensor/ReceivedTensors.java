@@ -38,14 +38,17 @@ public final class ReceivedTensors {
 
         /**
          * @param storages in host memory; each is replaced by what it became
+         * @param moves of the message, which end when it is released
          * @return the tensors over them
          */
-        List<Tensor> convert(List<Storage> storages) throws RejectedMessageException;
+        List<Tensor> convert(List<Storage> storages, DeviceMoves moves) throws RejectedMessageException;
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(ReceivedTensors.class);
 
     static final ReceivedTensors NONE = new ReceivedTensors(List.of(), List.of(), List.of(), null, null);
+
+    private DeviceMoves moves; // null when no tensor is for a device
 
     private List<Tensor> tensors;
     private Conversion conversion; // null when there is none to do
@@ -71,12 +74,14 @@ public final class ReceivedTensors {
     /** Creates tensors of which some are for a device. */
     ReceivedTensors(
             Conversion conversion,
+            DeviceMoves moves,
             List<Storage> storages,
             List<InlineStorage> inlined,
             HostMemory memory,
             NativeMemory copies) {
         this(List.of(), storages, inlined, memory, copies);
         this.conversion = conversion;
+        this.moves = moves;
     }
 
     /** Whether {@link #convert} is still to come. */
@@ -94,7 +99,7 @@ public final class ReceivedTensors {
         if (conversion != null) {
             Conversion once = conversion;
             conversion = null;
-            tensors = once.convert(storages);
+            tensors = once.convert(storages, moves);
         }
     }
 
@@ -151,6 +156,10 @@ public final class ReceivedTensors {
                     onFailure.accept(e);
                 }
             }
+        }
+        if (moves != null) {
+            moves.end(); // last: a converter that leaves has waited for the release of its storages
+            moves = null;
         }
         for (InlineStorage storage : inlined) {
             if (storage.needsRecord()) {

@@ -100,7 +100,7 @@ public final class TensorReceiver {
         boolean free = true;
         try {
             view.check(record);
-            ReceivedTensors arrived = new Decoding(view, record.buffer().memory(), peer).run();
+            ReceivedTensors arrived = new Decoding(view, record, peer).run();
             free = !arrived.isForDevice();
             return arrived;
         } finally {
@@ -117,7 +117,12 @@ public final class TensorReceiver {
      * @throws RejectedMessageException of the converters; nothing was released then
      */
     public List<Tensor> placed(List<Tensor> tensors) throws RejectedMessageException {
-        return DeviceCopy.placed(tensors, new DeviceMoves(converters));
+        DeviceMoves moves = new DeviceMoves(converters);
+        try {
+            return DeviceCopy.placed(tensors, moves);
+        } finally {
+            moves.clear();
+        }
     }
 
     /** Returns whether a record's storages are in segments: memory that was leased to the record's receiver. */
@@ -182,14 +187,16 @@ public final class TensorReceiver {
     private final class Decoding {
         private final SectionView view;
         private final UnsafeBuffer record;
+        private final boolean isRequest;
         private final PeerSegments peer;
         private final List<Storage> storages;
         private final List<InlineStorage> inlined = new ArrayList<>(2);
         private final List<ArrivedLease> leases = new ArrayList<>(2);
 
-        Decoding(SectionView view, UnsafeBuffer record, PeerSegments peer) {
+        Decoding(SectionView view, RecordView record, PeerSegments peer) {
             this.view = view;
-            this.record = record;
+            this.record = record.buffer().memory();
+            this.isRequest = record.type().isRequest();
             this.peer = peer;
             this.storages = new ArrayList<>(view.storageCount());
         }
@@ -205,8 +212,9 @@ public final class TensorReceiver {
                 }
                 List<Tensor> tensors =
                         tensors(); // over host memory first: a section that is wrong is its sender's fault
+                DeviceMoves moves = isRequest ? DeviceMoves.ofRequest(converters) : new DeviceMoves(converters);
                 ReceivedTensors received = forDevice
-                        ? new ReceivedTensors(this::convert, storages, inlined, hostMemory, memory)
+                        ? new ReceivedTensors(this::convert, moves, storages, inlined, hostMemory, memory)
                         : new ReceivedTensors(tensors, storages, inlined, hostMemory, memory);
                 whole = true;
                 return received;
@@ -226,8 +234,7 @@ public final class TensorReceiver {
             return List.of(tensors);
         }
 
-        private List<Tensor> convert(List<Storage> arrived) throws RejectedMessageException {
-            DeviceMoves moves = new DeviceMoves(converters);
+        private List<Tensor> convert(List<Storage> arrived, DeviceMoves moves) throws RejectedMessageException {
             for (int i = 0; i < arrived.size(); i++) {
                 convert(i, view.targetDevice(i), moves);
             }

@@ -79,10 +79,13 @@ public final class TensorSender {
      * @throws CallException {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
     public Optional<Storage> toHost(Storage onDevice) {
+        DeviceMoves moves = new DeviceMoves(converters);
         try {
-            return new DeviceMoves(converters).prepare(onDevice, pool);
+            return moves.prepare(onDevice, pool);
         } catch (RejectedMessageException e) {
             throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
+        } finally {
+            moves.clear();
         }
     }
 

@@ -240,7 +240,7 @@ class DeviceMapsTest {
                 assertThat(devices(fetched.tensors())).isEqualTo("toy:1");
                 assertThat(fetched.tensors()).extracting(MappedToy::content).containsExactly(5);
             }
-            assertThat(toy.live).as("the owner keeps it in host memory").hasValue(0);
+            Waits.until("the owner keeps it in host memory", () -> toy.live.get() == 0);
         }
         try (RRef own = server.rpc().remote("server", make)) {
             fails(() -> own.keep(), ErrorCode.NOT_KEPT, "tensors on a device");

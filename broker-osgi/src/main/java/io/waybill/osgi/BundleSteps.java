@@ -1,14 +1,12 @@
 package io.waybill.osgi;
 
-import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.host.Threads;
-import io.waybill.intercept.Interceptors;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.StagedJar;
-import io.waybill.osgi.whiteboard.ServiceProblems;
+import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -38,10 +36,9 @@ final class BundleSteps {
     private final Resolution resolution;
     private final BoundedStep bounded;
     private final ComponentCheck components;
-    private final ServiceProblems services;
+    private final ServiceWhiteboards services;
     private final AccessPolicies policies;
     private final LoaderWatch loaders;
-    private final Interceptors<CallInterceptor> interceptors;
     private final OsgiSettings settings;
     private final AtomicLong count = new AtomicLong();
 
@@ -50,10 +47,9 @@ final class BundleSteps {
             OsgiSettings settings,
             Threads threads,
             ComponentCheck components,
-            ServiceProblems services,
+            ServiceWhiteboards services,
             AccessPolicies policies,
-            LoaderWatch loaders,
-            Interceptors<CallInterceptor> interceptors) {
+            LoaderWatch loaders) {
         this.context = context;
         this.wiring = context.getBundle(0).adapt(FrameworkWiring.class);
         this.resolution = new Resolution(wiring);
@@ -63,7 +59,6 @@ final class BundleSteps {
         this.services = services;
         this.policies = policies;
         this.loaders = loaders;
-        this.interceptors = interceptors;
     }
 
     Bundle install(StagedJar jar, int startLevel) throws BundleRefusedException {
@@ -93,7 +88,7 @@ final class BundleSteps {
 
     /** Starts, and fails unless every component comes up in time. */
     void start(Bundle bundle) throws BundleRefusedException {
-        services.forget(bundle);
+        services.problems().forget(bundle);
         String name = bundle.getSymbolicName();
         BoundedStep.Ended ended = bounded.run("start " + name, settings.startLimit(), () -> bundle.start());
         if (ended != BoundedStep.Ended.IN_TIME) {
@@ -137,14 +132,14 @@ final class BundleSteps {
         }
     }
 
-    /** Lets calls for a bundle's interceptors wait from now on while there are none. */
+    /** Lets calls for a bundle's interceptors and converters wait from now on while there are none. */
     void replacing(String symbolicName) {
-        interceptors.replacing(symbolicName);
+        services.replacing(symbolicName);
     }
 
     /** Ends {@link #replacing}. */
     void replaced(String symbolicName) {
-        interceptors.replaced(symbolicName);
+        services.replaced(symbolicName);
     }
 
     /** Installs a jar in place of a stopped bundle's. */
@@ -170,7 +165,7 @@ final class BundleSteps {
         }
         refresh(bundle);
         old.retire();
-        services.forget(bundle);
+        services.problems().forget(bundle);
         policies.forget(old.name);
     }
 

@@ -172,8 +172,7 @@ public final class OsgiHost implements AutoCloseable {
         scriptFiles =
                 new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
         ComponentCheck components = new ComponentCheck(context, services.problems(), scriptBundles, threads, clock);
-        BundleSteps steps = new BundleSteps(
-                context, settings, threads, components, services.problems(), policies, loaders, interceptors.calls());
+        BundleSteps steps = new BundleSteps(context, settings, threads, components, services, policies, loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);

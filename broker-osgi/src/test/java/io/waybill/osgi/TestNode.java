@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import io.waybill.api.Value;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.broker.Brokers;
+import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
@@ -14,6 +15,7 @@ import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
+import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -89,6 +91,21 @@ final class TestNode implements AutoCloseable {
                 Optional.of(brokers));
     }
 
+    /** One whose bundles serve a worker, and convert for it. */
+    TestNode(Path directory, HandlerRegistry registry, Worker worker) throws IOException {
+        this(
+                directory,
+                SYSTEM_BUNDLES,
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(20),
+                Map.of(),
+                registry,
+                OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                worker.interceptors(),
+                Optional.of(worker.brokers()),
+                Optional.of(worker.devices()));
+    }
+
     /** One that notes what handlers read by themselves. */
     static TestNode watching(Path directory) throws IOException {
         return new TestNode(
@@ -149,6 +166,31 @@ final class TestNode implements AutoCloseable {
             InterceptorRegistry interceptors,
             Optional<Brokers> brokers)
             throws IOException {
+        this(
+                directory,
+                bundles,
+                drainLimit,
+                startLimit,
+                framework,
+                registry,
+                unrecordedInputs,
+                interceptors,
+                brokers,
+                Optional.empty());
+    }
+
+    private TestNode(
+            Path directory,
+            Path bundles,
+            Duration drainLimit,
+            Duration startLimit,
+            Map<String, String> framework,
+            HandlerRegistry registry,
+            OsgiSettings.UnrecordedInputs unrecordedInputs,
+            InterceptorRegistry interceptors,
+            Optional<Brokers> brokers,
+            Optional<DeviceRegistry> devices)
+            throws IOException {
         Host real = Host.real();
         watched = directory.resolve("watched");
         conf = directory.resolve("conf");
@@ -172,7 +214,8 @@ final class TestNode implements AutoCloseable {
                 converters.remove(deviceType, converter);
             }
         };
-        host = OsgiHost.start(settings, registry, seen, interceptors, brokers, real);
+        host = OsgiHost.start(
+                settings, registry, devices.map(DeviceConverters::into).orElse(seen), interceptors, brokers, real);
     }
 
     BundleControl bundles() {

@@ -4,6 +4,11 @@ import io.waybill.api.device.ConvertsDevice;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
@@ -13,7 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link DeviceConverter} services of bundles on.
+ * Passes the {@link DeviceConverter} services of bundles on. When one goes, the bundle that stops waits here until the messages that use it have
+ * ended, up to the drain limit.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
@@ -28,11 +34,15 @@ public final class ConverterWhiteboard
     private final BundleContext context;
     private final DeviceConverters converters;
     private final ProviderErrors errors;
+    private final Duration drainLimit;
+    private final Map<String, Set<String>> replaced = new HashMap<>(); // guarded by itself; types by bundle
     private final ServiceTracker<DeviceConverter, DeviceConverter> tracker;
 
     /** @param errors counts failures of converters */
-    public ConverterWhiteboard(BundleContext context, DeviceConverters converters, ProviderErrors errors) {
+    public ConverterWhiteboard(
+            BundleContext context, DeviceConverters converters, ProviderErrors errors, Duration drainLimit) {
         this.errors = errors;
+        this.drainLimit = drainLimit;
         this.context = context;
         this.converters = converters;
         this.tracker = new ServiceTracker<>(context, DeviceConverter.class, this);
@@ -73,7 +83,41 @@ public final class ConverterWhiteboard
 
     @Override
     public void removedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
-        converters.remove((String) reference.getProperty(CONVERTS), converter);
+        String type = (String) reference.getProperty(CONVERTS);
+        String bundle = reference.getBundle().getSymbolicName();
+        synchronized (replaced) {
+            Set<String> types = replaced.get(bundle);
+            if (types != null) {
+                types.add(type);
+                converters.replacing(type); // before it goes: no message finds none
+            }
+        }
+        int left = converters.remove(type, converter, drainLimit);
+        if (left > 0) {
+            LOG.warn(
+                    "{} leaves with {} messages that use its converter for {} after {} ms",
+                    bundle,
+                    left,
+                    type,
+                    drainLimit.toMillis());
+        }
         context.ungetService(reference);
+    }
+
+    /** Lets messages wait from now on for the next version of a bundle's converters, when these go. */
+    void replacing(String bundle) {
+        synchronized (replaced) {
+            replaced.put(bundle, new HashSet<>());
+        }
+    }
+
+    /** Ends {@link #replacing}. */
+    void replaced(String bundle) {
+        synchronized (replaced) {
+            Set<String> types = replaced.remove(bundle);
+            if (types != null) {
+                types.forEach(converters::replaced);
+            }
+        }
     }
 }

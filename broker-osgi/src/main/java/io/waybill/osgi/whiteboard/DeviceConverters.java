@@ -2,6 +2,7 @@ package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.device.DeviceRegistry;
+import java.time.Duration;
 import java.util.function.BiConsumer;
 
 /** Registry for the converters of bundles. Thread-safe; called when a bundle's converter is added or removed. */
@@ -22,6 +23,23 @@ public interface DeviceConverters {
     /** A converter goes. */
     void remove(String deviceType, DeviceConverter converter);
 
+    /**
+     * A converter goes when the messages that use it have ended.
+     *
+     * @param limit of the wait for them
+     * @return the number of messages that still use it
+     */
+    default int remove(String deviceType, DeviceConverter converter, Duration limit) {
+        remove(deviceType, converter);
+        return 0;
+    }
+
+    /** A converter is about to go, and another one for its type comes: messages wait for that one. */
+    default void replacing(String deviceType) {}
+
+    /** Ends {@link #replacing}. */
+    default void replaced(String deviceType) {}
+
     /** Puts converters into a registry. */
     static DeviceConverters into(DeviceRegistry registry) {
         return new DeviceConverters() {
@@ -38,6 +56,21 @@ public interface DeviceConverters {
             @Override
             public void remove(String deviceType, DeviceConverter converter) {
                 registry.remove(deviceType, converter);
+            }
+
+            @Override
+            public int remove(String deviceType, DeviceConverter converter, Duration limit) {
+                return registry.remove(deviceType, converter, limit);
+            }
+
+            @Override
+            public void replacing(String deviceType) {
+                registry.replacing(deviceType);
+            }
+
+            @Override
+            public void replaced(String deviceType) {
+                registry.replaced(deviceType);
             }
         };
     }

@@ -7,6 +7,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.intercept.Interceptors;
 import io.waybill.tool.ToolCommands;
 import java.time.Duration;
 import org.osgi.framework.BundleContext;
@@ -19,6 +20,7 @@ import org.osgi.framework.BundleContext;
 public final class ServiceWhiteboards implements AutoCloseable {
 
     private final ServiceProblems problems = new ServiceProblems();
+    private final Interceptors<CallInterceptor> intercepted;
     private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
     private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
     private final AccessPolicyWhiteboard policies;
@@ -42,13 +44,14 @@ public final class ServiceWhiteboards implements AutoCloseable {
             ExecutorSettings executors,
             Duration drainLimit,
             Clock clock) {
+        intercepted = interceptors.calls();
         callInterceptors =
                 new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drainLimit);
         handlerInterceptors = new InterceptorWhiteboard<>(
                 context, HandlerInterceptor.class, interceptors.handlers(), problems, drainLimit);
         policies = new AccessPolicyWhiteboard(context, registry.policies());
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
-        converters = new ConverterWhiteboard(context, deviceConverters, registry.errors());
+        converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), drainLimit);
         tools = new ToolWhiteboard(context, toolCommands, problems);
         events = new CallEventsWhiteboard(context, registry, problems);
     }
@@ -62,6 +65,18 @@ public final class ServiceWhiteboards implements AutoCloseable {
         handlers.open();
         converters.open();
         tools.open();
+    }
+
+    /** Lets calls wait from now on for the next version of a bundle's call interceptors and converters, when these go. */
+    public void replacing(String bundle) {
+        intercepted.replacing(bundle);
+        converters.replacing(bundle);
+    }
+
+    /** Ends {@link #replacing}. */
+    public void replaced(String bundle) {
+        converters.replaced(bundle);
+        intercepted.replaced(bundle);
     }
 
     /** Returns the reasons why services are not used. */
