@@ -147,11 +147,12 @@ public final class BackwardPass {
         try {
             begin();
             PassEntry entry = unfed(messageId);
-            entry.feed(gradients);
             fed.add(entry);
             if (isComputing) {
+                entry.feedLater(gradients);
                 return;
             }
+            entry.feedNow(gradients);
             isComputing = true;
         } finally {
             lock.unlock();
@@ -228,7 +229,7 @@ public final class BackwardPass {
                 return Next.ENTRY;
             }
             isComputing = false;
-            boolean isDone = state == State.RUNNING && runner.left() == 0 && !graph.isUnfed();
+            boolean isDone = state == State.RUNNING && runner.left() == 0;
             if (isDone || state == State.ENDED) {
                 end();
             }

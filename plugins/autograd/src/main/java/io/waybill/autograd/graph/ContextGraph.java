@@ -32,7 +32,7 @@ public final class ContextGraph implements AutoCloseable {
      *
      * @param messageId the autograd message id, which is new in this context
      * @param tensors those of the message that require grad
-     * @throws IllegalArgumentException when one does not require grad, or the message is known
+     * @throws IllegalArgumentException when there are none, one does not require grad, or the message is known
      * @throws IllegalStateException when this is closed
      */
     public void sent(long messageId, List<Tensor> tensors) {

@@ -50,7 +50,7 @@ final class Handles {
     static Node accumulator(Tensor leaf) {
         AutoGradMode enabled = gradMode();
         try {
-            Tensor user = own(leaf.is_sparse() ? leaf.neg() : leaf.view_as(leaf));
+            Tensor user = own(leaf.is_sparse() ? leaf.neg() : leaf.alias());
             Node node = own(user.grad_fn());
             Node accumulator = own(node.next_edge(0).function());
             free(node);

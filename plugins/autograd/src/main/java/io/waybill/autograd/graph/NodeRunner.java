@@ -43,14 +43,13 @@ final class NodeRunner {
 
     /** Passes the gradients of an entry on to its nodes. */
     void feed(PassEntry entry) {
-        entry.requireAll();
-        for (int i = 0; i < entry.targets.length; i++) {
-            Tensor gradient = entry.take(i);
-            try {
-                add(entry.targets[i], entry.edges.inputs[i], entry.numbers[i], gradient, entry, i);
-            } finally {
-                Handles.free(gradient);
+        try {
+            entry.requireAll();
+            for (int i = 0; i < entry.targets.length; i++) {
+                add(entry.targets[i], entry.edges.inputs[i], entry.numbers[i], entry.gradient(i), entry, i);
             }
+        } finally {
+            entry.freeGradients();
         }
     }
 

@@ -16,7 +16,8 @@ final class PassEntry implements Comparable<PassEntry> {
     final GraphNode[] targets;
     final int[] numbers;
     boolean isFed;
-    private Tensor[] gradients;
+    private Tensor[] gradients; // null when there are none
+    private boolean isOwner; // of the gradients
 
     private PassEntry(boolean isRoots, long messageId, GradientEdges edges) {
         this.isRoots = isRoots;
@@ -34,18 +35,45 @@ final class PassEntry implements Comparable<PassEntry> {
         return new PassEntry(false, messageId, edges);
     }
 
-    /** Takes new objects of the gradients; undefined ones are null. */
-    void feed(List<Tensor> from) {
-        gradients = new Tensor[from.size()];
-        for (int i = 0; i < gradients.length; i++) {
+    /**
+     * Takes new objects of the gradients, for a thread that reads them later; undefined ones are null.
+     *
+     * @param from which stay the caller's
+     */
+    void feedLater(List<Tensor> from) {
+        Tensor[] copies = new Tensor[from.size()];
+        for (int i = 0; i < copies.length; i++) {
             Tensor gradient = from.get(i);
-            gradients[i] = gradient.defined() ? withoutGraph(gradient) : null;
+            copies[i] = gradient.defined() ? withoutGraph(gradient) : null;
         }
+        gradients = copies;
+        isOwner = true;
         isFed = true;
     }
 
     private static Tensor withoutGraph(Tensor gradient) {
         return gradient.requires_grad() ? Handles.own(gradient.detach()) : Handles.keep(gradient);
+    }
+
+    /** Uses the caller's gradients, which it keeps until the calling thread has passed them on. */
+    void feedNow(List<Tensor> from) {
+        Tensor[] same = new Tensor[from.size()];
+        for (int i = 0; i < same.length; i++) {
+            Tensor gradient = from.get(i);
+            if (gradient.defined() && gradient.requires_grad()) {
+                feedLater(from);
+                return;
+            }
+            same[i] = gradient.defined() ? gradient : null;
+        }
+        gradients = same;
+        isFed = true;
+    }
+
+    /** Sets the gradients of roots, which are taken over. */
+    void set(Tensor[] ones) {
+        gradients = ones;
+        isOwner = true;
     }
 
     /**
@@ -60,17 +88,22 @@ final class PassEntry implements Comparable<PassEntry> {
         }
     }
 
-    /** Takes a gradient, which the caller frees. */
-    Tensor take(int i) {
-        Tensor gradient = gradients[i];
-        gradients[i] = null;
-        return gradient;
+    /** Returns a gradient, which stays here; null when undefined. */
+    Tensor gradient(int i) {
+        return gradients[i];
+    }
+
+    /** Frees the gradients once they were passed on. */
+    void freeGradients() {
+        if (isOwner) {
+            Handles.free(gradients);
+        }
+        gradients = null;
+        isOwner = false;
     }
 
     void free() {
-        if (gradients != null) {
-            Handles.free(gradients);
-        }
+        freeGradients();
         if (isRoots) {
             edges.free();
         }

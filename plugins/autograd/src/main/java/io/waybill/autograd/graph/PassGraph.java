@@ -201,16 +201,6 @@ final class PassGraph {
         return null;
     }
 
-    /** Returns whether an entry still waits for its gradients. */
-    boolean isUnfed() {
-        for (PassEntry entry : entries) {
-            if (!entry.isFed) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     void free() {
         entries.forEach(PassEntry::free);
         nodes.values().forEach(GraphNode::free);

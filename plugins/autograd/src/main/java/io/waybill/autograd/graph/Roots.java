@@ -28,9 +28,7 @@ final class Roots {
             ones[i] = Handles.own(torch.ones_like(roots.get(i)));
         }
         PassEntry entry = PassEntry.ofRoots(edges);
-        entry.feed(List.of(ones));
-        Handles.free(ones);
-        entry.isFed = false;
+        entry.set(ones);
         return entry;
     }
 

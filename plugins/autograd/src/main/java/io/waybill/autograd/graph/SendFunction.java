@@ -23,6 +23,9 @@ final class SendFunction {
     }
 
     static SendFunction of(long messageId, List<Tensor> tensors) {
+        if (tensors.isEmpty()) {
+            throw new IllegalArgumentException("message " + messageId + " has no tensors that require grad");
+        }
         GradientEdges edges = new GradientEdges(tensors.size());
         Tensor[] leaves = new Tensor[tensors.size()];
         for (int i = 0; i < leaves.length; i++) {

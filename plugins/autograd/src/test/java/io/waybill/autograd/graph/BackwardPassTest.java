@@ -125,6 +125,9 @@ class BackwardPassTest {
         assertThat(context.gradientCount()).isEqualTo(1);
         LeafGradient listed = context.gradients().get(0);
         assertThat(listed.leaf().is_same(x)).isTrue();
+        assertThat(listed.gradient().requires_grad())
+                .as("grad mode is off in a pass")
+                .isFalse();
         assertThat(Tensors.values(listed.gradient())).containsExactly(10, 18);
     }
 
@@ -211,6 +214,18 @@ class BackwardPassTest {
         assertThat(report.done).isEqualTo(1);
         assertThat(gradient(context, x)).containsExactly(3, 4);
         assertThatThrownBy(() -> pass.feed(7, List.of(Tensors.of(1, 1)))).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void takesGradientsThatRequireGradWithoutTheirGraph() {
+        Tensor x = Tensors.leaf(1, 2);
+        context.sent(7, List.of(x));
+        BackwardPass pass = begin(PassMode.FAST, GraphUse.RELEASE);
+
+        pass.feed(7, List.of(Tensors.leaf(3, 4)));
+
+        assertThat(context.gradient(x).orElseThrow().requires_grad()).isFalse();
+        assertThat(gradient(context, x)).containsExactly(3, 4);
     }
 
     @Test
@@ -367,6 +382,7 @@ class BackwardPassTest {
         assertThatThrownBy(() -> context.received(2, 3, List.of(Tensors.of(1))))
                 .hasMessageContaining("received before");
         assertThatThrownBy(() -> context.sent(3, List.of(Tensors.of(1)))).hasMessageContaining("does not");
+        assertThatThrownBy(() -> context.sent(3, List.of())).hasMessageContaining("no tensors");
         assertThatThrownBy(() -> context.leaf(x.mul(x))).hasMessageContaining("was computed");
         assertThatThrownBy(() -> context.gradient(Tensors.of(1))).hasMessageContaining("does not require grad");
         assertThat(context.gradient(x)).isEmpty();

@@ -3,6 +3,7 @@ package io.waybill.autograd.graph;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -11,6 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.TensorTensorHook;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -79,6 +82,57 @@ class ConcurrentPassesTest {
             return Long.toHexString(Double.doubleToRawLongBits(sum[0]))
                     + Long.toHexString(Double.doubleToRawLongBits(sum[1]));
         }
+    }
+
+    /** While a node runs on one thread, another one that brings gradients neither waits nor computes. */
+    @Test
+    void leavesTheWorkToTheThreadThatComputes() throws InterruptedException {
+        CountDownLatch isInside = new CountDownLatch(1);
+        CountDownLatch isFed = new CountDownLatch(1);
+        List<Thread> ran = Collections.synchronizedList(new ArrayList<>());
+        Tensor x = Tensors.leaf(1, 2);
+        try (ContextGraph context = new ContextGraph();
+                TensorTensorHook slow = hook(ran, isInside, isFed);
+                TensorTensorHook fast = hook(ran, new CountDownLatch(0), new CountDownLatch(0))) {
+            Tensor first = x.mul(new Scalar(2));
+            Tensor second = x.mul(new Scalar(3));
+            first.register_hook(slow);
+            second.register_hook(fast);
+            context.sent(1, List.of(first));
+            context.sent(2, List.of(second));
+            RecordedPass report = new RecordedPass();
+            BackwardPass pass = context.begin(PassMode.FAST, GraphUse.RELEASE, report);
+            Thread computing =
+                    new Thread(() -> run(thread -> pass.feed(1, List.of(Tensors.of(1, 1))), 0, new CountDownLatch(0)));
+            computing.start();
+            assertThat(isInside.await(30, TimeUnit.SECONDS)).isTrue();
+
+            pass.feed(2, List.of(Tensors.of(1, 1)));
+
+            assertThat(ran).as("hooks run while another node runs").isEmpty();
+            isFed.countDown();
+            computing.join();
+            assertThat(failures).isEmpty();
+            assertThat(report.failure).isNull();
+            assertThat(report.done).isEqualTo(1);
+            assertThat(ran).containsExactly(computing, computing);
+        }
+    }
+
+    private static TensorTensorHook hook(List<Thread> ran, CountDownLatch isInside, CountDownLatch isFed) {
+        return new TensorTensorHook() {
+            @Override
+            public TensorBase call(TensorBase gradient) {
+                isInside.countDown();
+                try {
+                    assertThat(isFed.await(30, TimeUnit.SECONDS)).isTrue();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                ran.add(Thread.currentThread());
+                return new Tensor(gradient).mul(new Scalar(1));
+            }
+        };
     }
 
     @Test
