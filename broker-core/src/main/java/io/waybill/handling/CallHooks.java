@@ -18,6 +18,7 @@ import io.waybill.intercept.InterceptorEntry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The interceptors of one call, in a worker or a replay. Runs them, and contains what they do: their exceptions fail this call, and are
@@ -41,7 +42,10 @@ public final class CallHooks implements InterceptedCall {
     private Object[] attachments = new Object[FIRST_CAPACITY];
     private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
     private KeptRequest kept; // null unless an interceptor keeps the request
-    private int open; // how many of them had the request, and were not notified of the outcome
+    // How many of them had the request, and were not notified of the outcome. The thread that decrements it notifies
+    // that one: the thread that
+    // completes the call, and, while an interceptor holds that thread, the one that ends the call at its deadline.
+    private final AtomicInteger open = new AtomicInteger();
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
     private int[] own; // the depth of that thread
@@ -70,7 +74,7 @@ public final class CallHooks implements InterceptedCall {
         parent = parentId;
         callersContext = context;
         sentContext = context;
-        open = 0;
+        open.lazySet(0);
         if (attachments.length < interceptors.size()) {
             attachments = new Object[interceptors.size()];
             wrapping = new boolean[interceptors.size()];
@@ -86,12 +90,14 @@ public final class CallHooks implements InterceptedCall {
     public Request request() {
         enter(callersContext);
         try {
+            boolean live = PassedObjects.areLive(outgoing.request().tensors());
             for (at = 0; at < chain.size(); at++) {
                 CallInterceptor interceptor = chain.get(at).interceptor();
                 if (interceptor != null) {
                     interceptor.onRequest(outgoing);
                 }
-                open = at + 1;
+                open.lazySet(at + 1);
+                live = PassedObjects.requireLive(live, outgoing.request().tensors());
             }
         } catch (Throwable e) { // the boundary around an interceptor
             throw failure("onRequest", MessageId.NONE, e);
@@ -119,7 +125,7 @@ public final class CallHooks implements InterceptedCall {
     public long attemptFailed(CallException failure, long leftNs) {
         kept.failed(failure, leftNs);
         enter(sentContext);
-        for (at = open - 1; at >= 0 && !kept.isRepeated(); at--) {
+        for (at = open.get() - 1; at >= 0 && !kept.isRepeated(); at--) {
             CallInterceptor interceptor = kept.isKeptBy(at) ? chain.get(at).interceptor() : null;
             try {
                 if (interceptor != null) {
@@ -158,11 +164,12 @@ public final class CallHooks implements InterceptedCall {
         arrived.open(response);
         enter(sentContext);
         try {
-            while (open > 0) {
-                at = --open;
+            boolean live = PassedObjects.areLive(response.tensors());
+            for (at = next(); at >= 0; at = next()) {
                 CallInterceptor interceptor = chain.get(at).interceptor();
                 if (interceptor != null) {
                     interceptor.onResponse(arrived);
+                    live = PassedObjects.requireLive(live, response.tensors());
                 } else if (wrapping[at]) {
                     return gone(id);
                 }
@@ -179,18 +186,46 @@ public final class CallHooks implements InterceptedCall {
     /** Notifies the interceptors that were not notified yet of the call's failure, the last one first. Does not throw. */
     public void failed(CallException failure) {
         enter(sentContext);
-        while (open > 0) {
-            at = --open;
-            CallInterceptor interceptor = chain.get(at).interceptor();
-            try {
-                if (interceptor != null) {
-                    interceptor.onFailure(this, failure);
-                }
-            } catch (Throwable e) { // the boundary around an interceptor
-                chain.get(at).threw("onFailure", text(failure.messageId()), e);
-            }
+        for (at = next(); at >= 0; at = next()) {
+            failed(at, this, failure);
         }
         leave();
+    }
+
+    /**
+     * Notifies, as {@link #failed} does, while an interceptor of the call holds another thread. That interceptor is notified, too, if the thread is in
+     * {@link CallInterceptor#onAttemptFailed}. This object must not be reused for another call. Does not throw.
+     */
+    public void failedMeanwhile(CallException failure) {
+        int[] outer = depth.enter();
+        ThreadContext thread = ThreadContext.own();
+        ContextScope outside = thread.enter(sentContext);
+        for (int each = next(); each >= 0; each = next()) {
+            failed(each, new EndedCall(to, calledType, parent, sentContext, attachments[each]), failure);
+        }
+        thread.leave(outside);
+        InterceptorDepth.leave(outer);
+    }
+
+    private void failed(int index, InterceptedCall call, CallException failure) {
+        InterceptorEntry<CallInterceptor> entry = chain.get(index);
+        CallInterceptor interceptor = entry.interceptor();
+        try {
+            if (interceptor != null) {
+                interceptor.onFailure(call, failure);
+            }
+        } catch (Throwable e) { // the boundary around an interceptor
+            entry.threw("onFailure", text(failure.messageId()), e);
+        }
+    }
+
+    /** Returns the interceptor to notify of the outcome next, which no other thread notifies; -1 when all are. */
+    private int next() {
+        int left = open.get();
+        while (left > 0 && !open.compareAndSet(left, left - 1)) {
+            left = open.get();
+        }
+        return left - 1;
     }
 
     /** Returns the failure that an exception before the request was sent stands for. */

@@ -118,6 +118,7 @@ public final class HandlerInterception implements HandledMessage {
 
     /** Calls the interceptors before the handler, the outermost first. Returns the failure of the request; null for none. */
     private Failure before(InboundMessage message, ComposedOutbox outbox) {
+        boolean live = first == 0 || PassedObjects.areLive(message.tensors());
         while (first > 0 && !hasOutcome(outbox)) {
             int next = first - 1;
             HandlerInterceptor interceptor = chain.get(next).interceptor();
@@ -126,10 +127,11 @@ public final class HandlerInterception implements HandledMessage {
                     interceptor.before(message, outbox);
                     attachments[next] = message.takeAttached();
                 }
+                first = next; // it returned, so it sees the outcome, whatever it did
+                live = PassedObjects.requireLive(live, message.tensors());
             } catch (Throwable e) { // the boundary around an interceptor
                 return failureOf(next, "before", e);
             }
-            first = next;
         }
         return null;
     }
@@ -147,12 +149,14 @@ public final class HandlerInterception implements HandledMessage {
         }
         failure = failed;
         inside = Thread.currentThread();
+        boolean live = responded == null || PassedObjects.areLive(responded.tensors());
         for (at = first; at < chain.size(); at++) {
             HandlerInterceptor interceptor = chain.get(at).interceptor();
             response = failure == null ? responded : null;
             try {
                 if (interceptor != null) {
                     interceptor.after(this);
+                    live = response == null || PassedObjects.requireLive(live, response.tensors());
                 }
             } catch (Throwable e) { // the boundary around an interceptor
                 Failure own = failureOf(at, "after", e);

@@ -8,7 +8,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Takes and gives back the tensors and references that interceptors pass. Stateless. */
+/** Takes and gives back the tensors and references that interceptors pass, and checks those that they are given. Stateless. */
 public final class PassedObjects {
 
     private static final Logger LOG = LoggerFactory.getLogger(PassedObjects.class);
@@ -31,6 +31,35 @@ public final class PassedObjects {
                 ForeignErrors.warn(LOG, "A reference that an interceptor passed could not be closed", e);
             }
         }
+    }
+
+    /** Returns whether the storages have counts left. Takes a count of each and gives it back. Does not throw. */
+    static boolean areLive(List<Tensor> tensors) {
+        for (int i = 0; i < tensors.size(); i++) {
+            try {
+                tensors.get(i).storage().retain().release();
+            } catch (IllegalStateException e) {
+                return false;
+            } catch (Throwable e) { // the boundary around a storage of a bundle, which is charged where its message is
+                // sent
+                return true;
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Throws when storages that were live before an interceptor was called are not live after it.
+     *
+     * @return whether they are live
+     */
+    static boolean requireLive(boolean wereLive, List<Tensor> tensors) {
+        boolean areLive = wereLive && areLive(tensors);
+        if (wereLive && !areLive) {
+            throw new IllegalStateException(
+                    "it released a storage of the message that it had not retained, and that is gone by that");
+        }
+        return areLive;
     }
 
     /** Takes a handle of each reference; all or none. */

@@ -166,7 +166,7 @@ final class CallInterception implements ResponseListener {
     @Override
     public void onFailure(CallException failure) {
         if (arriving) { // interceptors are seeing the response on another thread, which drops it
-            target.onFailure(failure);
+            failMeanwhile(failure);
         } else if (completed.compareAndSet(false, true)) {
             attemptFailed(failure, decide(failure));
         }
@@ -186,6 +186,15 @@ final class CallInterception implements ResponseListener {
         } finally {
             hooks.failed(failure);
             ended();
+        }
+    }
+
+    /** Ends a call while its interceptors hold another thread, which leaves it to this one. */
+    private void failMeanwhile(CallException failure) {
+        try {
+            target.onFailure(failure);
+        } finally {
+            hooks.failedMeanwhile(failure);
         }
     }
 
@@ -230,7 +239,7 @@ final class CallInterception implements ResponseListener {
 
     /** Returns the listener for a call that ends while its interceptors decide whether to repeat it. */
     ResponseListener undecided() {
-        return new Ending(target::onFailure);
+        return new Ending(this::failMeanwhile);
     }
 
     /** The end of a call between two attempts. */
