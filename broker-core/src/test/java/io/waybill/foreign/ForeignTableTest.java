@@ -29,15 +29,10 @@ class ForeignTableTest {
     private static final Map<String, String> ELSEWHERE = new LinkedHashMap<>();
 
     static {
-        ELSEWHERE.put("Storage.device", "io.waybill.worker.ForeignCodeTest");
-        ELSEWHERE.put("Storage.sizeBytes", "io.waybill.worker.ForeignCodeTest");
-        ELSEWHERE.put("Storage.retain", "io.waybill.worker.ForeignCodeTest");
-        ELSEWHERE.put("Storage.release", "io.waybill.worker.ForeignCodeTest");
         ELSEWHERE.put("Storage.address", "the broker does not ask for the address of a storage on a device");
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("PeerListener.lost", "takes a process that dies; called by the same method as left");
         ELSEWHERE.put("ToolCommand.description", "io.waybill.tool.ToolCommandsTest");
-        ELSEWHERE.put("CallEvents.onEvent", "io.waybill.worker.CallEventsTest");
         ELSEWHERE.put("ToolCommand.run", "io.waybill.tool.ToolCommandsTest");
     }
 
@@ -48,6 +43,8 @@ class ForeignTableTest {
                         HandlerRowsTest.listeners(),
                         HandlerRowsTest.policies(),
                         DeviceRowsTest.converters(),
+                        StorageRowsTest.storages(),
+                        EventRowsTest.listeners(),
                         DeviceRowsTest.listeners(),
                         BrokerRowsTest.peers())
                 .flatMap(rows -> rows)

@@ -7,17 +7,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,6 +38,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Handlers, listeners and access policies that misbehave. */
 @Timeout(120)
 class HandlerRowsTest {
+
+    private static final int BYTES = 100_000; // through a segment
 
     @TempDir
     private static Path directory;
@@ -76,6 +87,58 @@ class HandlerRowsTest {
         if (row.how() == Misbehaviour.NULL) {
             assertThat(node.handlers.errors().of(CULPRIT.name())).isGreaterThan(before);
         }
+    }
+
+    /** Before it misbehaves it has deferred its response, and in the second run given it. */
+    @ParameterizedTest
+    @MethodSource("handlers")
+    void aHandlerThatDeferredItsResponseCostsItsOwnCallOnly(Row row) throws Exception {
+        for (boolean isGiven : List.of(false, true)) {
+            Culprit culprit = new Culprit(row);
+            HandlerRegistry.Registration registration = node.workers.handle(node.handlers, CALL, (message, outbox) -> {
+                LateResponse late = outbox.later();
+                if (isGiven) {
+                    Storage storage = outbox.buffers().allocate(BYTES);
+                    late.send(
+                            ByteBuffer.allocate(1),
+                            List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
+                }
+                culprit.in("handle", message, message, outbox);
+            });
+            node.run(row, culprit, CALL, new ForeignNode.Outcomes(), false);
+            assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning())
+                    .as("%s: requests that an update would wait for", row)
+                    .isZero();
+        }
+    }
+
+    static Stream<Row> stages() {
+        return Stream.of(Misbehaviour.EXCEPTION, Misbehaviour.ERROR, Misbehaviour.UNREADABLE, Misbehaviour.HANG)
+                .map(how -> new Row(CompletableFuture.class, "thenAccept", how));
+    }
+
+    @ParameterizedTest
+    @MethodSource("stages")
+    void aStageOfAFutureCostsItsOwnCallOnly(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        HandlerRegistry.Registration registration = node.workers.handle(node.handlers, CALL, ForeignNode::echo);
+        node.run(
+                row,
+                culprit,
+                CALL,
+                new ForeignNode.Outcomes() {
+                    @Override
+                    void call(Worker caller, Request request) {
+                        caller.callAsync(request)
+                                .whenComplete((response, failure) -> count.incrementAndGet())
+                                .thenAccept(response -> {
+                                    response.close();
+                                    culprit.in("thenAccept", this);
+                                });
+                    }
+                },
+                false);
+        registration.withdraw(Duration.ofSeconds(20));
     }
 
     static Stream<Row> listeners() {

@@ -89,8 +89,8 @@ final class Attachments {
         return references != null && references.creates();
     }
 
-    /** Releases the leases of the request after another thread completed it. */
-    void giveUp() {
+    /** Releases the leases of the request after another thread completed it. By that thread, or the one of a deferred response, or both. */
+    synchronized void giveUp() {
         if (tensors != null) {
             tensors.release(onReleaseFailure);
         }

@@ -208,7 +208,7 @@ public final class Exchange implements HandlerCall {
     void completeLate(ResponseBody body, Failure failure) {
         try {
             Failure outcome = task.afterLate(body, failure);
-            if (attachments.areCut()) {
+            if (open.get() == handlerSequence && attachments.areCut()) {
                 failCut();
             } else if (outcome != null) {
                 fail(outcome);
@@ -336,7 +336,8 @@ public final class Exchange implements HandlerCall {
         if (sequence != 0 && open.compareAndSet(sequence, 0)) {
             HandlerEntry ended = entry;
             try {
-                if (!task.isBegun()) {
+                DeferredResponse late = outbox.late();
+                if (!task.isBegun() || late != null && late.isAwaited()) { // no thread uses what arrived
                     giveUp();
                 }
                 Failure why = abandonedBecause(ended);
