@@ -53,7 +53,7 @@ public final class BackwardPass {
         this.mode = mode;
         this.use = use;
         this.listener = listener;
-        this.graph = new PassGraph(context::borrowed);
+        this.graph = new PassGraph(context::recvOn);
     }
 
     /** Returns whether the pass is done, has failed or was cancelled. */

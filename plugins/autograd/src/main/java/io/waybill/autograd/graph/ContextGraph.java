@@ -20,7 +20,7 @@ public final class ContextGraph implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<Long, SendFunction> sends = new HashMap<>(); // guarded by lock, as all below
     private final Map<Long, RecvFunction> recvs = new HashMap<>();
-    private final Map<Long, RecvFunction> borrowed = new HashMap<>(); // by the address of their node
+    private final Map<Long, RecvFunction> hosts = new HashMap<>(); // by the address of their node
     private final List<SendFunction> unsent = new ArrayList<>(0);
     private final Gradients gradients = new Gradients();
     private BackwardPass pass;
@@ -66,7 +66,7 @@ public final class ContextGraph implements AutoCloseable {
         try {
             requireNew(messageId, recvs, "received");
             recvs.put(messageId, recv);
-            borrowed.put(recv.node.address(), recv);
+            hosts.put(recv.node.address(), recv);
             bytes += bytes(tensors);
         } catch (RuntimeException e) {
             recv.close();
@@ -116,7 +116,7 @@ public final class ContextGraph implements AutoCloseable {
         try {
             gradients.leaf(accumulator, leaf);
         } finally {
-            Handles.free(accumulator);
+            Pointers.free(accumulator);
         }
     }
 
@@ -135,7 +135,7 @@ public final class ContextGraph implements AutoCloseable {
         try {
             return gradients.find(accumulator);
         } finally {
-            Handles.free(accumulator);
+            Pointers.free(accumulator);
         }
     }
 
@@ -144,7 +144,7 @@ public final class ContextGraph implements AutoCloseable {
             throw new IllegalArgumentException("a leaf requires grad and was not computed, and this tensor "
                     + (leaf.requires_grad() ? "was computed" : "does not require grad"));
         }
-        return Handles.accumulator(leaf);
+        return Pointers.accumulator(leaf);
     }
 
     /**
@@ -228,7 +228,7 @@ public final class ContextGraph implements AutoCloseable {
             recvs.values().forEach(RecvFunction::close);
             sends.clear();
             recvs.clear();
-            borrowed.clear();
+            hosts.clear();
             gradients.close();
         } finally {
             lock.unlock();
@@ -245,10 +245,10 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    RecvFunction borrowed(long address) {
+    RecvFunction recvOn(long address) {
         lock.lock();
         try {
-            return borrowed.get(address);
+            return hosts.get(address);
         } finally {
             lock.unlock();
         }

@@ -17,15 +17,15 @@ final class GradientEdges {
     /** Sets the edge of a tensor that was computed; returns false for a leaf, whose edge is not set. */
     boolean set(int i, Tensor tensor) {
         Node node = tensor.grad_fn();
-        if (Handles.isNone(node)) {
+        if (Pointers.isNone(node)) {
             return false;
         }
-        nodes[i] = Handles.own(node);
+        nodes[i] = Pointers.own(node);
         inputs[i] = (int) tensor.output_nr();
         return true;
     }
 
     void free() {
-        Handles.free(nodes);
+        Pointers.free(nodes);
     }
 }

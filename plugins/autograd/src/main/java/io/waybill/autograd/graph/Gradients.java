@@ -37,7 +37,7 @@ final class Gradients {
             }
             Leaf leaf = of(accumulator);
             if (leaf.tensor == null) {
-                leaf.tensor = Handles.keep(tensor);
+                leaf.tensor = Pointers.keep(tensor);
             }
         } finally {
             lock.unlock();
@@ -53,8 +53,8 @@ final class Gradients {
             }
             Leaf leaf = of(accumulator);
             Tensor before = leaf.gradient;
-            leaf.gradient = before == null ? Handles.keep(gradient) : InputSlots.sum(before, gradient);
-            Handles.free(before);
+            leaf.gradient = before == null ? Pointers.keep(gradient) : InputSlots.sum(before, gradient);
+            Pointers.free(before);
         } finally {
             lock.unlock();
         }
@@ -63,7 +63,7 @@ final class Gradients {
     private Leaf of(Node accumulator) {
         return leaves.computeIfAbsent(accumulator.address(), address -> {
             Leaf leaf = new Leaf();
-            leaf.accumulator = Handles.own(accumulator);
+            leaf.accumulator = Pointers.own(accumulator);
             return leaf;
         });
     }
@@ -109,9 +109,9 @@ final class Gradients {
         try {
             isClosed = true;
             for (Leaf leaf : leaves.values()) {
-                Handles.free(leaf.accumulator);
-                Handles.free(leaf.tensor);
-                Handles.free(leaf.gradient);
+                Pointers.free(leaf.accumulator);
+                Pointers.free(leaf.tensor);
+                Pointers.free(leaf.gradient);
             }
             leaves.clear();
         } finally {

@@ -68,6 +68,6 @@ final class GraphNode implements Comparable<GraphNode> {
 
     void free() {
         slots.free();
-        Handles.free(node);
+        Pointers.free(node);
     }
 }

@@ -23,13 +23,13 @@ final class Hooks {
         TensorVector result = in;
         try {
             for (long i = 0, size = hooks.size(); i < size; i++) {
-                TensorVector next = Handles.own(hooks.get(i).apply(result));
-                Handles.free(result);
+                TensorVector next = Pointers.own(hooks.get(i).apply(result));
+                Pointers.free(result);
                 result = next;
             }
             return result;
         } catch (RuntimeException e) {
-            Handles.free(result);
+            Pointers.free(result);
             throw e;
         }
     }
@@ -47,16 +47,16 @@ final class Hooks {
     static TensorVector after(Node node, TensorVector out, TensorVector in) {
         FunctionPostHookVector hooks = node.post_hooks();
         long size = hooks.size();
-        TensorVector result = size > 0 && out == null ? Handles.own(new TensorVector()) : out;
+        TensorVector result = size > 0 && out == null ? Pointers.own(new TensorVector()) : out;
         try {
             for (long i = 0; i < size; i++) {
-                TensorVector next = Handles.own(hooks.get(i).apply(result, in));
-                Handles.free(result);
+                TensorVector next = Pointers.own(hooks.get(i).apply(result, in));
+                Pointers.free(result);
                 result = next;
             }
             return result;
         } catch (RuntimeException e) {
-            Handles.free(result);
+            Pointers.free(result);
             throw e;
         }
     }

@@ -31,27 +31,27 @@ final class InputFit {
         }
         Tensor converted = converted(fitting, wanted);
         if (fitting != gradient) {
-            Handles.free(fitting);
+            Pointers.free(fitting);
         }
         return converted;
     }
 
     private static Tensor converted(Tensor gradient, InputMetadata wanted) {
-        TypeMeta type = Handles.own(wanted.dtype());
+        TypeMeta type = Pointers.own(wanted.dtype());
         try {
-            return Handles.own(gradient.to(type.toScalarType()));
+            return Pointers.own(gradient.to(type.toScalarType()));
         } finally {
-            Handles.free(type);
+            Pointers.free(type);
         }
     }
 
     private static Tensor reduced(Tensor gradient, InputMetadata wanted, Object source, int edge) {
         if (wanted.is_expandable_to_shape(gradient)) {
-            return Handles.own(wanted.reduce_grad(gradient));
+            return Pointers.own(wanted.reduce_grad(gradient));
         }
-        Tensor like = Handles.own(wanted.zeros_like());
+        Tensor like = Pointers.own(wanted.zeros_like());
         String expected = Arrays.toString(like.shape());
-        Handles.free(like);
+        Pointers.free(like);
         String name = source instanceof GraphNode node ? node.name() : source.toString();
         throw new GradientMismatchException("gradient %d of %s has a wrong shape: expected %s, found %s"
                 .formatted(edge, name, expected, Arrays.toString(gradient.shape())));

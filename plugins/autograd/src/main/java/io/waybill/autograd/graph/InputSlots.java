@@ -61,7 +61,7 @@ final class InputSlots {
             Tensor gradient = waiting[number] == UNDEFINED ? null : (Tensor) waiting[number];
             addNext(input, gradient);
             waiting[number] = null;
-            Handles.free(gradient);
+            Pointers.free(gradient);
         }
     }
 
@@ -72,7 +72,7 @@ final class InputSlots {
         if (early[input] == null) {
             early[input] = new Object[expected[input]];
         }
-        early[input][number] = gradient == null ? UNDEFINED : Handles.keep(gradient);
+        early[input][number] = gradient == null ? UNDEFINED : Pointers.keep(gradient);
     }
 
     private void addNext(int input, Tensor gradient) {
@@ -81,7 +81,7 @@ final class InputSlots {
             return;
         }
         if (sums == null) {
-            sums = Handles.own(new TensorVector(inputs));
+            sums = Pointers.own(new TensorVector(inputs));
         }
         Tensor before = sums.get(input);
         if (!before.defined()) {
@@ -90,23 +90,23 @@ final class InputSlots {
         }
         Tensor sum = sum(before, gradient);
         sums.put(input, sum);
-        Handles.free(sum);
+        Pointers.free(sum);
     }
 
     /** Returns the sum as a new tensor. libtorch adds a sparse one to a dense one only in this order. */
     static Tensor sum(Tensor first, Tensor second) {
-        return Handles.own(first.is_sparse() && !second.is_sparse() ? second.add(first) : first.add(second));
+        return Pointers.own(first.is_sparse() && !second.is_sparse() ? second.add(first) : first.add(second));
     }
 
     /** Takes the sums of all inputs. The caller frees them. */
     TensorVector take() {
-        TensorVector taken = sums == null ? Handles.own(new TensorVector(inputs)) : sums;
+        TensorVector taken = sums == null ? Pointers.own(new TensorVector(inputs)) : sums;
         sums = null;
         return taken;
     }
 
     void free() {
-        Handles.free(sums);
+        Pointers.free(sums);
         sums = null;
         if (early == null) {
             return;

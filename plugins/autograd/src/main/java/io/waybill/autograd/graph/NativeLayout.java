@@ -52,7 +52,7 @@ final class NativeLayout {
 
     /** Returns the node of a valid edge: one that the graph keeps alive, or else a counted one. In both cases the caller frees it. */
     Node node(Edge edge) {
-        return IS_KNOWN ? nodeInPlace(edge) : Handles.own(edge.function());
+        return IS_KNOWN ? nodeInPlace(edge) : Pointers.own(edge.function());
     }
 
     private Node nodeInPlace(Edge edge) {
@@ -69,9 +69,9 @@ final class NativeLayout {
     }
 
     private static int typeByCall(InputMetadata input) {
-        TypeMeta type = Handles.own(input.dtype());
+        TypeMeta type = Pointers.own(input.dtype());
         int number = type.toScalarType().value;
-        Handles.free(type);
+        Pointers.free(type);
         return number;
     }
 
@@ -80,27 +80,27 @@ final class NativeLayout {
         boolean agrees = true;
         for (ScalarType type :
                 new ScalarType[] {ScalarType.Float, ScalarType.Double, ScalarType.BFloat16, ScalarType.ComplexDouble}) {
-            TensorOptions options = Handles.own(new TensorOptions(type));
-            Tensor leaf = Handles.own(torch.zeros(new long[] {1}, options));
+            TensorOptions options = Pointers.own(new TensorOptions(type));
+            Tensor leaf = Pointers.own(torch.zeros(new long[] {1}, options));
             leaf.set_requires_grad(true);
             agrees &= layout.agrees(leaf);
-            Handles.free(leaf);
-            Handles.free(options);
+            Pointers.free(leaf);
+            Pointers.free(options);
         }
         return agrees;
     }
 
     private boolean agrees(Tensor leaf) {
-        Tensor sum = Handles.own(leaf.add(leaf));
-        Node node = Handles.own(sum.grad_fn());
+        Tensor sum = Pointers.own(leaf.add(leaf));
+        Node node = Pointers.own(sum.grad_fn());
         boolean agrees = typeInPlace(node.input_metadata(0)) == typeByCall(node.input_metadata(0));
         for (int i = 0; i < node.num_outputs(); i++) {
-            Node counted = Handles.own(node.next_edge(i).function());
+            Node counted = Pointers.own(node.next_edge(i).function());
             agrees &= nodeInPlace(node.next_edge(i)).address() == counted.address();
-            Handles.free(counted);
+            Pointers.free(counted);
         }
-        Handles.free(node);
-        Handles.free(sum);
+        Pointers.free(node);
+        Pointers.free(sum);
         return agrees;
     }
 }

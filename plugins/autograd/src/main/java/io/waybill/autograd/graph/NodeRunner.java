@@ -82,7 +82,7 @@ final class NodeRunner {
         } catch (RuntimeException e) {
             throw BackwardException.of(node.name(), e);
         } finally {
-            Handles.free(in);
+            Pointers.free(in);
         }
     }
 
@@ -96,7 +96,7 @@ final class NodeRunner {
         if (gradient.defined()) {
             gradients.add(node.node, gradient);
         }
-        Handles.free(Hooks.after(node.node, null, in));
+        Pointers.free(Hooks.after(node.node, null, in));
     }
 
     /** Reports the gradients of a received message. What the listener throws is not of the node. */
@@ -106,7 +106,7 @@ final class NodeRunner {
             collect(node, complete);
             listener.received(node.recv.id, complete);
         } finally {
-            complete.forEach(Handles::free);
+            complete.forEach(Pointers::free);
         }
     }
 
@@ -117,12 +117,12 @@ final class NodeRunner {
             for (int i = 0; i < node.inputs; i++) {
                 Tensor gradient = in.get(i);
                 boolean isZero = mode == PassMode.FAST && !gradient.defined();
-                complete.add(isZero ? Handles.own(node.node.input_metadata(i).zeros_like()) : Handles.keep(gradient));
+                complete.add(isZero ? Pointers.own(node.node.input_metadata(i).zeros_like()) : Pointers.keep(gradient));
             }
         } catch (RuntimeException e) {
             throw BackwardException.of(node.name(), e);
         } finally {
-            Handles.free(in);
+            Pointers.free(in);
         }
     }
 
@@ -134,19 +134,19 @@ final class NodeRunner {
             }
             pass(from, out);
         } finally {
-            Handles.free(out);
+            Pointers.free(out);
         }
     }
 
     private static TensorVector apply(Node node, TensorVector in) {
         if (!Hooks.isAfter(node)) {
-            return Handles.own(node.apply(in));
+            return Pointers.own(node.apply(in));
         }
-        TensorVector copy = Handles.own(new TensorVector(in.get())); // the node takes its inputs away
+        TensorVector copy = Pointers.own(new TensorVector(in.get())); // the node takes its inputs away
         try {
-            return Handles.own(node.apply(copy));
+            return Pointers.own(node.apply(copy));
         } finally {
-            Handles.free(copy);
+            Pointers.free(copy);
         }
     }
 
@@ -179,7 +179,7 @@ final class NodeRunner {
         Tensor fitting = gradient == null ? null : fit.of(gradient, target, input, source, edge);
         target.slots.add(input, number, fitting);
         if (fitting != gradient) {
-            Handles.free(fitting);
+            Pointers.free(fitting);
         }
         if (--target.pending == 0) {
             ready.add(target);

@@ -52,7 +52,7 @@ final class PassEntry implements Comparable<PassEntry> {
     }
 
     private static Tensor withoutGraph(Tensor gradient) {
-        return gradient.requires_grad() ? Handles.own(gradient.detach()) : Handles.keep(gradient);
+        return gradient.requires_grad() ? Pointers.own(gradient.detach()) : Pointers.keep(gradient);
     }
 
     /** Uses the caller's gradients, which it keeps until the calling thread has passed them on. */
@@ -96,7 +96,7 @@ final class PassEntry implements Comparable<PassEntry> {
     /** Frees the gradients once they were passed on. */
     void freeGradients() {
         if (isOwner) {
-            Handles.free(gradients);
+            Pointers.free(gradients);
         }
         gradients = null;
         isOwner = false;

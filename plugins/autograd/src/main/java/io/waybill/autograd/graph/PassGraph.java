@@ -54,7 +54,7 @@ final class PassGraph {
         entries.add(entry);
         reached = new ArrayList<>();
         for (int i = 0; i < entry.targets.length; i++) {
-            entry.targets[i] = visit(Handles.own(entry.edges.nodes[i]), null);
+            entry.targets[i] = visit(Pointers.own(entry.edges.nodes[i]), null);
         }
         for (GraphNode node = unvisited.poll(); node != null; node = unvisited.poll()) {
             follow(node);
@@ -81,7 +81,7 @@ final class PassGraph {
     private GraphNode visit(Node node, Edge edge) {
         GraphNode known = nodes.get(node.address());
         if (known != null) {
-            Handles.free(node);
+            Pointers.free(node);
             return known;
         }
         GraphNode created = create(node, edge);
@@ -109,13 +109,13 @@ final class PassGraph {
 
     /** The node of a leaf outlives the pass, with its gradient. */
     private static Node counted(Node node, Edge edge) {
-        Handles.free(node);
-        return Handles.own(edge.function());
+        Pointers.free(node);
+        return Pointers.own(edge.function());
     }
 
     private static void requireOwn(Node node) {
-        if (RecvFunction.isBorrowedFrom(node.address())) {
-            Handles.free(node);
+        if (RecvFunction.isSourceOfHosts(node.address())) {
+            Pointers.free(node);
             throw new BackwardException(
                     "a tensor that was received in another context takes part in this one: detach it before it is used");
         }

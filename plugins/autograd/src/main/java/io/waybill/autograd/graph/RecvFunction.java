@@ -9,7 +9,7 @@ import org.bytedeco.pytorch.global.torch;
 /**
  * The tensors of one received message: a node of the graph at which backward passes end here, because the rest of the graph is at the sender.
  *
- * <p>libtorch lets no Java class be a node. So this borrows one, of an operator that ran for this purpose only, and hangs the tensors on it as if they were
+ * <p>libtorch lets no Java class be a node. So this takes a host node, of an operator that ran for this purpose only, and hangs the tensors on it as if they were
  * its results. It is recognised by its address and never applied.
  *
  * <p><b>Threads.</b> Immutable.
@@ -17,17 +17,17 @@ import org.bytedeco.pytorch.global.torch;
 final class RecvFunction {
 
     /**
-     * The leaf that borrowed nodes are computed from, loaded once libtorch is. It is empty, so that libtorch's own engine fails at a borrowed node: no gradient
+     * The leaf that host nodes are computed from, loaded once libtorch is. It is empty, so that libtorch's own engine fails at a host node: no gradient
      * has this shape.
      */
     private static final class Source {
 
-        static final Tensor LEAF = Handles.own(torch.zeros(0));
+        static final Tensor LEAF = Pointers.own(torch.zeros(0));
         static final Node ACCUMULATOR;
 
         static {
             LEAF.set_requires_grad(true);
-            ACCUMULATOR = Handles.accumulator(LEAF);
+            ACCUMULATOR = Pointers.accumulator(LEAF);
         }
     }
 
@@ -43,7 +43,7 @@ final class RecvFunction {
 
     /** Hangs the tensors on a new node. Their inputs there are numbered from 0 on. */
     static RecvFunction hang(RecvId id, List<Tensor> tensors) {
-        Node node = borrow();
+        Node node = makeHost();
         node.clear_input_metadata();
         for (Tensor tensor : tensors) {
             torch.create_gradient_edge(tensor, node);
@@ -51,24 +51,24 @@ final class RecvFunction {
         return new RecvFunction(id, tensors.size(), node);
     }
 
-    private static Node borrow() {
-        AutoGradMode enabled = Handles.gradMode();
+    private static Node makeHost() {
+        AutoGradMode enabled = Pointers.gradMode();
         try {
-            Tensor result = Handles.own(Source.LEAF.alias());
-            Node node = Handles.own(result.grad_fn());
-            Handles.free(result);
+            Tensor result = Pointers.own(Source.LEAF.alias());
+            Node node = Pointers.own(result.grad_fn());
+            Pointers.free(result);
             return node;
         } finally {
-            Handles.free(enabled);
+            Pointers.free(enabled);
         }
     }
 
-    /** Returns whether a node with an edge to this one was borrowed, by this context or another one. */
-    static boolean isBorrowedFrom(long address) {
+    /** Returns whether a node with an edge to this one is a host node, of this context or another one. */
+    static boolean isSourceOfHosts(long address) {
         return Source.ACCUMULATOR.address() == address;
     }
 
     void close() {
-        Handles.free(node);
+        Pointers.free(node);
     }
 }

@@ -25,7 +25,7 @@ final class Roots {
         Tensor[] ones = new Tensor[roots.size()];
         for (int i = 0; i < ones.length; i++) {
             edges.set(i, roots.get(i));
-            ones[i] = Handles.own(torch.ones_like(roots.get(i)));
+            ones[i] = Pointers.own(torch.ones_like(roots.get(i)));
         }
         PassEntry entry = PassEntry.ofRoots(edges);
         entry.set(ones);

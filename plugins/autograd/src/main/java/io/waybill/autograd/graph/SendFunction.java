@@ -32,12 +32,12 @@ final class SendFunction {
             Tensor tensor = tensors.get(i);
             if (!tensor.requires_grad()) {
                 edges.free();
-                Handles.free(leaves);
+                Pointers.free(leaves);
                 throw new IllegalArgumentException("a send function is for tensors that require grad, and that at " + i
                         + " of message " + messageId + " does not");
             }
             if (!edges.set(i, tensor)) {
-                leaves[i] = Handles.keep(tensor);
+                leaves[i] = Pointers.keep(tensor);
             }
         }
         return new SendFunction(messageId, edges, leaves);
@@ -51,7 +51,7 @@ final class SendFunction {
     GradientEdges edges(Gradients gradients) {
         for (int i = 0; i < leaves.length; i++) {
             if (leaves[i] != null && edges.nodes[i] == null) {
-                Node accumulator = Handles.accumulator(leaves[i]);
+                Node accumulator = Pointers.accumulator(leaves[i]);
                 edges.nodes[i] = accumulator;
                 gradients.leaf(accumulator, leaves[i]);
             }
@@ -61,6 +61,6 @@ final class SendFunction {
 
     void close() {
         edges.free();
-        Handles.free(leaves);
+        Pointers.free(leaves);
     }
 }

@@ -10,9 +10,9 @@ import org.bytedeco.pytorch.Tensor;
  * Ownership of JavaCPP's objects: each that is held beyond a call has one reference here, so that a {@code PointerScope} of the caller does not
  * free it, and its owner frees it at a known time instead of the garbage collector.
  */
-final class Handles {
+final class Pointers {
 
-    private Handles() {}
+    private Pointers() {}
 
     /** Returns a new object for the same tensor, which the caller frees with {@link #free}. */
     static Tensor keep(Tensor tensor) {
