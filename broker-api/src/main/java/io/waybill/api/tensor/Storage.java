@@ -37,6 +37,14 @@ public interface Storage {
      */
     ByteBuffer bytes(long offset, int length);
 
+    /**
+     * Returns whether tensors over this are more than bytes to other handlers of this worker, such as live tensors of a library. A value of
+     * a remote reference then holds this storage, where it would otherwise hold a copy.
+     */
+    default boolean isLive() {
+        return false;
+    }
+
     /** Takes one more count, and returns this. */
     Storage retain();
 

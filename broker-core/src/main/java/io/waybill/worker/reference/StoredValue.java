@@ -25,7 +25,8 @@ import java.util.Map;
 
 /**
  * A value that this worker owns: its bytes in wire format, its tensors in the worker's own segments, from which they
- * are sent without another copy, those on a device too, and its references. It may also be kept on the disk.
+ * are sent without another copy, those on a device too, or in live storages as they are, and its references. It may also
+ * be kept on the disk.
  *
  * <p><b>Threads.</b> Any; immutable apart from being kept. <b>Ownership.</b> Holds one count of each storage, each
  * reference, and its file, until it is closed.
@@ -51,7 +52,7 @@ public final class StoredValue implements OwnedValue {
     }
 
     /**
-     * Copies a value; the caller keeps the original.
+     * Copies a value; the caller keeps the original. Tensors over {@linkplain Storage#isLive live} storages are kept as they are.
      *
      * @throws CallException when there is no room, or a tensor on a device can't be copied
      */
@@ -65,17 +66,11 @@ public final class StoredValue implements OwnedValue {
             for (Tensor tensor : tensors) {
                 Storage copy = copies.get(tensor.storage());
                 if (copy == null) {
-                    copy = copy(tensor.storage(), transit);
+                    copy = tensor.storage().isLive() ? tensor.storage().retain() : copy(tensor.storage(), transit);
                     storages.add(copy);
                     copies.put(tensor.storage(), copy);
                 }
-                copied.add(new Tensor(
-                        tensor.dtype(),
-                        tensor.sizes(),
-                        tensor.strides(),
-                        tensor.storageOffset(),
-                        tensor.requiresGrad(),
-                        copy));
+                copied.add(copy == tensor.storage() ? tensor : moved(tensor, copy));
             }
         } catch (RuntimeException e) {
             storages.forEach(Storage::release);
@@ -83,6 +78,11 @@ public final class StoredValue implements OwnedValue {
             throw e;
         }
         return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages), held);
+    }
+
+    private static Tensor moved(Tensor tensor, Storage to) {
+        return new Tensor(
+                tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.storageOffset(), tensor.requiresGrad(), to);
     }
 
     private static List<ReferenceHandle> hold(List<? extends RRef> references) {

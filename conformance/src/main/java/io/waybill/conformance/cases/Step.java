@@ -40,7 +40,12 @@ public record Step(
         String gate,
         Integer count,
         String name,
-        Integer id) {
+        Integer id,
+        JsonNode context,
+        List<JsonNode> roots,
+        boolean retain,
+        boolean fast,
+        Double factor) {
 
     private static final Duration WITHIN_DEFAULT = Duration.ofSeconds(60);
 

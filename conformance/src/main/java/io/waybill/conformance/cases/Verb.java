@@ -43,6 +43,20 @@ public enum Verb {
     REACHED("gate! count"),
     /** Joins the home again, under another name, and leaves. */
     JOIN("name! id"),
+    /** Opens an autograd context, which the worker's next calls are in. */
+    CONTEXT("as!"),
+    /** Releases an autograd context. */
+    LEAVE("context!"),
+    /** Runs an operator in the worker itself, on live tensors. */
+    LOCAL("op! args kwargs as"),
+    /** Registers a hook that multiplies the gradient of a leaf. */
+    HOOK("value! factor!"),
+    /** Runs a backward pass, from roots or the value of a reference. */
+    BACKWARD("context roots ref retain fast times"),
+    /** Reads the gradients of leaves, or all that a context has. */
+    GRADIENTS("context roots as"),
+    /** Reads what a context has recorded. */
+    RECORDED("context"),
     /** Leaves the home. */
     SHUTDOWN(""),
     /** Kills the worker's process. Done by the harness. */

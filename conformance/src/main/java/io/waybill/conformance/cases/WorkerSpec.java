@@ -25,6 +25,8 @@ public record WorkerSpec(@JsonProperty(required = true) Kind kind, Integer id, D
     public enum Kind {
         /** A Java program: no bundles. */
         PLAIN,
+        /** A Java program with operators and autograd, without bundles. */
+        AUTOGRAD,
         /** A node with the bundles of the distribution. */
         NODE
     }

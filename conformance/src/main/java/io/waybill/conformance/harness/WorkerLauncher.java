@@ -17,9 +17,12 @@ import java.util.StringJoiner;
  */
 public record WorkerLauncher(Path distribution, Path directory) {
 
-    /** Additional classes of the processes: this module, and its JSON library. */
+    /** Additional classes of the processes: this module, its JSON library, and the plugins that a program uses as libraries. */
     private static final List<String> OWN_CLASSES = List.of(
             WorkerMain.class.getName(),
+            "io.waybill.torch.LibTorch",
+            "io.waybill.script.ScriptEngine",
+            "io.waybill.autograd.Autograd",
             "com.fasterxml.jackson.databind.ObjectMapper",
             "com.fasterxml.jackson.annotation.JsonProperty");
 

@@ -32,6 +32,7 @@ final class StepDriver implements AutoCloseable {
 
     private final TestWorker worker;
     private final ValueMaker maker;
+    private final AutogradSteps autograd;
     private final Map<String, List<CompletableFuture<Response>>> sent = new HashMap<>();
     private final List<Response> responses = new ArrayList<>();
     private final List<RRef> references = new ArrayList<>();
@@ -39,7 +40,8 @@ final class StepDriver implements AutoCloseable {
     /** @param inputs of the case */
     StepDriver(TestWorker worker, Map<String, JsonNode> inputs) {
         this.worker = worker;
-        this.maker = new ValueMaker(worker.newMemory(), inputs);
+        this.autograd = new AutogradSteps(worker.autograd());
+        this.maker = new ValueMaker(worker.newMemory(), inputs, autograd::live);
     }
 
     Optional<String> run(Step step) {
@@ -89,6 +91,8 @@ final class StepDriver implements AutoCloseable {
                     worker.leave();
                     return Value.NONE;
                 });
+            case CONTEXT, LEAVE, LOCAL, HOOK, BACKWARD, GRADIENTS -> expect(step, () -> autograd.run(step, maker));
+            case RECORDED -> eventually(step, () -> autograd.run(step, maker));
             case KILL, RESTART -> throw new CaseFormatException("not for a worker: " + step.verb());
         };
     }
@@ -287,6 +291,7 @@ final class StepDriver implements AutoCloseable {
         sent.values().forEach(futures -> futures.forEach(StepDriver::drop));
         responses.forEach(Response::close);
         references.forEach(RRef::close);
+        autograd.close();
         maker.close();
         worker.operations().reset();
     }

@@ -44,10 +44,12 @@ final class TestWorker {
     private final Worker worker;
     private final Host host;
     private final Operations operations;
+    private final AutogradProgram autograd; // null unless the worker is of that kind
     private Closeable open;
 
-    private TestWorker(Worker worker, Closeable open, HandlerRegistry registry) {
+    private TestWorker(Worker worker, Closeable open, HandlerRegistry registry, AutogradProgram autograd) {
         this.worker = worker;
+        this.autograd = autograd;
         this.open = open;
         this.host = worker.directory().home().host();
         this.operations = new Operations(worker.info());
@@ -63,12 +65,15 @@ final class TestWorker {
     static TestWorker join(Home home, Path distribution, String name, int id, WorkerSpec spec, Path scripts)
             throws IOException {
         JoinOptions options = JoinOptions.defaults().withVersion(VERSION).withId(spec.id() == null ? id : spec.id());
-        if (spec.kind() == WorkerSpec.Kind.PLAIN) {
+        if (spec.kind() != WorkerSpec.Kind.NODE) {
             WorkerSettings settings = settings(WorkerSettings.defaults(), spec);
             HandlerRegistry registry = new HandlerRegistry(
                     settings.parking(), home.host().threads(), home.host().clock());
             Worker worker = Worker.join(home, name, options, settings, registry);
-            TestWorker joined = new TestWorker(worker, worker::close, registry);
+            AutogradProgram autograd = spec.kind() == WorkerSpec.Kind.AUTOGRAD
+                    ? AutogradProgram.install(worker, registry, distribution)
+                    : null;
+            TestWorker joined = new TestWorker(worker, worker::close, registry, autograd);
             worker.ready(Map.of());
             return joined;
         }
@@ -80,7 +85,7 @@ final class TestWorker {
                         .withScripts(scripts.toAbsolutePath()),
                 read.framework());
         Node node = Node.start(home, name, options, distribution, conf, Optional.empty());
-        return new TestWorker(node.worker(), node::close, node.handlers());
+        return new TestWorker(node.worker(), node::close, node.handlers(), null);
     }
 
     private static WorkerSettings settings(WorkerSettings settings, WorkerSpec spec) {
@@ -96,6 +101,11 @@ final class TestWorker {
 
     Rpc rpc() {
         return worker.rpc();
+    }
+
+    /** Returns what a worker with autograd has; null for another. */
+    AutogradProgram autograd() {
+        return autograd;
     }
 
     Operations operations() {

@@ -15,6 +15,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /**
  * Makes values from JSON, and keeps those that have names: what steps named, and the case's inputs, which are made when first used.
@@ -34,18 +35,26 @@ final class ValueMaker implements AutoCloseable {
 
     private final TensorMaker tensors;
     private final Map<String, JsonNode> inputs;
+    private final UnaryOperator<Value> made;
     private final Map<String, Value> named = new HashMap<>();
 
-    ValueMaker(HostMemory memory, Map<String, JsonNode> inputs) {
+    /** @param made replaces a value that was made of an input */
+    ValueMaker(HostMemory memory, Map<String, JsonNode> inputs, UnaryOperator<Value> made) {
         this.tensors = new TensorMaker(memory, this);
         this.inputs = inputs;
+        this.made = made;
     }
 
     void set(String name, Value value) {
         named.put(name, value);
     }
 
+    /** Returns what is called so; {@code p.1} is element 1 of the list {@code p}. */
     Value get(String name) {
+        int dot = name.lastIndexOf('.');
+        if (dot > 0 && named.get(name.substring(0, dot)) instanceof Value.Items items) {
+            return items.values().get(Integer.parseInt(name.substring(dot + 1)));
+        }
         if (!named.containsKey(name)) {
             JsonNode input = inputs.get(name);
             if (input == null) {
@@ -54,7 +63,7 @@ final class ValueMaker implements AutoCloseable {
             } else if (input.asText().startsWith("$")) {
                 throw new CaseFormatException("the input '" + name + "' is the name of another");
             }
-            named.put(name, value(input));
+            named.put(name, made.apply(value(input)));
         }
         return named.get(name);
     }

@@ -31,7 +31,7 @@ class ExpectationTest {
 
     private final HostMemory memory =
             new HostMemory(new NativeMemory(Host.real().calls()));
-    private final ValueMaker maker = new ValueMaker(memory, Map.of());
+    private final ValueMaker maker = new ValueMaker(memory, Map.of(), value -> value);
 
     @AfterEach
     void leaveNothing() {
@@ -106,7 +106,7 @@ class ExpectationTest {
     void seesTwoViewsOfOneStorage() {
         Map<String, JsonNode> inputs =
                 Map.of("x", json("{\"arange\": 4}"), "y", json("{\"view\": \"$x\", \"shape\": [2]}"));
-        try (ValueMaker named = new ValueMaker(memory, inputs)) {
+        try (ValueMaker named = new ValueMaker(memory, inputs, value -> value)) {
             Value both = named.value(json("[\"$x\", \"$y\"]"));
 
             assertThat(wrong(new StepOutcome.Result(both), "{\"shares\": [[0, 1]]}"))

@@ -17,6 +17,7 @@ import io.waybill.autograd.call.ForwardHandler;
 import io.waybill.autograd.call.GraphMessages;
 import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.context.CleanUp;
+import io.waybill.autograd.context.ContextArchive;
 import io.waybill.autograd.context.ContextTable;
 import io.waybill.autograd.context.CurrentContexts;
 import io.waybill.autograd.context.Orphans;
@@ -26,8 +27,10 @@ import io.waybill.autograd.pass.BackwardHandler;
 import io.waybill.autograd.pass.Passes;
 import io.waybill.autograd.pass.ReferencePasses;
 import io.waybill.autograd.pass.RootPasses;
+import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensors;
 import java.util.List;
+import java.util.Optional;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -50,6 +53,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     private final Broker broker;
     private final NativeTensors natives;
+    private final Optional<NativeState> state; // empty in a program
     private final CurrentContexts current = new CurrentContexts();
     private final ContextTable contexts;
     private final CleanUp cleanUp;
@@ -60,12 +64,23 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     private final ForwardHandler forward;
     private final BackwardHandler backward;
 
-    /** Creates the contexts of a worker; none at first. */
+    /** Creates the contexts of a node, those that an earlier version of this bundle had. */
     @Activate
-    public Autograd(@Reference Broker broker, @Reference NativeTensors natives) {
+    public Autograd(@Reference Broker broker, @Reference NativeTensors natives, @Reference NativeState state) {
+        this(broker, natives, Optional.of(state));
+    }
+
+    /** Creates the contexts of a program's worker; none at first. */
+    public Autograd(Broker broker, NativeTensors natives) {
+        this(broker, natives, Optional.empty());
+    }
+
+    private Autograd(Broker broker, NativeTensors natives, Optional<NativeState> state) {
+        this.state = state;
         this.broker = broker;
         this.natives = natives;
         this.contexts = new ContextTable(id -> new AutogradContext(id, new ContextGraph(), natives));
+        state.ifPresent(kept -> ContextArchive.restore(contexts, kept, natives));
         ArrivedTensors arrived = new ArrivedTensors(natives);
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
         this.passes = new Passes(broker, natives);
@@ -73,7 +88,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         this.rootPasses = new RootPasses(passes, natives);
         this.referencePasses = new ReferencePasses(broker, contexts, rootPasses);
         this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages);
-        this.forward = new ForwardHandler(current, contexts, messages);
+        this.forward = new ForwardHandler(contexts, messages);
         this.backward = new BackwardHandler(contexts, passes, arrived);
         broker.listen(new Orphans(broker, contexts, cleanUp, passes::workerEnded));
     }
@@ -83,8 +98,14 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         context.close();
     }
 
-    /** Ends all passes and contexts here. Other workers are not notified. */
+    /** This version leaves: the next one takes over the contexts. */
     @Deactivate
+    void leave() {
+        contexts.all().forEach(passes::leave);
+        ContextArchive.save(contexts, state.orElseThrow());
+    }
+
+    /** Ends all passes and contexts here. Other workers are not notified. */
     public void close() {
         for (AutogradContext context : contexts.all()) {
             contexts.remove(context.id()).ifPresent(this::end);
@@ -105,31 +126,43 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         return referencePasses;
     }
 
-    void release(long contextId) {
-        cleanUp.release(contextId);
-    }
-
     // ---- the service
 
     @Override
     public <E extends Exception> void context(Body<E> body) throws E {
-        long before = current.ofThread();
-        if (before != CurrentContexts.NONE && contexts.find(before).isPresent()) {
-            throw new IllegalStateException("Already have an autograd context id for this thread.");
-        }
-        long id = contexts.open(broker.nextId()).id();
-        current.enterThread(id);
+        long id = open();
         try {
             body.run(id);
         } finally {
-            current.leaveThread();
-            cleanUp.release(id);
+            release(id);
         }
     }
 
     @Override
+    public long open() {
+        long before = current.find();
+        if (before != CurrentContexts.NONE && contexts.find(before).isPresent()) {
+            throw new IllegalStateException("Already have an autograd context id for this thread.");
+        }
+        long id = contexts.open(broker.nextId()).id();
+        current.enter(id);
+        return id;
+    }
+
+    @Override
+    public void release(long context) {
+        current.leave(context);
+        cleanUp.release(context);
+    }
+
+    @Override
+    public int passes() {
+        return passes.count();
+    }
+
+    @Override
     public long currentContext() {
-        long id = current.ofThread();
+        long id = current.find();
         if (id == CurrentContexts.NONE) {
             throw new IllegalStateException(
                     "Current thread doesn't have a valid autograd context. Please wrap your code"
@@ -176,6 +209,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
                         context.graph().sendCount(),
                         context.graph().recvCount(),
                         context.graph().gradientCount(),
+                        context.graph().bytes(),
                         context.knownWorkers()))
                 .toList();
     }

@@ -1,6 +1,8 @@
 package io.waybill.autograd;
 
-import java.util.Set;
+import java.util.Collections;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * One context in this worker.
@@ -10,11 +12,13 @@ import java.util.Set;
  * @param sends messages that were sent with tensors that require a gradient
  * @param receives messages that were received with such tensors
  * @param gradients leaves that have a gradient here
- * @param knownWorkers ids of the workers that know of it
+ * @param bytes of all tensors that were sent and received
+ * @param knownWorkers ids of the workers that know of it, in ascending order
  */
-public record ContextStatus(long id, int driver, int sends, int receives, int gradients, Set<Integer> knownWorkers) {
+public record ContextStatus(
+        long id, int driver, int sends, int receives, int gradients, long bytes, SortedSet<Integer> knownWorkers) {
 
     public ContextStatus {
-        knownWorkers = Set.copyOf(knownWorkers);
+        knownWorkers = Collections.unmodifiableSortedSet(new TreeSet<>(knownWorkers));
     }
 }

@@ -48,6 +48,16 @@ public interface DistAutograd {
     <E extends Exception> void context(Body<E> body) throws E;
 
     /**
+     * Opens a context and makes it that of this thread, until {@link #release}: for code that can't be one block.
+     *
+     * @throws IllegalStateException when the thread is in a context already
+     */
+    long open();
+
+    /** Releases a context, here and in all workers that know of it. Does nothing when it is not here. */
+    void release(long context);
+
+    /**
      * Returns the id of this thread's context.
      *
      * @throws IllegalStateException when it is in none
@@ -84,4 +94,7 @@ public interface DistAutograd {
 
     /** Returns the contexts that this worker knows of. */
     List<ContextStatus> contexts();
+
+    /** Returns how many backward passes this worker takes part in. */
+    int passes();
 }

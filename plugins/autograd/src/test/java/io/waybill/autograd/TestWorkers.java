@@ -14,13 +14,13 @@ import io.waybill.torch.NativeTensors;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import java.io.IOException;
-import java.lang.annotation.Annotation;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
 /** Workers in this JVM that serve operators and autograd, named worker0, worker1 and so on, and short words for what tests do with them. */
@@ -28,24 +28,11 @@ final class TestWorkers implements AutoCloseable {
 
     static final NativeTensors NATIVES =
             new NativeTensors(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1));
-    static final ScriptEngine ENGINE = new ScriptEngine(NATIVES, new NoSettings());
+    static final ScriptEngine ENGINE = new ScriptEngine(NATIVES);
 
     private final List<Worker> workers = new ArrayList<>();
     private final List<Autograd> autograds = new ArrayList<>();
     private final List<Value> kept = new ArrayList<>();
-
-    @SuppressWarnings("all")
-    private static final class NoSettings implements ScriptEngine.Config {
-        @Override
-        public String operators_allow() {
-            return "";
-        }
-
-        @Override
-        public Class<? extends Annotation> annotationType() {
-            return ScriptEngine.Config.class;
-        }
-    }
 
     static TestWorkers of(Path home, int count) throws IOException {
         return of(home, count, worker -> worker);
@@ -55,6 +42,18 @@ final class TestWorkers implements AutoCloseable {
         TestWorkers all = new TestWorkers();
         for (int i = 0; i < count; i++) {
             all.join(home, i, more);
+        }
+        return all;
+    }
+
+    /** Workers that serve operators, and no autograd unless it is added. */
+    static TestWorkers bare(Path home, int count, BiFunction<Waybill, Integer, Waybill> more) throws IOException {
+        TestWorkers all = new TestWorkers();
+        for (int i = 0; i < count; i++) {
+            Waybill joining = Waybill.connect(home, "worker" + i)
+                    .options(JoinOptions.defaults().withId(i))
+                    .with(new ScriptCall(ENGINE));
+            all.workers.add(more.apply(joining, i).join());
         }
         return all;
     }
@@ -96,7 +95,7 @@ final class TestWorkers implements AutoCloseable {
         }
     }
 
-    private Value keep(Value value) {
+    Value keep(Value value) {
         kept.add(value);
         return value;
     }

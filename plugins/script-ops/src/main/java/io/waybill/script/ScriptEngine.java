@@ -65,6 +65,11 @@ public final class ScriptEngine implements NativeOperators {
         this(natives, OperatorPolicy.allowing(config.operators_allow()));
     }
 
+    /** Creates an engine with the default settings, for a program without OSGi. */
+    public ScriptEngine(NativeTensors natives) {
+        this(natives, OperatorPolicy.standard());
+    }
+
     ScriptEngine(NativeTensors natives, OperatorPolicy policy) {
         this.natives = natives;
         this.operators = new Operators(policy);

@@ -59,6 +59,12 @@ final class NativeStorage implements Storage {
         return !sides.isEmpty();
     }
 
+    /** Returns whether any tensor over this has a native side, which a copy would not have. */
+    @Override
+    public boolean isLive() {
+        return hasSides();
+    }
+
     /**
      * Returns the native side of this tensor with a count for the caller; null when it has none.
      *

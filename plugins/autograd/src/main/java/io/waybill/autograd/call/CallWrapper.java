@@ -45,7 +45,7 @@ public final class CallWrapper implements CallInterceptor {
 
     @Override
     public void onRequest(OutgoingCall call) throws RejectedMessageException {
-        long id = current.find(call.parentId());
+        long id = current.find();
         if (id == CurrentContexts.NONE || isOfAutograd(call.calledType())) {
             return;
         }
@@ -53,14 +53,21 @@ public final class CallWrapper implements CallInterceptor {
         if (isOperator(call) && !GraphMessages.isAnyOfGraph(tensors)) {
             return;
         }
-        AutogradContext context =
-                contexts.find(id).orElseThrow(() -> new RejectedMessageException(ErrorCode.REFUSED, STALE));
+        AutogradContext context = context(id);
         long messageId = messages.send(context, call.type(), call.payload(), tensors, call.references());
         know(context, workers.of(call.to()));
         call.wrap(
                 MessageType.FORWARD_AUTOGRAD_REQ,
                 new ForwardEnvelope(id, messageId, call.type(), call.payload()).encode());
         call.attach(new Wrapped(context, messageId));
+    }
+
+    private AutogradContext context(long id) throws RejectedMessageException {
+        try {
+            return contexts.arrive(id);
+        } catch (RejectedMessageException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, STALE, e);
+        }
     }
 
     private static void know(AutogradContext context, int worker) {

@@ -11,7 +11,6 @@ import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.context.ContextTable;
-import io.waybill.autograd.context.CurrentContexts;
 import io.waybill.autograd.message.ForwardEnvelope;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -24,12 +23,10 @@ import java.util.concurrent.CompletionException;
  */
 public final class ForwardHandler implements MessageHandler {
 
-    private final CurrentContexts current;
     private final ContextTable contexts;
     private final GraphMessages messages;
 
-    public ForwardHandler(CurrentContexts current, ContextTable contexts, GraphMessages messages) {
-        this.current = current;
+    public ForwardHandler(ContextTable contexts, GraphMessages messages) {
         this.contexts = contexts;
         this.messages = messages;
     }
@@ -41,14 +38,10 @@ public final class ForwardHandler implements MessageHandler {
         context.know(message.from());
         List<Tensor> tensors =
                 messages.receive(context, envelope, message.from(), message.tensors(), message.references());
-        Dispatched dispatched = new Dispatched(context, message.id(), message.from(), outbox.later());
-        current.enterRequest(message.id(), context.id());
+        Dispatched dispatched = new Dispatched(context, outbox.later());
         CompletableFuture<Response> inner;
         try {
             inner = outbox.dispatchAsync(envelope.type(), envelope.payload(), tensors, message.references());
-        } catch (RuntimeException e) {
-            current.leaveRequest(message.id());
-            throw e;
         } finally {
             tensors.forEach(tensor -> tensor.storage().release());
         }
@@ -59,19 +52,14 @@ public final class ForwardHandler implements MessageHandler {
     private final class Dispatched {
 
         private final AutogradContext context;
-        private final long requestId;
-        private final int from;
         private final LateResponse later;
 
-        Dispatched(AutogradContext context, long requestId, int from, LateResponse later) {
+        Dispatched(AutogradContext context, LateResponse later) {
             this.context = context;
-            this.requestId = requestId;
-            this.from = from;
             this.later = later;
         }
 
         void completed(Response response, Throwable failure) {
-            current.leaveRequest(requestId);
             try {
                 if (failure != null) {
                     fail(failure);

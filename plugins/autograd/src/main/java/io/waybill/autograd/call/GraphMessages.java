@@ -67,7 +67,7 @@ public final class GraphMessages {
         if (!isAnyOfGraph(tensors)) {
             return NONE;
         }
-        long messageId = broker.nextId();
+        long messageId = nextId();
         Map<Tensor, SparseTensor> sparse = SparseParts.of(type, payload, tensors, references);
         List<NativeTensor> handles = new ArrayList<>(tensors.size());
         try (PointerScope scope = new PointerScope()) {
@@ -83,6 +83,11 @@ public final class GraphMessages {
             ArrivedTensors.release(handles);
         }
         return messageId;
+    }
+
+    private long nextId() {
+        long id = broker.nextId();
+        return id == NONE ? broker.nextId() : id;
     }
 
     private static List<org.bytedeco.pytorch.Tensor> live(List<NativeTensor> handles) {

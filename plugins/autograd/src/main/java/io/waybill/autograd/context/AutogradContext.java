@@ -1,9 +1,17 @@
 package io.waybill.autograd.context;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.autograd.graph.ContextGraph;
+import io.waybill.autograd.graph.GraphArchive;
+import io.waybill.torch.NativeState;
+import io.waybill.torch.NativeTensor;
 import io.waybill.torch.NativeTensors;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -52,13 +60,37 @@ public final class AutogradContext {
         leaves.close();
     }
 
+    /** Hands over everything, for another version of this bundle. */
+    NativeState.Entry archive() {
+        GraphArchive archive = graph.archive();
+        List<Tensor> tensors = new ArrayList<>();
+        List<NativeTensor> handles = new ArrayList<>();
+        leaves.archive(tensors, handles);
+        List<Value> workers = new ArrayList<>();
+        known.forEach(worker -> workers.add(Value.of(worker)));
+        Value about = Value.tuple(Value.of(id), new Value.Items(workers), archive.about());
+        return new NativeState.Entry(about, archive.natives(), tensors, handles);
+    }
+
+    /** Takes over what {@link #archive} handed over. */
+    static AutogradContext restored(NativeState.Entry entry, NativeTensors natives) {
+        List<Value> about = ((Value.Tuple) entry.about()).values();
+        ContextGraph graph = ContextGraph.restored(new GraphArchive(about.get(2), entry.natives()));
+        AutogradContext restored = new AutogradContext(((Value.Int) about.get(0)).value(), graph, natives);
+        for (Value worker : ((Value.Items) about.get(1)).values()) {
+            restored.know((int) ((Value.Int) worker).value());
+        }
+        restored.leaves.restore(entry.tensors(), entry.handles());
+        return restored;
+    }
+
     /** Notes that a worker knows of it: one that was called, or that called. */
     public void know(int worker) {
         known.add(worker);
     }
 
     /** Returns the workers that know of it, in the order of their ids. */
-    public Set<Integer> knownWorkers() {
+    public SortedSet<Integer> knownWorkers() {
         return new TreeSet<>(known);
     }
 }

@@ -85,6 +85,19 @@ public final class ContextTable {
         return Optional.ofNullable(removed);
     }
 
+    /** Adds a context that another version had. */
+    synchronized void add(AutogradContext context) {
+        contexts.put(context.id(), context);
+    }
+
+    synchronized void addReleased(long id) {
+        released.add(id);
+    }
+
+    synchronized List<Long> releasedIds() {
+        return new ArrayList<>(released);
+    }
+
     /** Returns all contexts. */
     public List<AutogradContext> all() {
         return new ArrayList<>(contexts.values());

@@ -1,56 +1,57 @@
 package io.waybill.autograd.context;
 
-import io.waybill.api.MessageId;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The context that a thread of a program is in, and those of the requests that are being handled: calls of both are wrapped.
+ * The context that a thread is in: a value in its {@link CallContext}, which goes with its calls to their handlers, and with the calls that those
+ * make.
  *
- * <p><b>Threads.</b> Any. A thread's context ends with {@link #leaveThread}, a request's with its response.
+ * <p><b>Threads.</b> Any.
  */
 public final class CurrentContexts {
 
     /** No context. */
     public static final long NONE = -1;
 
-    private final ThreadLocal<Long> ofThread = new ThreadLocal<>();
-    private final Map<Long, Long> ofRequest = new ConcurrentHashMap<>();
+    /** The name of the value: the id, 8 bytes, big-endian. */
+    static final String NAME = "waybill-autograd";
 
-    /**
-     * Returns the context of a call.
-     *
-     * @param parentId of the request whose handler makes it, or {@link MessageId#NONE}
-     * @return {@link #NONE} when it is in none
-     */
-    public long find(long parentId) {
-        Long found = parentId == MessageId.NONE || ofRequest.isEmpty() ? null : ofRequest.get(parentId);
-        return found == null ? ofThread() : found;
-    }
+    private final Map<Long, ContextScope> opened = new ConcurrentHashMap<>();
 
     /** Returns the context of this thread; {@link #NONE} when it is in none. */
-    public long ofThread() {
-        Long found = ofThread.get();
-        return found == null ? NONE : found;
+    public long find() {
+        CallContext current = CallContext.current();
+        return current.isEmpty()
+                ? NONE
+                : current.bytes(NAME)
+                        .filter(bytes -> bytes.remaining() == Long.BYTES)
+                        .map(ByteBuffer::getLong)
+                        .orElse(NONE);
     }
 
-    /** Makes a context that of this thread. */
-    public void enterThread(long contextId) {
-        ofThread.set(contextId);
+    /** Makes a context that of this thread, until it {@linkplain #leave leaves} it. */
+    public void enter(long contextId) {
+        byte[] id = ByteBuffer.allocate(Long.BYTES).putLong(contextId).array();
+        opened.put(contextId, CallContext.current().with(NAME, id).makeCurrent());
     }
 
-    /** Ends the context of this thread. */
-    public void leaveThread() {
-        ofThread.remove();
-    }
-
-    /** Makes a context that of the calls that a request's handler makes. */
-    public void enterRequest(long requestId, long contextId) {
-        ofRequest.put(requestId, contextId);
-    }
-
-    /** Ends the context of a request. */
-    public void leaveRequest(long requestId) {
-        ofRequest.remove(requestId);
+    /** Ends that; on another thread it has no effect on this one. */
+    public void leave(long contextId) {
+        ContextScope scope = opened.remove(contextId);
+        try {
+            if (scope != null) {
+                scope.close();
+            }
+        } catch (IllegalStateException e) {
+            // the thread that opened it has it still: there the id is stale, and the next one that is opened replaces
+            // it
+        }
+        if (find() == contextId) { // opened by an earlier version of this bundle
+            CallContext.current().without(NAME).makeCurrent();
+        }
     }
 }

@@ -6,6 +6,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.torch.NativeTensor;
 import io.waybill.torch.NativeTensors;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -52,6 +53,22 @@ public final class Leaves {
         }
         synchronized (this) {
             return Optional.ofNullable(made.get(tensor)).map(NativeTensor::retain);
+        }
+    }
+
+    /** Hands over the leaves that were made, with the tensors that they are for, in the same order. */
+    synchronized void archive(List<Tensor> tensors, List<NativeTensor> handles) {
+        isClosed = true;
+        made.forEach((tensor, handle) -> {
+            tensors.add(tensor);
+            handles.add(handle);
+        });
+        made.clear();
+    }
+
+    synchronized void restore(List<Tensor> tensors, List<NativeTensor> handles) {
+        for (int i = 0; i < handles.size(); i++) {
+            made.put(tensors.get(i), handles.get(i));
         }
     }
 

@@ -2,10 +2,12 @@ package io.waybill.autograd.graph;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
@@ -101,7 +103,7 @@ public final class ContextGraph implements AutoCloseable {
     private static long bytes(List<Tensor> tensors) {
         long sum = 0;
         for (Tensor tensor : tensors) {
-            sum += tensor.nbytes();
+            sum += tensor.is_sparse() ? tensor._values().nbytes() : tensor.nbytes();
         }
         return sum;
     }
@@ -210,6 +212,53 @@ public final class ContextGraph implements AutoCloseable {
             return bytes;
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Ends the pass and hands over everything, for another version of this bundle. This is closed then. */
+    public GraphArchive archive() {
+        BackwardPass running = markClosed();
+        if (running != null) {
+            running.cancel();
+        }
+        GraphArchive.Writer writer = new GraphArchive.Writer();
+        lock.lock();
+        try {
+            sends.values().forEach(send -> send.archive(writer));
+            recvs.values().forEach(recv -> recv.archive(writer));
+            gradients.archive(writer);
+            unsent.forEach(SendFunction::close);
+            unsent.clear();
+            sends.clear();
+            recvs.clear();
+            hosts.clear();
+            return writer.end(bytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes over what {@link #archive} handed over, in this or another version. */
+    public static ContextGraph restored(GraphArchive archive) {
+        ContextGraph graph = new ContextGraph();
+        Iterator<Pointer> natives = archive.pointers();
+        graph.lock.lock();
+        try {
+            for (List<Long> fields : archive.sends()) {
+                graph.sends.put(fields.get(0), SendFunction.restored(fields, natives));
+            }
+            for (List<Long> fields : archive.recvs()) {
+                RecvFunction recv = RecvFunction.restored(fields, natives);
+                graph.recvs.put(fields.get(0), recv);
+                graph.hosts.put(recv.node.address(), recv);
+            }
+            for (int i = 0; i < archive.leafCount(); i++) {
+                graph.gradients.restore(natives);
+            }
+            graph.bytes = archive.bytes();
+            return graph;
+        } finally {
+            graph.lock.unlock();
         }
     }
 

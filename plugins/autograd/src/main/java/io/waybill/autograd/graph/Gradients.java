@@ -1,11 +1,13 @@
 package io.waybill.autograd.graph;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
@@ -99,6 +101,31 @@ final class Gradients {
             return (int) leaves.values().stream()
                     .filter(leaf -> leaf.gradient != null)
                     .count();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Hands over all leaves, and is closed then. */
+    void archive(GraphArchive.Writer writer) {
+        lock.lock();
+        try {
+            isClosed = true;
+            leaves.values().forEach(leaf -> writer.leaf(leaf.accumulator, leaf.tensor, leaf.gradient));
+            leaves.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void restore(Iterator<Pointer> natives) {
+        lock.lock();
+        try {
+            Leaf leaf = new Leaf();
+            leaf.accumulator = (Node) natives.next();
+            leaf.tensor = (Tensor) natives.next();
+            leaf.gradient = (Tensor) natives.next();
+            leaves.put(leaf.accumulator.address(), leaf);
         } finally {
             lock.unlock();
         }

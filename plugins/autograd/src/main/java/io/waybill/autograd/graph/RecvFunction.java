@@ -1,6 +1,8 @@
 package io.waybill.autograd.graph;
 
+import java.util.Iterator;
 import java.util.List;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.AutoGradMode;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
@@ -66,6 +68,16 @@ final class RecvFunction {
     /** Returns whether a node with an edge to this one is a host node, of this context or another one. */
     static boolean isSourceOfHosts(long address) {
         return Source.ACCUMULATOR.address() == address;
+    }
+
+    void archive(GraphArchive.Writer writer) {
+        writer.recv(id, size, node);
+    }
+
+    /** @param fields the message id, the sender and the number of tensors */
+    static RecvFunction restored(List<Long> fields, Iterator<Pointer> natives) {
+        RecvId id = new RecvId(fields.get(0), fields.get(1).intValue());
+        return new RecvFunction(id, fields.get(2).intValue(), (Node) natives.next());
     }
 
     void close() {

@@ -1,6 +1,8 @@
 package io.waybill.autograd.graph;
 
+import java.util.Iterator;
 import java.util.List;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
@@ -57,6 +59,22 @@ final class SendFunction {
             }
         }
         return edges;
+    }
+
+    void archive(GraphArchive.Writer writer) {
+        writer.send(messageId, edges, leaves);
+    }
+
+    /** @param fields the message id, and the number of the input of each edge */
+    static SendFunction restored(List<Long> fields, Iterator<Pointer> natives) {
+        GradientEdges edges = new GradientEdges(fields.size() - 1);
+        Tensor[] leaves = new Tensor[fields.size() - 1];
+        for (int i = 0; i < leaves.length; i++) {
+            edges.inputs[i] = fields.get(i + 1).intValue();
+            edges.nodes[i] = (Node) natives.next();
+            leaves[i] = (Tensor) natives.next();
+        }
+        return new SendFunction(fields.get(0), edges, leaves);
     }
 
     void close() {

@@ -71,7 +71,7 @@ final class PassRun implements PassListener {
         List<RecvId> reached;
         try {
             reached = pass.roots(roots);
-        } catch (BackwardException e) {
+        } catch (RuntimeException e) {
             failHere(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
             throw new IllegalArgumentException(e.getMessage(), e);
         }

@@ -141,15 +141,23 @@ public final class Passes {
 
     /** Ends the passes of a context that was released. */
     public void release(AutogradContext context) {
+        end(
+                context,
+                "Autograd context no longer valid! It was released while a backward pass ran in it: " + context.id());
+    }
+
+    /** Ends the passes of a context that another version of this bundle takes over. */
+    public void leave(AutogradContext context) {
+        end(context, "the autograd bundle was updated while a backward pass ran in context " + context.id());
+    }
+
+    private void end(AutogradContext context, String why) {
         PassRun run;
         synchronized (this) {
             run = running.get(context.id());
         }
         if (run != null) {
-            run.failHere(failure(
-                    ErrorCode.REFUSED,
-                    "Autograd context no longer valid! It was released while a backward pass ran in it: "
-                            + context.id()));
+            run.failHere(failure(ErrorCode.REFUSED, why));
         }
     }
 

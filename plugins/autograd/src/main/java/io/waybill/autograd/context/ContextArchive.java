@@ -1,0 +1,43 @@
+package io.waybill.autograd.context;
+
+import io.waybill.api.Value;
+import io.waybill.torch.NativeState;
+import io.waybill.torch.NativeTensors;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Passes the contexts of a worker from one version of this bundle to the next, through torch-runtime, which stays. Stateless.
+ *
+ * <p><b>Threads.</b> That of the component that is activated or deactivated.
+ */
+public final class ContextArchive {
+
+    private static final String NAMES = "io.waybill.autograd/";
+    private static final String CONTEXTS = NAMES + "context/";
+    private static final String RELEASED = NAMES + "released";
+
+    private ContextArchive() {}
+
+    /** Hands over all contexts, and the ids of those that were released. */
+    public static void save(ContextTable contexts, NativeState state) {
+        for (AutogradContext context : contexts.all()) {
+            state.put(CONTEXTS + context.id(), context.archive());
+        }
+        List<Value> ids = new ArrayList<>();
+        contexts.releasedIds().forEach(id -> ids.add(Value.of(id)));
+        state.put(RELEASED, new NativeState.Entry(new Value.Items(ids), List.of(), List.of(), List.of()));
+    }
+
+    /** Takes over what a version before this one handed over. */
+    public static void restore(ContextTable contexts, NativeState state, NativeTensors natives) {
+        for (String name : state.names(CONTEXTS)) {
+            state.take(name).ifPresent(entry -> contexts.add(AutogradContext.restored(entry, natives)));
+        }
+        state.take(RELEASED).ifPresent(entry -> {
+            for (Value id : ((Value.Items) entry.about()).values()) {
+                contexts.addReleased(((Value.Int) id).value());
+            }
+        });
+    }
+}

@@ -1,0 +1,127 @@
+package io.waybill.autograd;
+
+import static io.waybill.autograd.TestWorkers.elements;
+import static io.waybill.autograd.TestWorkers.tensor;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.IncomingResponse;
+import io.waybill.api.intercept.InterceptedCall;
+import io.waybill.api.intercept.InterceptsMessage;
+import io.waybill.api.intercept.OutgoingCall;
+import io.waybill.testing.core.Waits;
+import io.waybill.torch.NativeState;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** One version of the bundle after another in both workers, as an update does it: the first leaves, then the second is activated. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class SwapTest {
+
+    @TempDir
+    private Path directory;
+
+    /** The version that is there. */
+    @InterceptsMessage
+    private static final class Versions implements CallInterceptor {
+
+        private final NativeState state = new NativeState();
+        private final Broker broker;
+        private volatile Autograd version;
+
+        Versions(Broker broker) {
+            this.broker = broker;
+            this.version = new Autograd(broker, TestWorkers.NATIVES, state);
+        }
+
+        void swap() {
+            version.leave();
+            version = new Autograd(broker, TestWorkers.NATIVES, state);
+            assertThat(state.names("")).as("all that was kept is taken over").isEmpty();
+        }
+
+        @Override
+        public void onRequest(OutgoingCall call) throws RejectedMessageException {
+            version.onRequest(call);
+        }
+
+        @Override
+        public void onResponse(IncomingResponse response) throws RejectedMessageException {
+            version.onResponse(response);
+        }
+
+        @Override
+        public void onFailure(InterceptedCall call, CallException failure) {
+            version.onFailure(call, failure);
+        }
+    }
+
+    @HandlesMessage({"FORWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
+    @NonBlocking
+    private record Forward(Versions versions) implements MessageHandler {
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            new ForwardRequests(versions.version).handle(message, outbox);
+        }
+    }
+
+    @HandlesMessage({"BACKWARD_AUTOGRAD_REQ", "RREF_BACKWARD_REQ"})
+    private record Backward(Versions versions) implements MessageHandler {
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            new BackwardRequests(versions.version).handle(message, outbox);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void contextsAreTakenOver(BackwardMode mode) throws Exception {
+        Versions[] all = new Versions[2];
+        try (TestWorkers workers = TestWorkers.bare(
+                directory.resolve("home"),
+                2,
+                (worker, id) -> worker.withBroker(broker -> all[id] = new Versions(broker))
+                        .withBroker(broker -> new Forward(all[id]))
+                        .withBroker(broker -> new Backward(all[id])))) {
+            Value t1 = workers.leaf(new long[] {2}, 1, 2);
+            Value t2 = workers.leaf(new long[] {2}, 3, 4);
+            long context = all[0].version.open();
+            Value product = workers.call(0, 1, "aten::mul", t1, t2);
+            Value loss = workers.local("aten::sum", product);
+            all[0].version.backward(context, List.of(tensor(loss)), true, mode);
+            all[1].swap();
+            all[0].swap();
+            Value more = workers.local("aten::sum", workers.call(0, 1, "aten::mul", product, t2));
+            all[1].swap();
+            all[0].swap();
+            all[0].version.backward(context, List.of(tensor(more), tensor(loss)), false, mode);
+            try (ContextGradients gradients = all[0].version.gradients(context)) {
+                assertThat(elements(gradients.of(tensor(t1)).orElseThrow())).containsExactly(3 + 9 + 3, 4 + 16 + 4);
+                assertThat(gradients.entries()).hasSize(2);
+            }
+            assertThat(all[0].version.currentContext()).isEqualTo(context);
+            all[0].version.release(context);
+            for (Versions each : all) {
+                Waits.until("it is released", () -> each.version.contexts().isEmpty());
+            }
+            assertThat(all[0].version.open()).as("the thread is free").isNotEqualTo(context);
+            all[0].version.release(all[0].version.currentContext());
+        }
+        assertThat(TestWorkers.NATIVES.liveCount()).as("handles").isZero();
+        Waits.until("bytes of messages are released", () -> TestWorkers.NATIVES.storageCount() == 0);
+    }
+}
