@@ -156,12 +156,16 @@ class ContextInterceptorTest {
     }
 
     @Test
-    void repeatWithTheSameContext() {
+    void repeatWithTheSameContext() throws Exception {
         add(0, new Adding("a"));
         failing.set(2);
-        try (Response response = PROGRAMS.supply(() -> caller.call(request("text.seen")))) {
+        CompletableFuture<String> stage = new CompletableFuture<>();
+        CompletableFuture<Response> call = PROGRAMS.supply(() -> caller.callAsync(request("text.seen")));
+        try (Response response =
+                call.whenComplete((given, failure) -> stage.complete(k())).get(30, TimeUnit.SECONDS)) {
             assertThat(response.value()).isEqualTo(Value.of("program+a"));
         }
+        assertThat(stage.get(30, TimeUnit.SECONDS)).isEqualTo("program");
         assertThat(seen)
                 .containsExactly(
                         "a.onRequest program program",
@@ -240,7 +244,7 @@ class ContextInterceptorTest {
         assertThat(seen).containsExactly("before program", "handler span", "after span", "then program");
         seen.clear();
         PROGRAMS.run(() -> caller.call(request("text.late")).close());
-        assertThat(List.copyOf(seen))
-                .containsExactly("before program", "after program", "on another thread", "then program");
+        // the response may come before its handler returned, and on its thread then
+        assertThat(List.copyOf(seen)).startsWith("before program").endsWith("then program");
     }
 }
