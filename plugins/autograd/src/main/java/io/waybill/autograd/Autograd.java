@@ -163,7 +163,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     @Override
     public long currentContext() {
         long id = current.find();
-        if (id == CurrentContexts.NONE) {
+        if (id == CurrentContexts.NONE || contexts.find(id).isEmpty()) {
             throw new IllegalStateException(
                     "Current thread doesn't have a valid autograd context. Please wrap your code"
                             + " using: `with torch.distributed.autograd.context() as context_id` to generate a valid context");
