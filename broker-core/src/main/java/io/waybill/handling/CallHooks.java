@@ -48,8 +48,10 @@ public final class CallHooks implements InterceptedCall {
     private final AtomicInteger open = new AtomicInteger();
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
-    private int[] own; // the depth of that thread
-    private ThreadContext current; // of that thread
+    // Of a thread, looked up once for all that this thread does for the call; null before.
+    private Thread ownOf;
+    private int[] own; // its depth
+    private ThreadContext current;
     private ContextScope before; // what was current there; null for none
 
     /**
@@ -197,14 +199,15 @@ public final class CallHooks implements InterceptedCall {
      * {@link CallInterceptor#onAttemptFailed}. This object must not be reused for another call. Does not throw.
      */
     public void failedMeanwhile(CallException failure) {
-        int[] outer = depth.enter();
+        int[] outer = depth.own();
+        outer[0]++;
         ThreadContext thread = ThreadContext.own();
         ContextScope outside = thread.enter(sentContext);
         for (int each = next(); each >= 0; each = next()) {
             failed(each, new EndedCall(to, calledType, parent, sentContext, attachments[each]), failure);
         }
         thread.leave(outside);
-        InterceptorDepth.leave(outer);
+        outer[0]--;
     }
 
     private void failed(int index, InterceptedCall call, CallException failure) {
@@ -258,6 +261,9 @@ public final class CallHooks implements InterceptedCall {
         chain = null;
         callersContext = CallContext.EMPTY;
         sentContext = CallContext.EMPTY;
+        own = null;
+        current = null;
+        ownOf = null;
     }
 
     private CallException gone(long id) {
@@ -269,17 +275,27 @@ public final class CallHooks implements InterceptedCall {
                         + " left before the response came");
     }
 
+    /** Notes what belongs to the calling thread. */
+    public void calledOn(ThreadContext context, int[] ownDepth) {
+        own = ownDepth;
+        current = context;
+        ownOf = Thread.currentThread();
+    }
+
     private void enter(CallContext context) {
-        inside = Thread.currentThread();
-        own = depth.enter();
-        current = ThreadContext.own();
+        Thread thread = Thread.currentThread();
+        if (thread != ownOf) {
+            calledOn(ThreadContext.own(), depth.own());
+        }
+        inside = thread;
+        own[0]++;
         before = current.enter(context);
     }
 
     private void leave() {
         current.leave(before);
         before = null;
-        InterceptorDepth.leave(own);
+        own[0]--;
         inside = null;
     }
 

@@ -71,7 +71,7 @@ public final class HandlerInterception implements HandledMessage {
         if (attachments.length < first) {
             attachments = new Object[first];
         }
-        ended.set(chain == null);
+        ended.setRelease(chain == null); // the request is not known as intercepted before
     }
 
     /**

@@ -11,17 +11,11 @@ public final class InterceptorDepth {
 
     /** Returns whether the calling thread is inside an interceptor. */
     public boolean isInside() {
-        return depths.get()[0] > 0;
+        return own()[0] > 0;
     }
 
-    /** Enters an interceptor. Returns what the same thread leaves it with. */
-    int[] enter() {
-        int[] own = depths.get();
-        own[0]++;
-        return own;
-    }
-
-    static void leave(int[] own) {
-        own[0]--;
+    /** Returns the depth of the calling thread: an array of one number, which this thread alone changes. */
+    public int[] own() {
+        return depths.get();
     }
 }

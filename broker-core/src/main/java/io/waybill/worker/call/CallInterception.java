@@ -5,6 +5,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.handling.CallHooks;
 import io.waybill.handling.InterceptorDepth;
@@ -48,8 +49,11 @@ final class CallInterception implements ResponseListener {
             Request request,
             ResponseListener listener,
             long parentId,
-            CallContext context) {
+            CallContext context,
+            ThreadContext thread,
+            int[] ownDepth) {
         hooks.open(chain, request, parentId, context);
+        hooks.calledOn(thread, ownDepth);
         target = listener;
         arriving = false;
         completed.lazySet(false);
@@ -271,7 +275,7 @@ final class CallInterception implements ResponseListener {
     }
 
     private void left() {
-        if (users.decrementAndGet() == 0) {
+        if (users.get() == 1 || users.decrementAndGet() == 0) { // the last one need not count itself out
             hooks.clear();
             target = null;
             owner.free(this);

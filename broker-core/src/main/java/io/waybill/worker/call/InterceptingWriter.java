@@ -18,6 +18,7 @@ import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.reference.SentReferences;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
@@ -41,6 +42,7 @@ public final class InterceptingWriter {
     private final RepeatedCalls repeated;
     private final ManyToManyConcurrentArrayQueue<CallInterception> pool =
             new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
+    private final AtomicReference<CallInterception> spare = new AtomicReference<>(); // one of the pool, quicker to get
     private final InterceptorDepth depth = new InterceptorDepth();
 
     public InterceptingWriter(
@@ -81,7 +83,7 @@ public final class InterceptingWriter {
         try {
             return table.isEmpty()
                     ? writer.write(request, listener, parent, parentDeadlineNs, creation, context, context)
-                    : intercept(table, request, listener, parent, parentDeadlineNs, creation, context);
+                    : intercept(table, request, listener, parent, parentDeadlineNs, creation, context, thread);
         } finally {
             thread.leave(before); // whatever converters, storages and listeners for events left behind
         }
@@ -94,16 +96,15 @@ public final class InterceptingWriter {
             long parent,
             long parentDeadlineNs,
             SentReferences.Creation creation,
-            CallContext context) {
-        InterceptorChain<CallInterceptor> chain = depth.isInside() ? null : begin(table, request, parentDeadlineNs);
+            CallContext context,
+            ThreadContext thread) {
+        int[] own = depth.own();
+        InterceptorChain<CallInterceptor> chain = own[0] > 0 ? null : begin(table, request, parentDeadlineNs);
         if (chain == null) {
             return writer.write(request, listener, parent, parentDeadlineNs, creation, context, context);
         }
-        CallInterception call = pool.poll();
-        if (call == null) {
-            call = new CallInterception(this, depth);
-        }
-        call.open(chain, request, listener, parent, context);
+        CallInterception call = take();
+        call.open(chain, request, listener, parent, context, thread, own);
         try {
             Request intercepted = call.intercepted();
             if (call.isKept()) {
@@ -196,7 +197,17 @@ public final class InterceptingWriter {
         counters.countLate();
     }
 
+    private CallInterception take() {
+        CallInterception free = spare.get() == null ? null : spare.getAndSet(null);
+        free = free == null ? pool.poll() : free;
+        return free == null ? new CallInterception(this, depth) : free;
+    }
+
     void free(CallInterception ended) {
-        pool.offer(ended); // a full pool drops it
+        if (spare.get() == null) {
+            spare.setRelease(ended); // two threads at once: one of the two objects is dropped
+        } else {
+            pool.offer(ended); // a full pool drops it
+        }
     }
 }
