@@ -3,6 +3,7 @@ package io.waybill.crash;
 import ch.qos.logback.classic.Level;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.broker.StateSettings;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
@@ -42,6 +43,7 @@ final class CrashProcess {
     private final Worker worker;
     private final Host host;
     private final EventLog log;
+    private KeptRounds rounds;
 
     private CrashProcess(Worker worker, Host host, EventLog log) {
         this.worker = worker;
@@ -62,6 +64,7 @@ final class CrashProcess {
             Worker worker = Worker.join(Home.open(home, host), name, JoinOptions.defaults(), settings(), registry);
             CrashProcess process = new CrashProcess(worker, host, log);
             process.logged(Kind.JOINED, worker.info().id(), worker.directory().epoch());
+            process.rounds = KeptRounds.start(worker, Path.of(arguments[3]));
             Server server = new Server(log, host.clock(), worker.directory().epoch());
             switch (arguments[0]) {
                 case SERVER -> {
@@ -91,6 +94,7 @@ final class CrashProcess {
         return WorkerSettings.builder()
                 .journal(JOURNAL)
                 .tensors(new TensorConfig(4 << 20, 16 << 20, 4096, 64 << 10))
+                .state(new StateSettings(Duration.ofMillis(50), 64 << 20))
                 .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL))
                 .build();
     }
@@ -109,12 +113,14 @@ final class CrashProcess {
     private void serve(HandlerRegistry registry) throws IOException {
         ready(registry);
         awaitLine(() -> worker.counters().requestsBegun());
+        rounds.stop();
         worker.close();
         logged(Kind.ENDED, 0, 0);
         say("left");
     }
 
     private void call(String server, int rate, Path logs) throws Exception {
+        PairedEvents events = PairedEvents.of(worker);
         Claims claims = new Claims(worker, host.clock(), log);
         claims.begin(EventLog.open(logs, worker.info().name()));
         Traffic traffic = new Traffic(worker, host.clock(), log, server, rate);
@@ -123,7 +129,9 @@ final class CrashProcess {
         traffic.stop();
         int open = worker.drain(DRAIN);
         int unclaimed = claims.await(DRAIN);
+        rounds.stop();
         worker.close();
+        events.requirePairs();
         logged(Kind.ENDED, 0, open + unclaimed);
         say("left");
     }

@@ -33,6 +33,10 @@ public enum Point {
     BEFORE_ARCHIVED_BYTES(Role.CALLER, 20, Change.entry(Names.ARCHIVE, "append")),
     BEFORE_ARCHIVE_RECORD(Role.CALLER, 20, Change.before(Names.ARCHIVE, "append", Names.ARCHIVE, "write")),
     AFTER_ARCHIVE_RECORD(Role.CALLER, 20, Change.exit(Names.ARCHIVE, "append")),
+    /** A store on disk: before its file, between its bytes and its name, behind them. */
+    BEFORE_STATE(Role.ANY, 5, Change.entry("StateFiles", "write")),
+    AFTER_STATE_BYTES(Role.ANY, 5, Change.exit("StateFileWriter", "writeTo")),
+    AFTER_STATE(Role.ANY, 5, Change.exit("StateFiles", "write")),
     BEFORE_RECORD_OF_WORKER(Role.ANY, 2, Change.entry(Names.DIRECTORY, "write")),
     AFTER_RECORD_OF_WORKER(Role.ANY, 2, Change.exit(Names.DIRECTORY, "write")),
     AFTER_EPOCH(Role.ANY, 1, Change.exit("OwnerLock", "writeEpoch")),
