@@ -111,7 +111,11 @@ final class BundleMaker {
             Path jar = directory.resolve(name + "-" + version + ".jar");
             headers();
             try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar), manifest)) {
-                put(out, "bad/Handler.class", Files.readAllBytes(work.resolve("bad/Handler.class")));
+                try (DirectoryStream<Path> classes = Files.newDirectoryStream(work.resolve("bad"), "*.class")) {
+                    for (Path each : classes) {
+                        put(out, "bad/" + each.getFileName(), Files.readAllBytes(each));
+                    }
+                }
                 String component = COMPONENT.formatted("bad.Handler", operation, nonBlocking);
                 put(out, "OSGI-INF/bad.Handler.xml", component.getBytes(StandardCharsets.UTF_8));
             }
