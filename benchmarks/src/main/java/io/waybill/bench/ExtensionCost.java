@@ -4,6 +4,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.event.CallEvent;
+import io.waybill.api.event.CallEvents;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.bench.measure.Allocation;
@@ -22,9 +23,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -32,7 +35,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * {@code bench interceptors} and {@code bench events}: what one interceptor on each side that does nothing costs a round trip, or one listener
- * on each side that counts events. Both workers add and withdraw theirs between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
+ * on each side that counts the calls that ended, and one that counts all events. Both workers add and withdraw theirs between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
  *
  * @param what is added
  * @param calls of a round
@@ -48,8 +51,10 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
     public enum Kind {
         /** Interceptors that do nothing. */
         INTERCEPTORS("intercepted_"),
-        /** Listeners that count events. */
-        EVENTS("observed_");
+        /** Listeners that count responses and ended calls. */
+        EVENTS("observed_"),
+        /** Listeners that count all events. */
+        ALL_EVENTS("followed_");
 
         private final String prefix; // of figures
 
@@ -72,6 +77,37 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
         }
     }
 
+    /** Counts events. */
+    private static final class Counting implements CallEvents {
+        private final long[] counts = new long[CallEvent.Kind.values().length];
+        private final Kind what;
+
+        Counting(Kind what) {
+            this.what = what;
+        }
+
+        @Override
+        public Set<CallEvent.Kind> kinds() {
+            return what == Kind.ALL_EVENTS
+                    ? CallEvents.super.kinds()
+                    : EnumSet.of(CallEvent.Kind.RESPONDED, CallEvent.Kind.ENDED);
+        }
+
+        @Override
+        public void onEvent(CallEvent event) {
+            counts[event.kind().ordinal()]++;
+        }
+    }
+
+    /** Measures {@link Kind#EVENTS}, and then {@link Kind#ALL_EVENTS}. */
+    public static Figures events(int calls, int rounds, String waiting, Consumer<String> progress) throws IOException {
+        Figures some = new ExtensionCost(Kind.EVENTS, calls, rounds, waiting).run(progress);
+        Figures all = new ExtensionCost(Kind.ALL_EVENTS, calls, rounds, waiting).run(progress);
+        return some.put("followed_p50_ns", all.integer("followed_p50_ns"))
+                .put("followed_ratio_p50", all.number("ratio_p50"))
+                .put("followed_cost_ns", all.integer("cost_ns"));
+    }
+
     /** An extension that is there or not. Belongs to one thread at a time. */
     private static final class Switch {
         private final Supplier<Runnable> adding; // returns what withdraws it
@@ -83,7 +119,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
 
         /** One that does not affect the calls of the side. */
         static Switch of(Kind what, Worker worker, Supplier<Runnable> intercepting) {
-            return new Switch(what == Kind.INTERCEPTORS ? intercepting : () -> count(worker));
+            return new Switch(what == Kind.INTERCEPTORS ? intercepting : () -> count(worker, what));
         }
 
         static <T> Runnable intercept(Interceptors<T> interceptors, T interceptor) {
@@ -92,10 +128,8 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
             return () -> added.withdraw(DRAIN_LIMIT);
         }
 
-        private static Runnable count(Worker worker) {
-            long[] counts = new long[CallEvent.Kind.values().length];
-            return worker.events()
-                    .add(PROVIDER.toString(), event -> counts[event.kind().ordinal()]++)::remove;
+        private static Runnable count(Worker worker, Kind what) {
+            return worker.events().add(PROVIDER.toString(), new Counting(what))::remove;
         }
 
         synchronized void set(boolean on) {

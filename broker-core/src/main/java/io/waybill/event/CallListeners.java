@@ -1,5 +1,6 @@
 package io.waybill.event;
 
+import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
@@ -29,6 +30,7 @@ public final class CallListeners {
     private final ThreadLocal<EventView> own = new ThreadLocal<>();
     private final List<ListenerEntry> droppedEntries = new ArrayList<>(); // guarded by this
     private volatile ListenerEntry[] entries; // null for none; written under this
+    private volatile int wanted; // the kinds that any listener wants, a bit for each; written under this
 
     /** Stay of a listener. Thread-safe. */
     public interface Registration {
@@ -79,6 +81,7 @@ public final class CallListeners {
 
     private void publish(List<ListenerEntry> listeners) {
         entries = listeners.isEmpty() ? null : listeners.toArray(ListenerEntry[]::new);
+        wanted = listeners.stream().mapToInt(ListenerEntry::kinds).reduce(0, (all, more) -> all | more);
     }
 
     synchronized void remove(ListenerEntry entry) {
@@ -104,6 +107,11 @@ public final class CallListeners {
         return entries == null;
     }
 
+    /** Returns whether a listener wants events of a kind. One volatile read. */
+    public boolean wants(CallEvent.Kind kind) {
+        return (wanted & 1 << kind.ordinal()) != 0;
+    }
+
     /** Creates an event for one thread, or for one that it passes on. */
     public EventView newEvent() {
         EventView view = new EventView(this);
@@ -126,7 +134,9 @@ public final class CallListeners {
         ListenerEntry[] now = entries;
         if (now != null) {
             for (ListenerEntry entry : now) {
-                entry.call(event);
+                if ((entry.kinds() & event.kindBit()) != 0) {
+                    entry.call(event);
+                }
             }
         }
     }

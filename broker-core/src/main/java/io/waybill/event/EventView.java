@@ -16,11 +16,12 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 public final class EventView implements CallEvent {
 
-    private static final VarHandle INSIDE;
+    private static final Kind[] KINDS = Kind.values();
+    private static final VarHandle TURNS;
 
     static {
         try {
-            INSIDE = MethodHandles.lookup().findVarHandle(EventView.class, "inside", ListenerEntry.class);
+            TURNS = MethodHandles.lookup().findVarHandle(EventView.class, "turns", long.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -28,13 +29,13 @@ public final class EventView implements CallEvent {
 
     private final CallListeners owner;
     private final UnsafeBuffer heap = new UnsafeBuffer(0, 0); // of a payload in an array
-    private boolean open;
-    private Kind kind;
+    // References are written only if they change, because each write of one costs as much as several numbers.
+    private int kind;
     private long id;
     private long parentId;
     private int peer;
-    private MessageType type;
-    private DirectBuffer buffer;
+    private int typeCode;
+    private DirectBuffer buffer; // valid with a name
     private int nameAt;
     private int nameLength; // 0 for none
     private String operation; // null until it was asked for
@@ -43,9 +44,9 @@ public final class EventView implements CallEvent {
     private int depth;
     private ErrorCode error;
     private long timeNs; // 0 until it was asked for
-    private ListenerEntry inside; // null for none
+    private ListenerEntry inside; // the last one
     private Thread thread; // the last one that was inside
-    private long turns;
+    private long turns; // odd while a listener is called
     // By the housekeeper: what it saw last, and since when.
     private long seenTurns;
     private long reportedTurns;
@@ -57,25 +58,34 @@ public final class EventView implements CallEvent {
 
     /** Begins an event, without a name, a size, an error or a time. */
     public EventView open(Kind what, long callId, int otherSide, MessageType messageType) {
-        kind = what;
+        return open(what, callId, otherSide, messageType.code());
+    }
+
+    /** Begins an event of a message whose type has this code. */
+    public EventView open(Kind what, long callId, int otherSide, int messageType) {
+        kind = what.ordinal();
         id = callId;
         peer = otherSide;
-        type = messageType;
+        typeCode = messageType;
         parentId = MessageId.NONE;
-        buffer = null;
         nameLength = 0;
-        operation = null;
+        if (operation != null) {
+            operation = null;
+        }
         bytes = 0;
         tensors = 0;
         depth = 0;
-        error = null;
         timeNs = 0;
-        return this;
+        return error(null);
+    }
+
+    int kindBit() {
+        return 1 << kind;
     }
 
     /** Makes another event of the same call. */
     public EventView again(Kind what, long bootNs) {
-        kind = what;
+        kind = what.ordinal();
         timeNs = bootNs;
         return this;
     }
@@ -87,7 +97,9 @@ public final class EventView implements CallEvent {
 
     /** Sets where the name is, while the event lasts. */
     public EventView name(DirectBuffer of, int at, int length) {
-        buffer = of;
+        if (buffer != of) {
+            buffer = of;
+        }
         nameAt = at;
         nameLength = length;
         return this;
@@ -108,7 +120,6 @@ public final class EventView implements CallEvent {
     /** Reads the name now, because its buffer is reused before the listeners are called. */
     public EventView resolved() {
         operation = name();
-        buffer = null;
         return this;
     }
 
@@ -125,7 +136,9 @@ public final class EventView implements CallEvent {
     }
 
     public EventView error(ErrorCode code) {
-        error = code;
+        if (error != code) {
+            error = code;
+        }
         return this;
     }
 
@@ -138,7 +151,7 @@ public final class EventView implements CallEvent {
     /** Returns a copy for another thread. */
     EventView copy() {
         EventView copy = owner.newEvent();
-        copy.open(kind, id, peer, type)
+        copy.open(KINDS[kind], id, peer, typeCode)
                 .parent(parentId)
                 .size(bytes, tensors)
                 .inside(depth)
@@ -151,31 +164,33 @@ public final class EventView implements CallEvent {
     // ---- calls of listeners
 
     boolean isOpen() {
-        return open;
+        return (turns & 1) != 0;
     }
 
     void enter(ListenerEntry entry) {
-        open = true;
-        thread = Thread.currentThread();
-        turns++;
-        INSIDE.setRelease(this, entry);
+        Thread own = Thread.currentThread();
+        if (thread != own) {
+            thread = own;
+        }
+        if (inside != entry) {
+            inside = entry;
+        }
+        TURNS.setRelease(this, turns + 1); // last: who sees it sees the rest
     }
 
     void leave() {
-        INSIDE.setOpaque(this, null);
-        open = false;
+        TURNS.setOpaque(this, turns + 1);
     }
 
     /** Returns the listener that has not returned for so long; null for none. By the housekeeper. */
     ListenerEntry hangs(long nowNs, long limitNs) {
-        ListenerEntry entry = (ListenerEntry) INSIDE.getAcquire(this);
-        long now = turns;
-        if (entry == null || now != seenTurns) {
+        long now = (long) TURNS.getAcquire(this);
+        if ((now & 1) == 0 || now != seenTurns) {
             seenTurns = now;
             seenNs = nowNs;
             return null;
         }
-        return nowNs - seenNs >= limitNs ? entry : null;
+        return nowNs - seenNs >= limitNs ? inside : null;
     }
 
     /** Returns whether this is the first time that this call of a listener is found to hang. By the housekeeper. */
@@ -192,7 +207,7 @@ public final class EventView implements CallEvent {
     // ---- what listeners see
 
     private void requireOpen() {
-        if (!open) {
+        if (!isOpen()) {
             throw new IllegalStateException("an event is valid until the listener returns");
         }
     }
@@ -200,7 +215,7 @@ public final class EventView implements CallEvent {
     @Override
     public Kind kind() {
         requireOpen();
-        return kind;
+        return KINDS[kind];
     }
 
     @Override
@@ -224,7 +239,7 @@ public final class EventView implements CallEvent {
     @Override
     public MessageType type() {
         requireOpen();
-        return type;
+        return MessageType.of(typeCode);
     }
 
     @Override
@@ -235,7 +250,9 @@ public final class EventView implements CallEvent {
 
     private String name() {
         if (operation == null) {
-            operation = nameLength == 0 ? type.name() : owner.names().of(buffer, nameAt, nameLength);
+            operation = nameLength == 0
+                    ? MessageType.of(typeCode).name()
+                    : owner.names().of(buffer, nameAt, nameLength);
         }
         return operation;
     }

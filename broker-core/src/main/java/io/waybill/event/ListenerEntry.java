@@ -1,5 +1,6 @@
 package io.waybill.event;
 
+import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
@@ -23,6 +24,7 @@ final class ListenerEntry {
     private final Runnable charge;
     private final CallListeners owner;
     private final Clock clock;
+    private final int kinds; // a bit for each that it wants
     private final AtomicInteger failures = new AtomicInteger();
     private int events; // racy
     private int slow; // racy: samples in a row
@@ -34,6 +36,25 @@ final class ListenerEntry {
         this.charge = charge;
         this.owner = owner;
         this.clock = clock;
+        this.kinds = wanted();
+    }
+
+    private int wanted() {
+        try {
+            int wanted = 0;
+            for (CallEvent.Kind kind : listener.kinds()) {
+                wanted |= 1 << kind.ordinal();
+            }
+            return wanted;
+        } catch (Throwable e) { // the boundary around a listener
+            failed(e);
+            return -1;
+        }
+    }
+
+    /** Returns the kinds of events that it wants, a bit for each. */
+    int kinds() {
+        return kinds;
     }
 
     String provider() {

@@ -38,6 +38,20 @@ public final class CallReports {
         return listeners.isEmpty();
     }
 
+    /** Returns whether a listener wants events of a kind. One volatile read. */
+    public boolean wants(Kind kind) {
+        return listeners.wants(kind);
+    }
+
+    /** Returns whether a listener wants events of what happens before a handler begins. */
+    public boolean wantsBeforeHandlers() {
+        return wants(Kind.BEGUN)
+                || wants(Kind.READ)
+                || wants(Kind.QUEUED)
+                || wants(Kind.PARKED)
+                || wants(Kind.CONVERTED);
+    }
+
     /** Creates an event that its owner keeps. */
     public EventView newEvent() {
         return listeners.newEvent();
@@ -52,7 +66,7 @@ public final class CallReports {
 
     /** Reports a request that was written. */
     public void appended(Request request, long id, long parent, int to, int bytes, long bootNs) {
-        EventView event = listeners.own();
+        EventView event = listeners.wants(Kind.APPENDED) ? listeners.own() : null;
         if (event == null) {
             return;
         }
@@ -100,7 +114,10 @@ public final class CallReports {
      */
     public void begun(EventView event, RecordView request, long parkedSinceNs, long queuedNs, boolean isConverted) {
         long parkedNs = parkedSinceNs == 0 ? 0 : clock.bootNs() - (clock.monotonicNs() - parkedSinceNs);
-        listeners.notify(opened(event, Kind.READ, request).at(parkedNs == 0 ? queuedNs : parkedNs));
+        opened(event, Kind.READ, request).at(parkedNs == 0 ? queuedNs : parkedNs);
+        if (listeners.wants(Kind.READ)) {
+            listeners.notify(event);
+        }
         if (parkedNs != 0) {
             listeners.notify(event.again(Kind.PARKED, parkedNs));
         }
@@ -110,7 +127,9 @@ public final class CallReports {
         if (isConverted) {
             listeners.notify(event.again(Kind.CONVERTED, 0));
         }
-        listeners.notify(event.again(Kind.BEGUN, 0));
+        if (listeners.wants(Kind.BEGUN)) {
+            listeners.notify(event.again(Kind.BEGUN, 0));
+        }
     }
 
     /**
@@ -178,7 +197,7 @@ public final class CallReports {
                         record.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN))
                 : 0;
         int nameLength = nameLength(record.typeCode(), firstTwo, payloadLength);
-        return event.open(kind, record.id(), record.from(), record.type())
+        return event.open(kind, record.id(), record.from(), record.typeCode())
                 .parent(record.parent())
                 .size(record.buffer().length(), record.tensorCount())
                 .name(record.buffer().memory(), Envelope.HEADER_LENGTH + NAME_AT, nameLength);

@@ -33,6 +33,9 @@ class ForeignTableTest {
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("PeerListener.lost", "takes a process that dies; called by the same method as left");
         ELSEWHERE.put("ToolCommand.description", "io.waybill.tool.ToolCommandsTest");
+        ELSEWHERE.put(
+                "CallEvents.kinds",
+                "asked when a listener is added, and not in a call: io.waybill.worker.CallEventsTest");
         ELSEWHERE.put("ToolCommand.run", "io.waybill.tool.ToolCommandsTest");
     }
 

@@ -1,5 +1,7 @@
 package io.waybill.api.event;
 
+import java.util.EnumSet;
+import java.util.Set;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -21,6 +23,14 @@ public interface CallEvents {
 
     /** Number of slow samples in a row after which a listener is dropped. One event in 64 is a sample; slow is more than 1 ms. */
     int MAX_SLOW = 10;
+
+    /**
+     * Returns the kinds of events that it is notified of; all of them by default. Others cost nothing. Asked once, when it is added; what it
+     * throws, and null, stand for all kinds.
+     */
+    default Set<CallEvent.Kind> kinds() {
+        return EnumSet.allOf(CallEvent.Kind.class);
+    }
 
     /**
      * Notifies of an event.

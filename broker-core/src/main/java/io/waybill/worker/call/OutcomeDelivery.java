@@ -9,6 +9,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
+import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.CallReports;
 import io.waybill.host.failure.ForeignErrors;
@@ -91,7 +92,7 @@ public final class OutcomeDelivery {
         } finally {
             view.closeView();
         }
-        if (!reports.isEmpty() && !view.isDropped()) {
+        if (reports.wants(Kind.ENDED) && !view.isDropped()) {
             entered = enterReport(entered);
             int bytes = record.buffer().length();
             reports.ended(id, record.from(), record.type(), view.failed(), bytes, tensors.size());
@@ -110,7 +111,7 @@ public final class OutcomeDelivery {
         inside(context, () -> {
             long entered = enter(listener);
             notify(listener, failure);
-            if (!reports.isEmpty()) {
+            if (reports.wants(Kind.ENDED)) {
                 entered = enterReport(entered);
                 reports.ended(failure.messageId(), peer, MessageType.EXCEPTION, failure.code(), 0, 0);
             }
@@ -161,7 +162,7 @@ public final class OutcomeDelivery {
 
     /** Returns whether the outcome meets no foreign code: the listener only wakes a waiting thread. */
     private boolean isOwn(ResponseListener listener) {
-        return listener instanceof BlockingCall && reports.isEmpty();
+        return listener instanceof BlockingCall && !reports.wants(Kind.ENDED);
     }
 
     private void notify(ResponseListener listener, CallException failure) {

@@ -221,6 +221,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     }
 
     private void report(HandlerSlot slot) {
+        if (!context.reports().wantsBeforeHandlers()) {
+            return;
+        }
         EventView event = slot.event(context.reports());
         context.reports().begun(event, exchange.view(), exchange.parkedSinceNs(), queuedNs, attachments.isForDevice());
     }

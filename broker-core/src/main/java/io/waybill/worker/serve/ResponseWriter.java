@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.event.CallEvent;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.CallReports;
 import io.waybill.handling.Failure;
@@ -366,7 +367,7 @@ public final class ResponseWriter {
             appender.unlock();
         }
         to.announce();
-        if (!reports.isEmpty()) {
+        if (reports.wants(CallEvent.Kind.RESPONDED)) {
             report(to, request, content, wallNs);
         }
         return true;

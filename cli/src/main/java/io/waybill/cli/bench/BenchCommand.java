@@ -118,7 +118,7 @@ public final class BenchCommand implements Runnable {
                         given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
             case "envelopes" -> new EnvelopeCost(calls, rounds, waiting)::run;
             case "interceptors" -> new ExtensionCost(ExtensionCost.Kind.INTERCEPTORS, calls, rounds, waiting)::run;
-            case "events" -> new ExtensionCost(ExtensionCost.Kind.EVENTS, calls, rounds, waiting)::run;
+            case "events" -> progress -> ExtensionCost.events(calls, rounds, waiting, progress);
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
             case "reference" -> new ReferenceCall(calls, rounds, waiting, distribution())::run;
             case "pairs" -> new Pairs(given.even("--processes"), given.number("--seconds"), size, rounds, waiting)::run;
