@@ -74,7 +74,7 @@ class MappedSegmentsTest {
     }
 
     @Test
-    void unmapsAtOnceWithoutAListenerAndAfterTheLastOneOtherwise() throws InterruptedException {
+    void unmapsAtOnceWithoutAListenerAndAfterTheLastOneOtherwise() {
         AtomicBoolean alone = new AtomicBoolean();
         segments.unmap(map(1), () -> alone.set(true));
         assertThat(alone).isTrue();
@@ -93,7 +93,7 @@ class MappedSegmentsTest {
             }
         });
         segments.unmap(map(2), () -> freed.set(true));
-        inside.await();
+        Waits.until("the listener is inside", () -> inside.getCount() == 0);
         map(3); // no lock is held meanwhile
         assertThat(freed).isFalse();
         hold.countDown();
