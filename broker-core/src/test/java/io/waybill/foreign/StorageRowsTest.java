@@ -7,8 +7,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.handler.LateResponse;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
@@ -20,6 +23,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -58,9 +63,10 @@ class StorageRowsTest {
         node.close();
     }
 
-    /** The broker reads neither the address nor the bytes of a storage on a device. */
+    /** A call reads neither the address nor the bytes of a storage on a device, and does not ask whether it is live. */
     static Stream<Row> storages() {
-        return Row.of(Storage.class).filter(row -> !List.of("address", "bytes").contains(row.method()));
+        return Row.of(Storage.class)
+                .filter(row -> !List.of("address", "bytes", "isLive").contains(row.method()));
     }
 
     @ParameterizedTest
@@ -161,6 +167,77 @@ class StorageRowsTest {
                 .hasSizeGreaterThanOrEqualTo(20)
                 .noneMatch(thread -> thread.contains("-poller-"));
         node.everythingIsBack("a converter for a non-blocking handler");
+    }
+
+    /** Storage of a program, whose value of a reference is kept as it is. */
+    private static final class Live implements Storage {
+        private final Supplier<Boolean> isLive;
+        private final AtomicInteger count = new AtomicInteger(1);
+
+        Live(Supplier<Boolean> isLive) {
+            this.isLive = isLive;
+        }
+
+        Tensor tensor() {
+            return Tensor.contiguous(DType.UINT8, new long[] {8}, this);
+        }
+
+        @Override
+        public Device device() {
+            return Device.CPU;
+        }
+
+        @Override
+        public long sizeBytes() {
+            return 8;
+        }
+
+        @Override
+        public long address() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public ByteBuffer bytes(long offset, int length) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public boolean isLive() {
+            return isLive.get();
+        }
+
+        @Override
+        public Storage retain() {
+            count.incrementAndGet();
+            return this;
+        }
+
+        @Override
+        public void release() {
+            count.decrementAndGet();
+        }
+    }
+
+    static Stream<RuntimeException> noBooleans() {
+        return Stream.of(new IllegalStateException("planted"), null);
+    }
+
+    @ParameterizedTest
+    @MethodSource("noBooleans")
+    void aStorageThatDoesNotSayWhetherItIsLiveLeavesTheOthersOfItsValue(RuntimeException thrown) {
+        Live before = new Live(() -> true);
+        Live bad = new Live(() -> {
+            if (thrown == null) {
+                throw new AssertionError("planted");
+            }
+            throw thrown;
+        });
+        Value value = new Value.Items(List.of(Value.of(before.tensor()), Value.of(bad.tensor())));
+
+        assertThat(catchThrowable(() -> node.caller.rpc().rref(value))).hasMessageContaining("planted");
+        assertThat(before.count).as("counts of the storage before").hasValue(1);
+        node.everythingIsBack("a value that was not kept");
     }
 
     /** The broker's own storage, kept by a handler and not retained. */

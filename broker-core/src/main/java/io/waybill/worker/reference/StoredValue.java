@@ -72,7 +72,7 @@ public final class StoredValue implements OwnedValue {
                 }
                 copied.add(copy == tensor.storage() ? tensor : moved(tensor, copy));
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // storages are a converter's or a program's
             storages.forEach(Storage::release);
             held.forEach(ReferenceHandle::close);
             throw e;
