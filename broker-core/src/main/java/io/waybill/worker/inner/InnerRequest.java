@@ -106,6 +106,11 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         return outcome;
     }
 
+    /** Forgets the outer handler before this is pooled, which would keep the classes of its bundle. */
+    void forget() {
+        outerEntry = null;
+    }
+
     long number() {
         return number;
     }

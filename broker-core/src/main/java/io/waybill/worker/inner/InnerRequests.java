@@ -378,6 +378,7 @@ public final class InnerRequests {
     }
 
     void free(InnerRequest ended) {
+        ended.forget();
         if (ended.memoryBytes() <= LARGEST_POOLED_BYTES) {
             pool.offer(ended); // a full pool drops it
         }

@@ -7,6 +7,7 @@ import io.waybill.dispatch.HandlerTable;
 import io.waybill.host.Clock;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.poll.Polled;
+import java.lang.ref.WeakReference;
 
 /**
  * Parks requests whose handler or access policy is away, and brings them back to the dispatcher once it returned, or was away for too
@@ -22,7 +23,7 @@ final class ParkingLot {
     private final AccessGate gate;
     private final Refusals refusals;
     private final WorkerCounters counters;
-    private HandlerTable unparkedFor;
+    private WeakReference<HandlerTable> unparkedFor = new WeakReference<>(null); // its bundles may have left
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
 
@@ -84,7 +85,7 @@ final class ParkingLot {
         registry.countParked(key, 1);
         counters.countParked();
         exchange.leave();
-        unparkedFor = null;
+        unparkedFor.clear();
     }
 
     /**
@@ -95,7 +96,7 @@ final class ParkingLot {
     int unpark(RequestDispatcher by) {
         HandlerTable table = registry.table();
         long nowNs = clock.monotonicNs();
-        if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
+        if (unparkedFor.refersTo(table) && nowNs < nextParkingCheckNs && !roomCame) {
             return 0;
         }
         roomCame = false; // before the search
@@ -128,7 +129,9 @@ final class ParkingLot {
                 parkedRequest = parked.first(key);
             }
         }
-        unparkedFor = table;
+        if (!unparkedFor.refersTo(table)) {
+            unparkedFor = new WeakReference<>(table);
+        }
         return served;
     }
 

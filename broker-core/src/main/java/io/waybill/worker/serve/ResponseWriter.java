@@ -15,8 +15,6 @@ import io.waybill.host.failure.ForeignErrors;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
-import io.waybill.tensor.TensorReceiver;
-import io.waybill.tensor.TensorSender;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
@@ -60,8 +58,7 @@ public final class ResponseWriter {
     private final int workerId;
     private final QueueAppender appender;
     private final Clock clock;
-    private final TensorSender sender;
-    private final TensorReceiver receiver;
+    private final TensorTransit transit;
     private final int maxRecordBytes;
     private final WorkerCounters counters;
     private final HandlerSlots invocations;
@@ -82,8 +79,7 @@ public final class ResponseWriter {
         this.workerId = workerId;
         this.appender = appender;
         this.clock = clock;
-        this.sender = transit.sender();
-        this.receiver = transit.receiver();
+        this.transit = transit;
         this.maxRecordBytes = maxRecordBytes;
         this.invocations = invocations;
         this.reports = reports;
@@ -200,7 +196,7 @@ public final class ResponseWriter {
         long untilNs = 0;
         while (true) {
             try {
-                return sender.plan(tensors, to.id(), to.devices().responses());
+                return transit.sender().plan(tensors, to.id(), to.devices().responses());
             } catch (CallException e) {
                 long nowNs = clock.monotonicNs();
                 if (untilNs == 0) {
@@ -251,7 +247,7 @@ public final class ResponseWriter {
 
     private boolean leases(RecordView response) {
         try {
-            return receiver.leases(response);
+            return transit.receiver().leases(response);
         } catch (MalformedRecordException e) {
             return true;
         }
