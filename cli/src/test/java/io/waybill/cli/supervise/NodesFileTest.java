@@ -90,7 +90,7 @@ class NodesFileTest {
         assertThat(file.restarts()).isEqualTo(RestartSettings.DEFAULTS);
         assertThat(file.nodes()).extracting(NodePlan::name).containsExactly("ops", "main");
         assertThat(file.nodes().get(0).options())
-                .containsExactly("--shipped", "io.waybill.torch-runtime, io.waybill.script-ops");
+                .containsExactly("--shipped", "io.waybill.torch-runtime, io.waybill.script-ops, io.waybill.autograd");
         assertThat(file.nodes().get(1).options()).containsExactly("--shipped", "none");
     }
 
