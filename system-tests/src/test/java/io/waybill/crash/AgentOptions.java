@@ -21,7 +21,9 @@ final class AgentOptions {
 
     /** For a process that nothing but the run ends. */
     List<String> none() {
-        return mutant.isEmpty() ? List.of() : List.of(Agent.option(jar, Mutant.valueOf(mutant)));
+        return mutant.isEmpty()
+                ? List.of()
+                : List.of(Agent.option(jar, Mutant.valueOf(mutant)), PairedEvents.NOT_REQUIRED);
     }
 
     /** For a process that kills itself when it comes by a point for the n-th time. */
