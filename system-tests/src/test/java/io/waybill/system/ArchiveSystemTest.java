@@ -107,7 +107,7 @@ class ArchiveSystemTest {
                 List<Seen> seen = look(process, JournalQueue.REQUESTS);
                 assertThat(omissions(seen)).isSubsetOf(Omission.LOST, Omission.PENDING, Omission.OVERFLOW);
                 assertThat(seen.stream().filter(one -> one.found().isKept()).count())
-                        .isGreaterThanOrEqualTo(some / 4); // responses are archived, too
+                        .isGreaterThanOrEqualTo(some / 2);
             }
         }
         try (WorkerProcess last = start()) {
@@ -141,7 +141,7 @@ class ArchiveSystemTest {
                 Waits.until(process::log, () -> process.stat("answered") > responded + 20);
                 disk.free();
                 long archived = process.stat("archived");
-                Waits.until(process::log, () -> process.stat("archived") > archived); // its thread yields to all others
+                Waits.until(process::log, () -> process.stat("archived") > archived + 20);
                 process.ask("stop", "stopped");
                 assertThat(process.stat("failed")).as(process::log).isZero();
                 process.leave();
