@@ -49,7 +49,6 @@ import org.junit.jupiter.api.io.TempDir;
 class WrappedCallsUnderSwapsBundleTest {
 
     private static final int CALLS_PER_S = 20_000;
-    private static final int TURN_OVER = 1000;
     private static final int MAX_IN_FLIGHT = 2_000;
     private static final int TENSOR_EACH = 64; // calls
     private static final int TENSOR_BYTES = 100_000; // goes through a segment
@@ -293,8 +292,7 @@ class WrappedCallsUnderSwapsBundleTest {
             Waits.until("worker " + worker.info() + " has no leases", () -> Workers.leases(worker) == 0);
         }
         for (TestNode node : nodes) {
-            eventually("every old class loader is unreachable, while calls go on", () -> {
-                turnOver(); // objects that are reused keep what they were last used with
+            eventually("every old class loader is unreachable", () -> {
                 System.gc();
                 return node.host.loaders().leaked(Duration.ZERO).isEmpty();
             });
@@ -333,16 +331,6 @@ class WrappedCallsUnderSwapsBundleTest {
         } finally {
             storage.release();
         }
-    }
-
-    /** Makes more calls than there are objects that are reused. */
-    private void turnOver() {
-        long first = ended.count();
-        for (int i = 0; i < TURN_OVER; i++) {
-            window.acquireUninterruptibly();
-            call(first + i, List.of());
-        }
-        Waits.until("every call ends", () -> ended.count() >= first + TURN_OVER);
     }
 
     private void call(long number, List<Tensor> tensors) {
