@@ -310,20 +310,14 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Waits until every call of this worker has an outcome, or the limit has passed.
+     * Waits until every call of this worker has an outcome and its listener has returned, or the limit has passed.
      *
-     * @return the number of calls that have none
+     * @return the number of calls of which that is not so
+     * @throws IllegalStateException in a listener or a non-blocking handler, which must not wait
      */
     public int drain(Duration limit) {
-        long untilNs = parts.host.clock().monotonicNs() + limit.toNanos();
-        int left = parts.pending.size();
-        while (left > 0
-                && parts.host.clock().monotonicNs() < untilNs
-                && !Thread.currentThread().isInterrupted()) {
-            parts.host.threads().pause(1_000_000);
-            left = parts.pending.size();
-        }
-        return left;
+        parts.calls.requireMayBlock();
+        return parts.callDrain.await(limit);
     }
 
     /**

@@ -67,6 +67,7 @@ import io.waybill.worker.serve.RequestDispatcher;
 import io.waybill.worker.serve.RequestReceiver;
 import io.waybill.worker.serve.ResponseWriter;
 import io.waybill.worker.serve.ServingContext;
+import io.waybill.worker.upkeep.CallDrain;
 import io.waybill.worker.upkeep.GroupShutdown;
 import io.waybill.worker.upkeep.Housekeeper;
 import io.waybill.worker.upkeep.Indexer;
@@ -135,6 +136,7 @@ final class WorkerParts {
     final Retention retention;
     final WaitingCallers waiting;
     final RequestDrain drain;
+    final CallDrain callDrain;
     final ResponseWriter responseWriter;
     final Duration drainLimit;
 
@@ -340,6 +342,7 @@ final class WorkerParts {
         Watchdog watchdog =
                 new Watchdog(invocations, open, inner::look, settings.stuck(), registry, host.clock(), counters);
         drain = new RequestDrain(host, serving, open, waiting, watchdog);
+        callDrain = new CallDrain(host, pending, repeated, deviceResponses, waiting);
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
         links.changesEnd(changes);

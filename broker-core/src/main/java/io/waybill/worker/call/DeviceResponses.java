@@ -15,6 +15,7 @@ import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.reference.ReceivedReferences;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Completes calls whose responses contain tensors for a device. A bundle's converter copies the tensors on threads of
@@ -33,6 +34,7 @@ public final class DeviceResponses implements AutoCloseable {
     private final RecordPool records;
     private final WorkerCounters counters;
     private final HandlerExecutor threads;
+    private final AtomicInteger converting = new AtomicInteger();
 
     public DeviceResponses(
             String workerName,
@@ -66,12 +68,18 @@ public final class DeviceResponses implements AutoCloseable {
      */
     void complete(RecordView record, ReceivedTensors tensors, ReceivedReferences shared, boolean keeping) {
         Conversion conversion = new Conversion(record, tensors, shared, keeping);
+        converting.getAndIncrement();
         try {
             threads.execute(conversion);
         } catch (ExecutorRefusedException e) {
             conversion.end(conversion.failure(
                     ErrorCode.BACK_PRESSURE, "its tensors are for a device, and " + e.getMessage(), e));
         }
+    }
+
+    /** Returns the number of responses whose listeners have not returned. */
+    public int converting() {
+        return converting.get();
     }
 
     /** Accepts no more responses; waits up to a second for converters that are running. */
@@ -160,6 +168,7 @@ public final class DeviceResponses implements AutoCloseable {
                     delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
                 }
             } finally {
+                converting.getAndDecrement();
                 if (tensors.release() == ReceivedTensors.RecordCopy.FREE) {
                     records.give(record);
                 }

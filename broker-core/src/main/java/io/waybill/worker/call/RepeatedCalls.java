@@ -81,7 +81,7 @@ public final class RepeatedCalls {
         return added;
     }
 
-    /** Returns the number of calls that are here. */
+    /** Returns the number of calls between two attempts. */
     public int size() {
         return waiting.size();
     }

@@ -85,6 +85,11 @@ public final class PollPermit {
         return revokedFrom == thread;
     }
 
+    /** Returns whether a thread lost the permit inside a listener, and has not left it. Any thread. */
+    boolean hasCaught() {
+        return revokedFrom != null;
+    }
+
     /** Returns how often the permit was revoked. Only by the holder. */
     public long revocations() {
         return revocations;

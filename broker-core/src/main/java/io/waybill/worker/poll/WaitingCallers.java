@@ -167,8 +167,13 @@ public final class WaitingCallers {
         }
     }
 
+    /** Returns whether a listener took so long that its thread lost the permit, and has not returned. */
+    public boolean isListenerLate() {
+        return permit.hasCaught();
+    }
+
     /**
-     * Runs a check while no thread polls, and therefore none is in a listener.
+     * Runs a check while no thread polls, and therefore none is in a listener, unless {@linkplain #isListenerLate one is late}.
      *
      * @return whether it ran; false when other threads polled all the time
      */
