@@ -46,7 +46,7 @@ final class InnerOutcome {
         result = null;
         failure = null;
         reusable = false;
-        awaited.set(number);
+        awaited.lazySet(number); // before another thread gets the request
     }
 
     /** Returns the context of the dispatching thread, which is current for the handler and for the stages of the future. */
@@ -102,8 +102,12 @@ final class InnerOutcome {
             result = given;
             failure = why;
             reusable = mayReuse;
-            awaited.set(0);
-            LockSupport.unpark(waits);
+            if (waits == Thread.currentThread()) { // it need not be woken, which takes longer than all else here
+                awaited.lazySet(0);
+            } else {
+                awaited.set(0);
+                LockSupport.unpark(waits);
+            }
             return;
         }
         CallException error =

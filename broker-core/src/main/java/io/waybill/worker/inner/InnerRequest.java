@@ -141,19 +141,18 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         entry = chosen;
         begun = false;
         inline = mustNotWait;
-        open.set(number);
+        open.lazySet(number); // before another thread gets this, or on the one that ends it
     }
 
     /** Ends a request that no handler got. */
     void refuse(Failure why) {
-        long mine = number;
         if (creation != null) {
             creation.createFailed(why.kind(), why.code(), why.text());
         }
         home.reports().ended(this, why, false);
         inner.close();
         outer.innerEnded();
-        outcome.complete(mine, null, why, true);
+        outcome.complete(number, null, why, true);
     }
 
     /** Ends a request whose handler has counted it, and does not get it. */
@@ -170,13 +169,17 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
 
     // ---- its handler
 
-    /** Runs the handler. */
+    /** Runs the handler on a thread that the request may have waited for. */
     @Override
     public void run() {
-        if (home.isExpired(view())) { // while it waited for a thread
+        if (home.isExpired(view())) {
             end(number, null, Failure.expired(view(), home.clock(), "a handler began"), false);
             return;
         }
+        runHere();
+    }
+
+    void runHere() {
         HandlerSlot slot = home.slots().own();
         boolean marks = inline && !slot.isInline();
         if (marks) {
@@ -270,7 +273,6 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             return;
         }
         HandlerEntry ended = entry;
-        EnclosingRequest enclosing = outer;
         Response given = null;
         Failure why = creation == null ? failed : creation.ended(composed, failed, response);
         if (why == null) {
@@ -285,7 +287,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         inner.close();
         entry = null;
         home.ended(mine);
-        enclosing.innerEnded();
+        outer.innerEnded();
         ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
         outcome.complete(mine, given, why, !outbox.hasInside()); // last: this object may be reused afterwards
     }

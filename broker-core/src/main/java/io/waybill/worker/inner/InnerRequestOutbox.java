@@ -14,6 +14,7 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -26,7 +27,8 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
     private final InnerRequest request;
     private final InnerRequests home;
     private final AtomicInteger inside = new AtomicInteger(); // messages inside this one whose handlers have not ended
-    private volatile boolean waiting; // for the handler of one of them; read by the housekeeper
+    private final AtomicBoolean waiting =
+            new AtomicBoolean(); // for the handler of one of them; read by the housekeeper
 
     InnerRequestOutbox(InnerRequest request, InnerRequests home, OutgoingResponse response) {
         super(response);
@@ -40,7 +42,7 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
     }
 
     boolean isWaiting() {
-        return waiting;
+        return waiting.getAcquire();
     }
 
     // ---- Outbox
@@ -144,6 +146,6 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
 
     @Override
     public void waits(boolean isWaiting) {
-        waiting = isWaiting;
+        waiting.setRelease(isWaiting);
     }
 }

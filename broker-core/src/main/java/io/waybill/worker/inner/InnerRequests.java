@@ -161,8 +161,11 @@ public final class InnerRequests {
 
     /** Begins a request whose dispatching thread waits. */
     private void beginWaiting(InnerRequest request) {
+        if (tryBegin(request)) {
+            return;
+        }
         long sinceNs = clock.monotonicNs();
-        boolean begun = tryBegin(request);
+        boolean begun = false;
         while (!begun) {
             if (slots.own().isInline()) {
                 request.takeBack();
@@ -312,7 +315,7 @@ public final class InnerRequests {
                                         || !entry.executor().hasRoom()));
         request.admit(entry, here && nonBlocking);
         if (here) {
-            request.run();
+            request.runHere();
             return true;
         }
         try {

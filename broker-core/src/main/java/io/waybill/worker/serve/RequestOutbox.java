@@ -24,6 +24,7 @@ import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -44,7 +45,8 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
     private Observer observer; // of the handler; null until it reads the clock or random numbers
     private DeferredResponse late; // null until the handler defers its response
     private final AtomicInteger inside = new AtomicInteger(); // dispatched messages whose handlers have not ended
-    private volatile boolean waiting; // for the handler of a dispatched message; read by the housekeeper
+    private final AtomicBoolean waiting =
+            new AtomicBoolean(); // for the handler of a dispatched message; read by the housekeeper
     private Thread inHandler; // the thread that is inside the handler; null for none
 
     RequestOutbox(ServingContext context, Exchange exchange, Consumer<Throwable> onReleaseFailure) {
@@ -273,10 +275,10 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
 
     @Override
     public void waits(boolean isWaiting) {
-        waiting = isWaiting;
+        waiting.setRelease(isWaiting);
     }
 
     boolean isWaiting() {
-        return waiting;
+        return waiting.getAcquire();
     }
 }
