@@ -1,6 +1,7 @@
 package io.waybill.autograd;
 
 import io.waybill.api.CallException;
+import io.waybill.api.Message;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.broker.Broker;
@@ -23,10 +24,14 @@ import io.waybill.autograd.context.CurrentContexts;
 import io.waybill.autograd.context.Orphans;
 import io.waybill.autograd.context.WorkerIds;
 import io.waybill.autograd.graph.ContextGraph;
+import io.waybill.autograd.optim.DistributedOptimizer;
+import io.waybill.autograd.optim.OptimizerSettings;
 import io.waybill.autograd.pass.BackwardHandler;
 import io.waybill.autograd.pass.Passes;
 import io.waybill.autograd.pass.ReferencePasses;
 import io.waybill.autograd.pass.RootPasses;
+import io.waybill.autograd.step.OptimizerTable;
+import io.waybill.autograd.step.OwnersOptimizer;
 import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensors;
 import java.util.List;
@@ -38,7 +43,8 @@ import org.osgi.service.component.annotations.Reference;
 
 /**
  * Distributed autograd in one worker: the contexts, the wrapping of calls, and the service. A component in a node; a program makes one with its
- * worker's {@link Broker}, and adds it with {@link ForwardRequests} and {@link BackwardRequests} to its worker.
+ * worker's {@link Broker}, and adds it with {@link ForwardRequests} and {@link BackwardRequests} to its worker, and with {@link OptimizerRequests} if the
+ * worker owns parameters of optimizers.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases what the contexts hold of libtorch.
  */
@@ -63,6 +69,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     private final CallWrapper wrapper;
     private final ForwardHandler forward;
     private final BackwardHandler backward;
+    private final OptimizerTable optimizers;
 
     /** Creates the contexts of a node, those that an earlier version of this bundle had. */
     @Activate
@@ -80,7 +87,9 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         this.broker = broker;
         this.natives = natives;
         this.contexts = new ContextTable(id -> new AutogradContext(id, new ContextGraph(), natives));
+        this.optimizers = new OptimizerTable(natives);
         state.ifPresent(kept -> ContextArchive.restore(contexts, kept, natives));
+        state.ifPresent(optimizers::restore);
         ArrivedTensors arrived = new ArrivedTensors(natives);
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
         this.passes = new Passes(broker, natives);
@@ -90,7 +99,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages);
         this.forward = new ForwardHandler(contexts, messages);
         this.backward = new BackwardHandler(contexts, passes, arrived);
-        broker.listen(new Orphans(broker, contexts, cleanUp, passes::workerEnded));
+        broker.listen(new Orphans(broker, contexts, cleanUp, passes::workerEnded, optimizers::closeIf));
     }
 
     private void end(AutogradContext context) {
@@ -98,15 +107,17 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         context.close();
     }
 
-    /** This version leaves: the next one takes over the contexts. */
+    /** This version leaves: the next one takes over the contexts and optimizers. */
     @Deactivate
     void leave() {
         contexts.all().forEach(passes::leave);
         ContextArchive.save(contexts, state.orElseThrow());
+        optimizers.save(state.orElseThrow());
     }
 
-    /** Ends all passes and contexts here. Other workers are not notified. */
+    /** Ends all passes, contexts and optimizers here. Other workers are not notified. */
     public void close() {
+        optimizers.closeIf(id -> true);
         for (AutogradContext context : contexts.all()) {
             contexts.remove(context.id()).ifPresent(this::end);
         }
@@ -124,6 +135,17 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     MessageHandler referencePasses() {
         return referencePasses;
+    }
+
+    OptimizerTable optimizers() {
+        return optimizers;
+    }
+
+    /** Returns the context that a request is about, created at the first one. */
+    AutogradContext arrive(Message message, long id) throws RejectedMessageException {
+        AutogradContext context = contexts.arrive(id);
+        context.know(message.from());
+        return context;
     }
 
     // ---- the service
@@ -198,6 +220,11 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     @Override
     public ContextGradients gradients(long context) {
         return new LiveGradients(require(context), natives);
+    }
+
+    @Override
+    public DistributedOptimizer optimizer(List<? extends RRef> parameters, OptimizerSettings settings) {
+        return OwnersOptimizer.create(broker, contexts, parameters, settings);
     }
 
     @Override

@@ -3,6 +3,8 @@ package io.waybill.autograd;
 import io.waybill.api.CallException;
 import io.waybill.api.RRef;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.optim.DistributedOptimizer;
+import io.waybill.autograd.optim.OptimizerSettings;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -91,6 +93,17 @@ public interface DistAutograd {
      * @return to be closed by the caller
      */
     ContextGradients gradients(long context);
+
+    /**
+     * Creates a distributed optimizer: one of libtorch's at each owner of parameters. Waits for all of them.
+     *
+     * @param parameters references to dense tensors that require a gradient and were not computed; owners may be this and other workers. The caller keeps
+     *     the handles, and may close them
+     * @return to be closed by the caller
+     * @throws IllegalArgumentException when there are none
+     * @throws CallException when an owner refuses: one is no parameter, or its value could not be created
+     */
+    DistributedOptimizer optimizer(List<? extends RRef> parameters, OptimizerSettings settings);
 
     /** Returns the contexts that this worker knows of. */
     List<ContextStatus> contexts();

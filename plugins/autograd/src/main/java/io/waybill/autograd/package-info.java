@@ -4,10 +4,11 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.autograd.DistAutograd} for programs and bundles that differentiate
+ *   <li>{@link io.waybill.autograd.optim.DistributedOptimizer} for parameters that other workers own
  *   <li>{@link io.waybill.autograd.Autograd} to have it in a worker without OSGi
  * </ul>
  */
-@Version("1.0.0")
+@Version("1.1.0")
 package io.waybill.autograd;
 
 import org.osgi.annotation.versioning.Version;

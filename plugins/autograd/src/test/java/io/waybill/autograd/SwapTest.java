@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Message;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.handler.HandlesMessage;
@@ -18,11 +20,16 @@ import io.waybill.api.intercept.IncomingResponse;
 import io.waybill.api.intercept.InterceptedCall;
 import io.waybill.api.intercept.InterceptsMessage;
 import io.waybill.api.intercept.OutgoingCall;
+import io.waybill.autograd.optim.DistributedOptimizer;
+import io.waybill.autograd.optim.OptimizerSettings;
+import io.waybill.autograd.step.OptimizerMessages;
 import io.waybill.testing.core.Waits;
 import io.waybill.torch.NativeState;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -87,16 +94,29 @@ class SwapTest {
         }
     }
 
+    @HandlesMessage({OptimizerMessages.CREATE, OptimizerMessages.STEP, OptimizerMessages.CLOSE})
+    private record Optimizers(Versions versions) implements MessageHandler {
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            new OptimizerRequests(versions.version).handle(message, outbox);
+        }
+    }
+
+    private static TestWorkers two(Path home, Versions[] all) throws IOException {
+        return TestWorkers.bare(
+                home,
+                2,
+                (worker, id) -> worker.withBroker(broker -> all[id] = new Versions(broker))
+                        .withBroker(broker -> new Forward(all[id]))
+                        .withBroker(broker -> new Backward(all[id]))
+                        .withBroker(broker -> new Optimizers(all[id])));
+    }
+
     @ParameterizedTest
     @EnumSource
     void contextsAreTakenOver(BackwardMode mode) throws Exception {
         Versions[] all = new Versions[2];
-        try (TestWorkers workers = TestWorkers.bare(
-                directory.resolve("home"),
-                2,
-                (worker, id) -> worker.withBroker(broker -> all[id] = new Versions(broker))
-                        .withBroker(broker -> new Forward(all[id]))
-                        .withBroker(broker -> new Backward(all[id])))) {
+        try (TestWorkers workers = two(directory.resolve("home"), all)) {
             Value t1 = workers.leaf(new long[] {2}, 1, 2);
             Value t2 = workers.leaf(new long[] {2}, 3, 4);
             long context = all[0].version.open();
@@ -123,5 +143,49 @@ class SwapTest {
         }
         assertThat(TestWorkers.NATIVES.liveCount()).as("handles").isZero();
         Waits.until("bytes of messages are released", () -> TestWorkers.NATIVES.storageCount() == 0);
+    }
+
+    @Test
+    void optimizersGoOnWithTheirState() throws Exception {
+        Versions[] all = new Versions[2];
+        try (TestWorkers workers = two(directory.resolve("home"), all)) {
+            assertThat(trained(workers, all, true)).containsExactly(trained(workers, all, false));
+            assertThat(all[1].version.optimizers().count()).isZero();
+            Waits.until("contexts are released", () -> all[1].version.contexts().isEmpty());
+        }
+        assertThat(TestWorkers.NATIVES.liveCount()).as("handles").isZero();
+        Waits.until("bytes of messages are released", () -> TestWorkers.NATIVES.storageCount() == 0);
+    }
+
+    /** Six steps of Adam, whose averages depend on all of them. */
+    private static double[] trained(TestWorkers workers, Versions[] all, boolean isSwapped) {
+        Value initial = workers.leaf(new long[] {2}, 1, -2);
+        try (RRef parameter =
+                        workers.worker(0).rpc().remote("worker1", TestWorkers.invocation("aten::clone", initial));
+                DistributedOptimizer optimizer =
+                        all[0].version.optimizer(List.of(parameter), new OptimizerSettings.Adam(0.1))) {
+            for (int i = 0; i < 6; i++) {
+                // an update waits for requests that run, and this one does not
+                Waits.until("no release runs", () -> all[1].version.contexts().isEmpty());
+                if (isSwapped) {
+                    all[1].swap();
+                }
+                all[0].version.context(context -> {
+                    try (Response here = parameter.toHere()) {
+                        Value square = workers.local("aten::mul", here.value(), here.value());
+                        all[0].version.backward(context, List.of(tensor(workers.local("aten::sum", square))));
+                    }
+                    if (isSwapped) {
+                        all[1].swap();
+                    }
+                    assertThat(optimizer.step(context)).isEqualTo(1);
+                });
+            }
+            try (Response here = parameter.toHere()) {
+                return elements(tensor(here.value()));
+            }
+        } finally {
+            workers.release();
+        }
     }
 }

@@ -65,7 +65,8 @@ final class TestWorkers implements AutoCloseable {
                 .with(new ScriptCall(ENGINE))
                 .withBroker(broker -> made[0] = new Autograd(broker, NATIVES))
                 .withBroker(broker -> new ForwardRequests(made[0]))
-                .withBroker(broker -> new BackwardRequests(made[0]));
+                .withBroker(broker -> new BackwardRequests(made[0]))
+                .withBroker(broker -> new OptimizerRequests(made[0]));
         workers.add(more.apply(joining).join());
         autograds.add(made[0]);
     }

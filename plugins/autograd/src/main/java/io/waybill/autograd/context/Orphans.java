@@ -6,9 +6,10 @@ import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.PeerListener;
 import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 
 /**
- * Releases the contexts of drivers that have ended, and notifies passes that wait for a worker that has.
+ * Releases the contexts of drivers that have ended, and what else they made, and notifies passes that wait for a worker that has.
  *
  * <p><b>Threads.</b> One call at a time, on a thread of the bundle.
  */
@@ -21,13 +22,23 @@ public final class Orphans implements PeerListener {
     private final ContextTable contexts;
     private final CleanUp cleanUp;
     private final Consumer<WorkerInfo> ended;
+    private final Consumer<LongPredicate> madeThere;
 
-    /** @param ended is passed each worker that has ended */
-    public Orphans(Broker broker, ContextTable contexts, CleanUp cleanUp, Consumer<WorkerInfo> ended) {
+    /**
+     * @param ended is passed each worker that has ended
+     * @param madeThere is passed then whether an id was made by that incarnation
+     */
+    public Orphans(
+            Broker broker,
+            ContextTable contexts,
+            CleanUp cleanUp,
+            Consumer<WorkerInfo> ended,
+            Consumer<LongPredicate> madeThere) {
         this.broker = broker;
         this.contexts = contexts;
         this.cleanUp = cleanUp;
         this.ended = ended;
+        this.madeThere = madeThere;
     }
 
     @Override
@@ -50,15 +61,17 @@ public final class Orphans implements PeerListener {
         ended.accept(peer.worker());
         boolean isBack =
                 broker.peers().stream().anyMatch(other -> other.worker().id() == worker);
+        LongPredicate isOrphan = id -> MessageId.worker(id) == worker && (!isBack || isBefore(id, peer.epoch()));
         for (AutogradContext context : contexts.all()) {
-            if (context.driver() == worker && (!isBack || isBefore(context.id(), peer.epoch()))) {
+            if (isOrphan.test(context.id())) {
                 cleanUp.release(context.id());
             }
         }
+        madeThere.accept(isOrphan);
     }
 
     /** Returns whether an incarnation made this id; not the next one, whose ids begin at the next block. */
-    private static boolean isBefore(long contextId, long epoch) {
-        return MessageId.counter(contextId) >>> BITS_OF_INCARNATION < epoch;
+    private static boolean isBefore(long id, long epoch) {
+        return MessageId.counter(id) >>> BITS_OF_INCARNATION < epoch;
     }
 }

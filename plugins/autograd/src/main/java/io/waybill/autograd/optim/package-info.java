@@ -1,5 +1,8 @@
 /**
- * The local half of a distributed optimizer: {@link io.waybill.autograd.optim.LocalOptimizer} updates parameters on the worker that owns them, with the
- * gradients of one context.
+ * Distributed optimizers, as in {@code torch.distributed.optim}. Start at {@link io.waybill.autograd.optim.DistributedOptimizer}; its algorithms are
+ * {@link io.waybill.autograd.optim.OptimizerSettings}.
  */
+@Version("1.0.0")
 package io.waybill.autograd.optim;
+
+import org.osgi.annotation.versioning.Version;

@@ -1,11 +1,16 @@
-package io.waybill.autograd.optim;
+package io.waybill.autograd.step;
 
 import io.waybill.autograd.graph.ContextGraph;
+import io.waybill.autograd.optim.OptimizerSettings;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntFunction;
 import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.AdamWOptions;
@@ -33,22 +38,37 @@ public final class LocalOptimizer implements AutoCloseable {
      * Creates an optimizer.
      *
      * @param parameters leaves that require grad; they stay the caller's
-     * @throws IllegalArgumentException when one is none, or there are none
+     * @throws IllegalArgumentException when one is none or comes twice, or there are none
      */
     @SuppressWarnings("try")
     public LocalOptimizer(List<Tensor> parameters, OptimizerSettings settings) {
-        if (parameters.isEmpty()) {
-            throw new IllegalArgumentException("an optimizer needs parameters");
-        }
-        for (Tensor parameter : parameters) {
-            if (!parameter.requires_grad() || !parameter.is_leaf()) {
-                throw new IllegalArgumentException("a parameter is a leaf that requires grad");
-            }
-        }
         try (PointerScope scope = new PointerScope()) {
+            requireParameters(parameters);
             TensorVector vector = new TensorVector(parameters.toArray(Tensor[]::new));
             optimizer = create(vector, settings).retainReference();
             parameters.forEach(parameter -> this.parameters.add(new Tensor(parameter).retainReference()));
+        }
+    }
+
+    private LocalOptimizer(Optimizer optimizer, List<Pointer> parameters) {
+        this.optimizer = optimizer;
+        parameters.forEach(parameter -> this.parameters.add((Tensor) parameter));
+    }
+
+    private static void requireParameters(List<Tensor> parameters) {
+        if (parameters.isEmpty()) {
+            throw new IllegalArgumentException("an optimizer needs parameters");
+        }
+        Set<Long> known = new HashSet<>();
+        for (int i = 0; i < parameters.size(); i++) {
+            Tensor parameter = parameters.get(i);
+            if (!parameter.requires_grad() || !parameter.is_leaf()) {
+                throw new IllegalArgumentException("a parameter is a leaf that requires grad, and that at " + i + " is "
+                        + (parameter.is_leaf() ? "a leaf that does not" : "computed"));
+            }
+            if (!known.add(parameter.unsafeGetTensorImpl().address())) {
+                throw new IllegalArgumentException("the parameter at " + i + " comes twice");
+            }
         }
     }
 
@@ -102,8 +122,17 @@ public final class LocalOptimizer implements AutoCloseable {
      * @throws IllegalStateException when this or the context is closed
      * @throws RuntimeException libtorch's, such as that Adam takes no sparse gradients; parameters may be updated in part
      */
-    @SuppressWarnings("try")
     public int step(ContextGraph context) {
+        return step(i -> context.gradient(parameters.get(i)));
+    }
+
+    /**
+     * Updates the parameters that have a gradient.
+     *
+     * @param gradients of the parameter with this number
+     */
+    @SuppressWarnings("try")
+    int step(IntFunction<Optional<Tensor>> gradients) {
         lock.lock();
         try (PointerScope scope = new PointerScope()) {
             if (isClosed) {
@@ -113,9 +142,9 @@ public final class LocalOptimizer implements AutoCloseable {
                     parameters.stream().map(Tensor::grad).map(Tensor::new).toList();
             try {
                 int updated = 0;
-                for (Tensor parameter : parameters) {
-                    Optional<Tensor> gradient = context.gradient(parameter);
-                    parameter.mutable_grad().put(gradient.orElseGet(Tensor::new));
+                for (int i = 0; i < parameters.size(); i++) {
+                    Optional<Tensor> gradient = gradients.apply(i);
+                    parameters.get(i).mutable_grad().put(gradient.orElseGet(Tensor::new));
                     updated += gradient.isPresent() ? 1 : 0;
                 }
                 optimizer.step();
@@ -128,6 +157,31 @@ public final class LocalOptimizer implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Hands over what this holds, for another version of this bundle, and is closed.
+     *
+     * @return libtorch's optimizer, then the parameters, each with a reference; empty when this is closed
+     */
+    List<Pointer> archive() {
+        lock.lock();
+        try {
+            List<Pointer> all = new ArrayList<>();
+            if (!isClosed) {
+                isClosed = true;
+                all.add(optimizer);
+                all.addAll(parameters);
+            }
+            return all;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes over what {@link #archive} handed over. */
+    static LocalOptimizer restored(List<Pointer> natives) {
+        return new LocalOptimizer((Optimizer) natives.get(0), natives.subList(1, natives.size()));
     }
 
     /** Frees what this holds. A second call does nothing. */

@@ -1,4 +1,4 @@
-package io.waybill.autograd.optim;
+package io.waybill.autograd.step;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -10,6 +10,7 @@ import io.waybill.autograd.graph.GraphUse;
 import io.waybill.autograd.graph.PassListener;
 import io.waybill.autograd.graph.PassMode;
 import io.waybill.autograd.graph.RecvId;
+import io.waybill.autograd.optim.OptimizerSettings;
 import io.waybill.torch.LibTorch;
 import java.nio.file.Path;
 import java.util.List;
@@ -126,6 +127,8 @@ class LocalOptimizerTest {
         assertThatThrownBy(() -> new LocalOptimizer(List.of(), settings)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> new LocalOptimizer(List.of(x.mul(x)), settings))
                 .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new LocalOptimizer(List.of(x, leaf(2.0), x), settings))
+                .hasMessage("the parameter at 2 comes twice");
         assertThatThrownBy(() -> new OptimizerSettings.Sgd(-1)).hasMessage("lr must be a finite number from 0: -1.0");
         assertThatThrownBy(() -> new OptimizerSettings.Sgd(1, 0, 0, 0, true)).hasMessageContaining("Nesterov");
         assertThatThrownBy(() -> new OptimizerSettings.Adam(1, 1, 0.9, 0, 0, false))
