@@ -2,7 +2,6 @@ package io.waybill.dispatch;
 
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.host.Clock;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -16,31 +15,18 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class HandlerEntry {
 
-    private static final long MAX_WAIT_MS = 50;
-
     private final HandlerKey key;
     private final HandlerSpec spec;
     private final long sinceWallNs;
 
-    // In flight are begun - ended. Two counters that only grow need one atomic add per call, and never wrap.
-    private final AtomicLong begun = new AtomicLong();
-    private final AtomicLong ended = new AtomicLong();
+    private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
-    private final AtomicLong refused = new AtomicLong();
-
-    // Set by the withdrawing thread before it reads the counters; read by serving threads after they wrote them. One of
-    // the two
-    // sees the other, so no request slips in after withdraw returned.
-    private volatile boolean withdrawn;
-    private volatile boolean hasLeft; // likewise, for requests that begin while it drains
 
     // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
     private final AtomicInteger keptPollers = new AtomicInteger();
     private final AtomicInteger stuck = new AtomicInteger();
     private volatile boolean outOfService;
     private volatile boolean givenUp; // set by the withdrawing thread, read by a watchdog
-
-    private final Object drained = new Object();
 
     HandlerEntry(HandlerKey key, HandlerSpec spec, long sinceWallNs) {
         this.key = key;
@@ -50,13 +36,7 @@ public final class HandlerEntry {
 
     /** Counts a request in; false when the handler was withdrawn, and the caller looks again in the registry's new table. */
     public boolean begin() {
-        begun.getAndIncrement();
-        if (!withdrawn) {
-            return true;
-        }
-        refused.getAndIncrement();
-        countOut();
-        return false;
+        return inFlight.begin();
     }
 
     /**
@@ -65,13 +45,7 @@ public final class HandlerEntry {
      * @return false when the handler has left
      */
     public boolean beginLeaving() {
-        begun.getAndIncrement();
-        if (!hasLeft) {
-            return true;
-        }
-        refused.getAndIncrement();
-        countOut();
-        return false;
+        return inFlight.beginLeaving();
     }
 
     /** Counts a request out that {@link #begin()} counted in. */
@@ -79,16 +53,7 @@ public final class HandlerEntry {
         if (outcome == Outcome.FAILED) {
             failed.getAndIncrement();
         }
-        countOut();
-    }
-
-    private void countOut() {
-        ended.getAndIncrement();
-        if (withdrawn) {
-            synchronized (drained) {
-                drained.notifyAll();
-            }
-        }
+        inFlight.end();
     }
 
     public HandlerKey key() {
@@ -152,7 +117,7 @@ public final class HandlerEntry {
 
     /** Whether the handler leaves, or has left. */
     public boolean isWithdrawn() {
-        return withdrawn;
+        return inFlight.isWithdrawn();
     }
 
     /** Whether the handler left while it still ran requests, and no caller waits for them any more. */
@@ -183,14 +148,13 @@ public final class HandlerEntry {
 
     /** Requests begun and not ended. */
     public long inFlight() {
-        long endedBefore = ended.get(); // read first: the difference is then never too small
-        return begun.get() - endedBefore;
+        return inFlight.inFlight();
     }
 
     HandlerStatus status(HandlerStatus.State state, long parked) {
-        long endedBefore = ended.get();
+        long ended = inFlight.ended();
         long failedNow = failed.get();
-        long done = Math.max(0, endedBefore - failedNow - refused.get());
+        long done = Math.max(0, ended - failedNow);
         return new HandlerStatus(
                 key,
                 state,
@@ -207,33 +171,16 @@ public final class HandlerEntry {
 
     /** Lets no more requests begin. The entry must have left the published table before. */
     void withdraw() {
-        withdrawn = true;
+        inFlight.withdraw();
     }
 
     /** Lets no more requests begin on behalf of others, either. */
     void leave() {
-        hasLeft = true;
+        inFlight.leave();
     }
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
     long awaitDrained(Clock clock, long untilNs) {
-        boolean interrupted = false;
-        synchronized (drained) {
-            while (inFlight() > 0 && !interrupted) {
-                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
-                if (leftMs <= 0) {
-                    break;
-                }
-                try {
-                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return inFlight();
+        return inFlight.awaitDrained(clock, untilNs);
     }
 }

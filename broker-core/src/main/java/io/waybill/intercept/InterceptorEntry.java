@@ -1,6 +1,7 @@
 package io.waybill.intercept;
 
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.InFlightCount;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
@@ -8,7 +9,6 @@ import io.waybill.host.failure.ForeignErrors;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,7 +26,6 @@ import org.slf4j.LoggerFactory;
 public final class InterceptorEntry<T> {
 
     private static final Logger LOG = LoggerFactory.getLogger(InterceptorEntry.class);
-    private static final long MAX_WAIT_MS = 50;
     /** Failures of an interceptor that are logged with their stack; further ones are counted. */
     private static final int MAX_LOGGED = 20;
 
@@ -34,18 +33,11 @@ public final class InterceptorEntry<T> {
     private final Set<HandlerKey> keySet;
     private final Provider provider;
     private final int ranking;
-    private final AtomicLong begun = new AtomicLong();
-    private final AtomicLong ended = new AtomicLong();
-    private final AtomicLong refused = new AtomicLong();
+    private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
     private final ProviderErrors errors;
-    private final Object drained = new Object();
     // Cleared when its bundle leaves with calls in flight, so that they don't pin its classes.
     private volatile T interceptor;
-    // Set by the withdrawing thread before it reads the counters; read by calling threads after they wrote them: one of
-    // the two sees the
-    // other.
-    private volatile boolean withdrawn;
 
     InterceptorEntry(InterceptorSpec<T> spec, ProviderErrors errors) {
         this.errors = errors;
@@ -58,23 +50,12 @@ public final class InterceptorEntry<T> {
 
     /** Counts a call in; false when the interceptor was withdrawn, and the caller looks up the new table. */
     boolean begin() {
-        begun.getAndIncrement();
-        if (!withdrawn) {
-            return true;
-        }
-        refused.getAndIncrement();
-        end();
-        return false;
+        return inFlight.begin();
     }
 
     /** Counts a call out that {@link #begin} counted in. */
     void end() {
-        ended.getAndIncrement();
-        if (withdrawn) {
-            synchronized (drained) {
-                drained.notifyAll();
-            }
-        }
+        inFlight.end();
     }
 
     /** Returns the interceptor; null when its bundle left before its calls ended. */
@@ -117,22 +98,21 @@ public final class InterceptorEntry<T> {
 
     /** Returns the number of calls begun and not ended. */
     public long inFlight() {
-        long endedBefore = ended.get(); // read first: the difference is then never too small
-        return begun.get() - endedBefore;
+        return inFlight.inFlight();
     }
 
     InterceptorStatus status() {
         return new InterceptorStatus(
-                provider, keys, ranking, inFlight(), begun.get() - refused.get(), failed.get(), withdrawn);
+                provider, keys, ranking, inFlight(), inFlight.begun(), failed.get(), isWithdrawn());
     }
 
     /** Lets no more calls begin. The entry must have left the published table before. */
     void withdraw() {
-        withdrawn = true;
+        inFlight.withdraw();
     }
 
     boolean isWithdrawn() {
-        return withdrawn;
+        return inFlight.isWithdrawn();
     }
 
     /** Calls the interceptor no more. */
@@ -142,23 +122,6 @@ public final class InterceptorEntry<T> {
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
     long awaitDrained(Clock clock, long untilNs) {
-        boolean interrupted = false;
-        synchronized (drained) {
-            while (inFlight() > 0 && !interrupted) {
-                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
-                if (leftMs <= 0) {
-                    break;
-                }
-                try {
-                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return inFlight();
+        return inFlight.awaitDrained(clock, untilNs);
     }
 }

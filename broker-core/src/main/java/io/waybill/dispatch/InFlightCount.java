@@ -1,0 +1,108 @@
+package io.waybill.dispatch;
+
+import io.waybill.host.Clock;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Count of the calls that a handler or an interceptor has begun and not ended, and the wait for their end once it is withdrawn.
+ *
+ * <p>Every {@link #begin} that returned true is followed by one {@link #end}.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class InFlightCount {
+
+    private static final long MAX_WAIT_MS = 50;
+
+    // In flight are begun - ended. Two counters that only grow need one atomic add per call, and never wrap.
+    private final AtomicLong begun = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong();
+    private final AtomicLong refused = new AtomicLong();
+    private final Object drained = new Object();
+    // Both are set by the withdrawing thread before it reads the counters, and read by calling threads after they wrote
+    // them. One of the
+    // two sees the other, so no call begins after its withdrawal returned.
+    private volatile boolean withdrawn;
+    private volatile boolean hasLeft;
+
+    /** Counts a call in; false after {@link #withdraw}. */
+    public boolean begin() {
+        begun.getAndIncrement();
+        return !withdrawn || refuse();
+    }
+
+    /** Counts a call in that began inside of another one; false after {@link #leave}. */
+    boolean beginLeaving() {
+        begun.getAndIncrement();
+        return !hasLeft || refuse();
+    }
+
+    private boolean refuse() {
+        refused.getAndIncrement();
+        end();
+        return false;
+    }
+
+    /** Counts a call out that was counted in. */
+    public void end() {
+        ended.getAndIncrement();
+        if (withdrawn) {
+            synchronized (drained) {
+                drained.notifyAll();
+            }
+        }
+    }
+
+    /** Returns the number of calls begun and not ended. */
+    public long inFlight() {
+        long endedBefore = ended.get(); // read first: the difference is then never too small
+        return begun.get() - endedBefore;
+    }
+
+    /** Returns the number of calls begun, without those that were refused. */
+    public long begun() {
+        return begun.get() - refused.get();
+    }
+
+    /** Returns the number of calls ended, without those that were refused. */
+    long ended() {
+        return Math.max(0, ended.get() - refused.get());
+    }
+
+    /** Lets no more calls begin, but for those inside of others. */
+    public void withdraw() {
+        withdrawn = true;
+    }
+
+    public boolean isWithdrawn() {
+        return withdrawn;
+    }
+
+    /** Lets no more calls begin. */
+    void leave() {
+        hasLeft = true;
+    }
+
+    /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
+    public long awaitDrained(Clock clock, long untilNs) {
+        boolean interrupted = false;
+        synchronized (drained) {
+            while (inFlight() > 0 && !interrupted) {
+                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
+                if (leftMs <= 0) {
+                    break;
+                }
+                try {
+                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return inFlight();
+    }
+}
