@@ -8,7 +8,7 @@ import io.waybill.wire.RecordView;
 /**
  * A request whose handler dispatches messages that are inside it.
  *
- * <p><b>Threads.</b> Belongs to the handler's thread, except {@link #innerEnded} and what the outbox allows.
+ * <p><b>Threads.</b> Belongs to the handler's thread, except {@link #dispatched} and what the outbox allows.
  */
 public interface EnclosingRequest {
 
@@ -41,12 +41,6 @@ public interface EnclosingRequest {
     /** Returns the types of the messages that this request is inside of, the outermost first, and its own. */
     String path();
 
-    /** Counts an inner message that is dispatched: this object is not reused until its handler ended. */
-    void innerBegan();
-
-    /** Counts an inner message whose handler ended. Any thread. */
-    void innerEnded();
-
-    /** Sets whether the handler's thread waits for the handler of an inner message, which is watched in its place. */
-    void waits(boolean waiting);
+    /** Returns the count of the messages that the handler dispatched. This object is not reused while there are any. */
+    DispatchedCount dispatched();
 }

@@ -84,7 +84,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         intercepted = false;
         late = null;
         creation = type == MessageType.SCRIPT_REMOTE_CALL ? enclosing.takeCreation() : null;
-        enclosing.innerBegan();
+        enclosing.dispatched().began();
         outcome.open(withNumber, toComplete);
     }
 
@@ -151,7 +151,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         }
         home.reports().ended(this, why, false);
         inner.close();
-        outer.innerEnded();
+        outer.dispatched().ended();
         outcome.complete(number, null, why, true);
     }
 
@@ -163,7 +163,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     /** Takes back a request that no handler got, and whose caller gets an exception instead of an outcome. */
     void takeBack() {
         inner.close();
-        outer.innerEnded();
+        outer.dispatched().ended();
         outcome.takeBack();
     }
 
@@ -287,9 +287,9 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         inner.close();
         entry = null;
         home.ended(mine);
-        outer.innerEnded();
+        outer.dispatched().ended();
         ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
-        outcome.complete(mine, given, why, !outbox.hasInside()); // last: this object may be reused afterwards
+        outcome.complete(mine, given, why, outbox.dispatched().isEmpty()); // last: this object may be reused afterwards
     }
 
     /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
@@ -372,7 +372,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
 
     @Override
     public boolean isWaiting() {
-        return outbox.isWaiting();
+        return outbox.dispatched().isWaiting();
     }
 
     // ---- for its outbox

@@ -14,8 +14,6 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Outbox of the handler of an inner message, which may contain messages in turn. Pooled with the {@link InnerRequest}.
@@ -26,23 +24,12 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
 
     private final InnerRequest request;
     private final InnerRequests home;
-    private final AtomicInteger inside = new AtomicInteger(); // messages inside this one whose handlers have not ended
-    private final AtomicBoolean waiting =
-            new AtomicBoolean(); // for the handler of one of them; read by the housekeeper
+    private final DispatchedCount dispatched = new DispatchedCount();
 
     InnerRequestOutbox(InnerRequest request, InnerRequests home, OutgoingResponse response) {
         super(response);
         this.request = request;
         this.home = home;
-    }
-
-    /** Returns whether handlers of messages inside this one may still use this object. */
-    boolean hasInside() {
-        return inside.get() > 0;
-    }
-
-    boolean isWaiting() {
-        return waiting.getAcquire();
     }
 
     // ---- Outbox
@@ -135,17 +122,7 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
     }
 
     @Override
-    public void innerBegan() {
-        inside.getAndIncrement();
-    }
-
-    @Override
-    public void innerEnded() {
-        inside.getAndDecrement();
-    }
-
-    @Override
-    public void waits(boolean isWaiting) {
-        waiting.setRelease(isWaiting);
+    public DispatchedCount dispatched() {
+        return dispatched;
     }
 }

@@ -111,12 +111,12 @@ public final class InnerRequests {
         requireDepth(outer, type);
         InnerRequest request = take();
         request.open(outer, numbers.incrementAndGet(), null, type, payload, tensors, references);
-        outer.waits(true);
+        outer.dispatched().waits(true);
         try {
             beginWaiting(request);
             await(request);
         } finally {
-            outer.waits(false);
+            outer.dispatched().waits(false);
         }
         return request.outcome().take();
     }

@@ -313,7 +313,7 @@ public final class Exchange implements HandlerCall {
 
     private void free() {
         inFlight.close(); // the response is in the journal
-        boolean reusable = attachments.close() && !outbox.hasInside();
+        boolean reusable = attachments.close() && outbox.dispatched().isEmpty();
         message.close();
         outbox.close();
         entry = null;
@@ -389,7 +389,7 @@ public final class Exchange implements HandlerCall {
 
     @Override
     public boolean isWaiting() {
-        return outbox.isWaiting();
+        return outbox.dispatched().isWaiting();
     }
 
     @Override

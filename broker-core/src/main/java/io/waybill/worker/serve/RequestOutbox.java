@@ -18,14 +18,13 @@ import io.waybill.handling.OutgoingResponse;
 import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.call.NestedCaller;
+import io.waybill.worker.inner.DispatchedCount;
 import io.waybill.worker.inner.EnclosingRequest;
 import io.waybill.worker.inner.InnerCreation;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
@@ -44,9 +43,7 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
     private Rpc rpc; // on behalf of the caller; null until a handler wants it
     private Observer observer; // of the handler; null until it reads the clock or random numbers
     private DeferredResponse late; // null until the handler defers its response
-    private final AtomicInteger inside = new AtomicInteger(); // dispatched messages whose handlers have not ended
-    private final AtomicBoolean waiting =
-            new AtomicBoolean(); // for the handler of a dispatched message; read by the housekeeper
+    private final DispatchedCount dispatched = new DispatchedCount();
     private Thread inHandler; // the thread that is inside the handler; null for none
 
     RequestOutbox(ServingContext context, Exchange exchange, Consumer<Throwable> onReleaseFailure) {
@@ -259,26 +256,7 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
     }
 
     @Override
-    public void innerBegan() {
-        inside.getAndIncrement();
-    }
-
-    @Override
-    public void innerEnded() {
-        inside.getAndDecrement();
-    }
-
-    /** Returns whether handlers of dispatched messages may still use this object. */
-    boolean hasInside() {
-        return inside.get() > 0;
-    }
-
-    @Override
-    public void waits(boolean isWaiting) {
-        waiting.setRelease(isWaiting);
-    }
-
-    boolean isWaiting() {
-        return waiting.getAcquire();
+    public DispatchedCount dispatched() {
+        return dispatched;
     }
 }
