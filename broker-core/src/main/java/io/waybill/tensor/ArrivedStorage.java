@@ -1,6 +1,5 @@
 package io.waybill.tensor;
 
-import io.waybill.api.tensor.Device;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.UseCount;
 import io.waybill.tensor.segment.SegmentMapping;
@@ -21,11 +20,6 @@ final class ArrivedStorage implements HostBytes {
     ArrivedStorage(SegmentMapping.Part part, ArrivedLease lease) {
         this.part = part;
         this.lease = lease;
-    }
-
-    @Override
-    public Device device() {
-        return Device.CPU;
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.waybill.tensor;
 
-import io.waybill.api.tensor.Device;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.NativeSpan;
 import io.waybill.tensor.memory.UseCount;
@@ -19,11 +18,6 @@ public final class HostStorage implements HostBytes {
     }
 
     @Override
-    public Device device() {
-        return Device.CPU;
-    }
-
-    @Override
     public long sizeBytes() {
         return span.length();
     }
@@ -32,11 +26,6 @@ public final class HostStorage implements HostBytes {
     public long address() {
         count.require();
         return span.address();
-    }
-
-    @Override
-    public long readAddress() {
-        return address();
     }
 
     @Override

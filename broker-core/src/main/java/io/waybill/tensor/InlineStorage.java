@@ -1,6 +1,5 @@
 package io.waybill.tensor;
 
-import io.waybill.api.tensor.Device;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.UseCount;
@@ -51,11 +50,6 @@ final class InlineStorage implements HostBytes {
     }
 
     @Override
-    public Device device() {
-        return Device.CPU;
-    }
-
-    @Override
     public long sizeBytes() {
         return size;
     }
@@ -64,11 +58,6 @@ final class InlineStorage implements HostBytes {
     public long address() {
         count.require();
         return address;
-    }
-
-    @Override
-    public long readAddress() {
-        return address();
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.waybill.tensor.segment;
 
-import io.waybill.api.tensor.Device;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
@@ -33,11 +32,6 @@ public final class SegmentStorage implements HostBytes {
     }
 
     @Override
-    public Device device() {
-        return Device.CPU;
-    }
-
-    @Override
     public long sizeBytes() {
         return size;
     }
@@ -46,11 +40,6 @@ public final class SegmentStorage implements HostBytes {
     public long address() {
         count.require();
         return region.address();
-    }
-
-    @Override
-    public long readAddress() {
-        return address();
     }
 
     @Override
