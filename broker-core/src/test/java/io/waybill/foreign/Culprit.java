@@ -52,6 +52,15 @@ public final class Culprit {
         return otherwise;
     }
 
+    /**
+     * Misbehaves if this is the method of the row, for names that several extension points have.
+     *
+     * @param on the extension point
+     */
+    <T> T in(Class<?> on, String method, T otherwise, Object... given) {
+        return on == row.on() ? in(method, otherwise, given) : otherwise;
+    }
+
     /** Returns how often it has misbehaved. */
     public int happened() {
         return happened.get();

@@ -7,15 +7,12 @@ import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
 import io.waybill.api.device.MappedSegment;
 import io.waybill.api.device.MappingListener;
-import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
-import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -31,8 +28,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Device converters that misbehave, at the caller and at the callee, for the request and for the response. */
 @Timeout(120)
 class DeviceRowsTest {
-
-    private static final int BYTES = 100_000;
 
     @TempDir
     private static Path directory;
@@ -65,14 +60,12 @@ class DeviceRowsTest {
     private void runs(Row row, Worker bad, Worker good, boolean hangsOnItsOwn) throws Exception {
         Culprit culprit = new Culprit(row);
         AtomicInteger failures = new AtomicInteger();
-        Toy toy = new Toy(culprit);
-        Toy sound = new Toy(new Culprit(new Row(Toy.class, "none", row.how())));
+        ToyDevice toy = new ToyDevice(culprit);
+        ToyDevice sound = ToyDevice.sound();
         bad.devices().register("toy", toy, (text, error) -> failures.incrementAndGet());
         good.devices().register("toy", sound);
-        Memory memory = new Memory(Device.parse("toy:0"));
         try {
-            Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {BYTES}, memory);
-            node.run(row, culprit, CALL, tensor, new ForeignNode.Outcomes(), hangsOnItsOwn);
+            node.run(row, culprit, CALL, ToyDevice.soundTensor(), new ForeignNode.Outcomes(), hangsOnItsOwn);
         } finally {
             bad.devices().remove("toy", toy);
             good.devices().remove("toy", sound);
@@ -96,7 +89,7 @@ class DeviceRowsTest {
     void aListenerOfSegmentsCostsNoCall(Row row) {
         Culprit culprit = new Culprit(row);
         AtomicInteger failures = new AtomicInteger();
-        Pinning pinning = new Pinning(new Toy(culprit), culprit);
+        Pinning pinning = new Pinning(new ToyDevice(culprit), culprit);
         node.othersAreServed(row); // segments are mapped at both
         for (Worker worker : List.of(node.server, node.caller)) {
             int before = culprit.happened();
@@ -119,7 +112,7 @@ class DeviceRowsTest {
     }
 
     /** A converter that listens to segments. */
-    private record Pinning(Toy toy, Culprit culprit) implements DeviceConverter, MappingListener {
+    private record Pinning(ToyDevice toy, Culprit culprit) implements DeviceConverter, MappingListener {
         @Override
         public Optional<String> unavailable() {
             return toy.unavailable();
@@ -143,89 +136,6 @@ class DeviceRowsTest {
         @Override
         public void unmapping(MappedSegment segment) {
             culprit.in("unmapping", this, segment);
-        }
-    }
-
-    /** Memory on a device. */
-    private static final class Memory implements Storage {
-        private final byte[] content = new byte[BYTES];
-        private final Device device;
-        private final AtomicInteger count = new AtomicInteger(1);
-
-        Memory(Device device) {
-            this.device = device;
-        }
-
-        @Override
-        public Device device() {
-            return device;
-        }
-
-        @Override
-        public long sizeBytes() {
-            return content.length;
-        }
-
-        @Override
-        public long address() {
-            throw new IllegalStateException("not in host memory");
-        }
-
-        @Override
-        public ByteBuffer bytes(long offset, int length) {
-            throw new IllegalStateException("not in host memory");
-        }
-
-        @Override
-        public Storage retain() {
-            count.incrementAndGet();
-            return this;
-        }
-
-        @Override
-        public void release() {
-            if (count.decrementAndGet() < 0) {
-                throw new IllegalStateException("released too often");
-            }
-        }
-    }
-
-    private record Toy(Culprit culprit) implements DeviceConverter {
-        @Override
-        public Optional<String> unavailable() {
-            return culprit.in("unavailable", Optional.empty());
-        }
-
-        @Override
-        public List<DeviceStream> streams(Device device) {
-            return culprit.in("streams", List.of(() -> culprit.in("device", device)));
-        }
-
-        @Override
-        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
-            Storage copy = buffers.allocate(BYTES);
-            copy.bytes(0, BYTES).put(((Memory) storage).content);
-            return given(copy, () -> culprit.in("prepareForSending", Optional.of(copy), storage, buffers));
-        }
-
-        @Override
-        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
-            Memory memory = new Memory(target);
-            arrived.bytes(0, BYTES).get(memory.content);
-            return given(memory, () -> culprit.in("allocateForReceiving", memory, arrived));
-        }
-
-        /** Frees what was allocated when it is not returned, as a converter has to. */
-        private static <T> T given(Storage allocated, java.util.function.Supplier<T> result) {
-            T returned = null;
-            try {
-                returned = result.get();
-                return returned;
-            } finally {
-                if (returned == null) {
-                    allocated.release();
-                }
-            }
         }
     }
 }

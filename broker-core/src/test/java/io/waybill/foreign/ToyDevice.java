@@ -2,12 +2,11 @@ package io.waybill.foreign;
 
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
-import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
-import java.nio.ByteBuffer;
+import io.waybill.device.DeviceMemory;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
@@ -40,7 +39,7 @@ record ToyDevice(Culprit culprit, Queue<String> receiving) implements DeviceConv
     /** A tensor on the device. */
     Tensor tensor() {
         Memory memory = new Memory(sound(Storage.class), Device.parse("toy:0"));
-        Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {BYTES}, memory); // asks for its size
+        Tensor tensor = memory.tensor(); // asks for its size
         memory.culprit = culprit;
         return tensor;
     }
@@ -57,13 +56,13 @@ record ToyDevice(Culprit culprit, Queue<String> receiving) implements DeviceConv
 
     @Override
     public List<DeviceStream> streams(Device device) {
-        return culprit.in("streams", List.of(() -> culprit.in("device of a stream", device)));
+        return culprit.in("streams", List.of(() -> culprit.in(DeviceStream.class, "device", device)));
     }
 
     @Override
     public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
         Storage copy = buffers.allocate(BYTES);
-        copy.bytes(0, BYTES).put(((Memory) storage).content);
+        copy.bytes(0, BYTES).put(((Memory) storage).content());
         return given(copy, () -> culprit.in("prepareForSending", Optional.of(copy), storage, buffers));
     }
 
@@ -71,7 +70,7 @@ record ToyDevice(Culprit culprit, Queue<String> receiving) implements DeviceConv
     public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
         receiving.add(Thread.currentThread().getName());
         Memory memory = new Memory(culprit, target);
-        arrived.bytes(0, BYTES).get(memory.content);
+        arrived.bytes(0, BYTES).get(memory.content());
         return given(memory, () -> culprit.in("allocateForReceiving", memory, arrived));
     }
 
@@ -89,49 +88,33 @@ record ToyDevice(Culprit culprit, Queue<String> receiving) implements DeviceConv
     }
 
     /** Memory on the device. */
-    private static final class Memory implements Storage {
-        private final byte[] content = new byte[BYTES];
+    private static final class Memory extends DeviceMemory {
         private volatile Culprit culprit;
-        private final Device device;
-        private final AtomicInteger count = new AtomicInteger(1);
 
         Memory(Culprit culprit, Device device) {
+            super(device, BYTES, new AtomicInteger());
             this.culprit = culprit;
-            this.device = device;
         }
 
         @Override
         public Device device() {
-            return culprit.in("device", device);
+            return culprit.in(Storage.class, "device", super.device());
         }
 
         @Override
         public long sizeBytes() {
-            return culprit.in("sizeBytes", (long) BYTES);
-        }
-
-        @Override
-        public long address() {
-            throw new IllegalStateException("not in host memory");
-        }
-
-        @Override
-        public ByteBuffer bytes(long offset, int length) {
-            throw new IllegalStateException("not in host memory");
+            return culprit.in(Storage.class, "sizeBytes", super.sizeBytes());
         }
 
         @Override
         public Storage retain() {
-            count.incrementAndGet();
-            return culprit.in("retain", this);
+            return culprit.in(Storage.class, "retain", super.retain());
         }
 
         @Override
         public void release() {
-            if (count.decrementAndGet() < 0) {
-                throw new IllegalStateException("released too often");
-            }
-            culprit.in("release", this);
+            super.release();
+            culprit.in(Storage.class, "release", this);
         }
     }
 }

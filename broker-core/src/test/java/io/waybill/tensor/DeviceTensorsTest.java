@@ -13,13 +13,13 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
-import io.waybill.tensor.memory.UseCount;
+import io.waybill.device.DeviceMemory;
 import io.waybill.wire.MessageBuffer;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,7 +38,7 @@ class DeviceTensorsTest {
     final NoLeaks leaks = new NoLeaks();
 
     private Transit transit;
-    private int live;
+    private final AtomicInteger live = new AtomicInteger();
     private int preparations;
 
     @BeforeEach
@@ -48,54 +48,8 @@ class DeviceTensorsTest {
 
     @AfterEach
     void close() {
-        assertThat(live).as("storages on the device").isZero();
+        assertThat(live).as("storages on the device").hasValue(0);
         transit.close();
-    }
-
-    /** Memory that the host can't reach but through {@link Flipping}. */
-    private final class DeviceMemory implements Storage {
-        private final byte[] content;
-        private final Device device;
-        private final UseCount count = new UseCount();
-
-        DeviceMemory(Device device, int size) {
-            this.device = device;
-            this.content = new byte[size];
-            live++;
-        }
-
-        @Override
-        public Device device() {
-            return device;
-        }
-
-        @Override
-        public long sizeBytes() {
-            return content.length;
-        }
-
-        @Override
-        public long address() {
-            throw new IllegalStateException("not in host memory");
-        }
-
-        @Override
-        public ByteBuffer bytes(long offset, int length) {
-            throw new IllegalStateException("not in host memory");
-        }
-
-        @Override
-        public Storage retain() {
-            count.retain();
-            return this;
-        }
-
-        @Override
-        public void release() {
-            if (count.release()) {
-                live--;
-            }
-        }
     }
 
     private record Stream(Device device, String name) implements DeviceStream {
@@ -131,7 +85,7 @@ class DeviceTensorsTest {
             if (failure != null) {
                 throw new RejectedMessageException(failure, "the device is on fire");
             }
-            byte[] content = ((DeviceMemory) storage).content;
+            byte[] content = ((DeviceMemory) storage).content();
             Storage copy = buffers.allocate(content.length);
             for (int i = 0; i < content.length; i++) {
                 copy.bytes(i, 1).put(0, (byte) ~content[i]);
@@ -146,18 +100,18 @@ class DeviceTensorsTest {
                 throw new RejectedMessageException(failure, "the device is on fire");
             }
             calls.add("receive with " + streams);
-            DeviceMemory memory = new DeviceMemory(target, (int) arrived.sizeBytes());
-            arrived.bytes(0, memory.content.length).get(memory.content);
+            DeviceMemory memory = new DeviceMemory(target, (int) arrived.sizeBytes(), live);
+            arrived.bytes(0, memory.content().length).get(memory.content());
             return memory;
         }
     }
 
     private Tensor onDevice(String device, int size) {
-        DeviceMemory memory = new DeviceMemory(Device.parse(device), size);
+        DeviceMemory memory = new DeviceMemory(Device.parse(device), size, live);
         for (int i = 0; i < size; i++) {
-            memory.content[i] = (byte) i;
+            memory.content()[i] = (byte) i;
         }
-        return Tensor.contiguous(DType.UINT8, new long[] {size}, memory);
+        return memory.tensor();
     }
 
     @Test
@@ -210,9 +164,9 @@ class DeviceTensorsTest {
         assertThat(tensors.get(0).device()).isEqualTo(Device.parse("toy:3"));
         assertThat(tensors.get(1).device()).isEqualTo(Device.parse("toy"));
         assertThat(tensors.get(2).device()).isEqualTo(Device.CPU);
-        assertThat(((DeviceMemory) tensors.get(0).storage()).content[9]).isEqualTo((byte) ~9);
-        assertThat(((DeviceMemory) tensors.get(1).storage()).content[99_999]).isEqualTo((byte) ~99_999);
-        assertThat(((DeviceMemory) tensors.get(3).storage()).content).containsExactly(~7, ~9, ~11, ~13, ~15);
+        assertThat(((DeviceMemory) tensors.get(0).storage()).content()[9]).isEqualTo((byte) ~9);
+        assertThat(((DeviceMemory) tensors.get(1).storage()).content()[99_999]).isEqualTo((byte) ~99_999);
+        assertThat(((DeviceMemory) tensors.get(3).storage()).content()).containsExactly(~7, ~9, ~11, ~13, ~15);
         assertThat(tensors.get(4).storage()).isSameAs(tensors.get(1).storage());
         received.release();
         for (Tensor tensor : List.of(small, large, onHost)) {
