@@ -72,10 +72,7 @@ public final class ToolCommands implements AutoCloseable {
      * @throws IllegalArgumentException when it describes itself wrongly, or its name is taken
      */
     public Registration add(Provider provider, ToolCommand command) {
-        ToolDescription description = command.description();
-        if (description == null) {
-            throw new IllegalArgumentException("a command of " + provider + " has no description");
-        }
+        ToolDescription description = describe(provider, command);
         String name = description.name();
         if (BUILT_IN.contains(name)) {
             throw new IllegalArgumentException(
@@ -94,6 +91,21 @@ public final class ToolCommands implements AutoCloseable {
             commands.put(name, entry);
         }
         return () -> remove(entry);
+    }
+
+    private ToolDescription describe(Provider provider, ToolCommand command) {
+        ToolDescription description = null;
+        try {
+            description = command.description();
+        } finally {
+            if (description == null) { // or it threw, which its bundle's problem says
+                errors.charge(provider);
+            }
+        }
+        if (description == null) {
+            throw new IllegalArgumentException("a command of " + provider + " has no description");
+        }
+        return description;
     }
 
     private void remove(ToolEntry entry) {

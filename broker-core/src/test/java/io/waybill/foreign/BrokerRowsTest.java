@@ -11,12 +11,17 @@ import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
 import io.waybill.api.state.StateStore;
 import io.waybill.broker.OwnedBroker;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.JoinedProcess;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,6 +39,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(120)
 class BrokerRowsTest {
 
+    private static final Provider OTHER = new Provider("org.acme.other", "1.0.0");
+
     @TempDir
     private static Path directory;
 
@@ -49,7 +56,6 @@ class BrokerRowsTest {
         node.close();
     }
 
-    /** All but the loss of a worker, which takes a process that dies. */
     static Stream<Row> peers() {
         return Row.of(PeerListener.class).filter(row -> !row.method().equals("lost"));
     }
@@ -60,12 +66,12 @@ class BrokerRowsTest {
         Culprit culprit = new Culprit(row);
         AtomicInteger others = new AtomicInteger();
         OwnedBroker broker = node.server.brokers().open(CULPRIT);
-        OwnedBroker other = node.server.brokers().open(new io.waybill.dispatch.Provider("org.acme.other", "1.0.0"));
+        OwnedBroker other = node.server.brokers().open(OTHER);
         long before = node.handlers.errors().of(CULPRIT.name());
         try {
             broker.listen(new Listening(culprit));
             other.listen(new Counting(others));
-            String name = "peer-" + row.method() + "-" + row.how().name().toLowerCase(java.util.Locale.ROOT);
+            String name = "peer-" + row.method() + "-" + row.how().name().toLowerCase(Locale.ROOT);
             int begun = others.get();
             Worker first = node.workers.join(name);
             Waits.until(row + ": another listener is notified", () -> others.get() > begun);
@@ -86,6 +92,51 @@ class BrokerRowsTest {
         }
         ForeignNode.isCharged(row, node.handlers, before);
         assertThat(node.server.brokers().size()).as("%s: brokers", row).isLessThanOrEqualTo(1); // the program's
+        node.everythingIsBack(row);
+    }
+
+    /** The loss of a worker takes a process that dies. */
+    static Stream<Row> losses() {
+        return Row.of(PeerListener.class).filter(row -> row.method().equals("lost"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("losses")
+    void aPeerListenerThatIsNotifiedOfALossCostsOnlyItself(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        Set<String> lost = ConcurrentHashMap.newKeySet();
+        OwnedBroker broker = node.server.brokers().open(CULPRIT);
+        OwnedBroker other = node.server.brokers().open(OTHER);
+        long before = node.handlers.errors().of(CULPRIT.name());
+        try (JoinedProcess process =
+                JoinedProcess.start(node.workers.home.path()).awaitReady()) {
+            Subscription subscription = broker.listen(new Listening(culprit));
+            other.listen(new PeerListener() {
+                @Override
+                public void lost(Incarnation peer) {
+                    lost.add(peer.worker().name());
+                }
+            });
+            String name = "lost-" + row.how().name().toLowerCase(Locale.ROOT);
+            process.say(name);
+            assertThat(process.response()).startsWith("joined ");
+            Waits.until(
+                    row + ": the worker is there",
+                    () -> broker.peers().stream()
+                            .anyMatch(peer -> peer.worker().name().equals(name)));
+            process.killHard();
+            Waits.until(row + ": another listener is notified", () -> lost.contains(name));
+            Waits.until(row + ": it misbehaves", () -> culprit.happened() > 0);
+            node.othersAreServed(row);
+            subscription.close();
+            subscription.close();
+        } finally {
+            culprit.letGo();
+            broker.revoke("the test is over");
+            other.revoke("the test is over");
+        }
+        ForeignNode.isCharged(row, node.handlers, before);
+        assertThat(culprit.happened()).as("%s: notifications of one loss", row).isEqualTo(1);
         node.everythingIsBack(row);
     }
 

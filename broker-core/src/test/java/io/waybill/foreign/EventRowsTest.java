@@ -11,6 +11,9 @@ import io.waybill.event.CallListeners;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -57,6 +60,51 @@ class EventRowsTest {
         if (isOfRow) {
             culprit.in("onEvent", culprit, event);
         }
+    }
+
+    static Stream<Row> kinds() {
+        return Row.of(CallEvents.class).filter(row -> row.method().equals("kinds"));
+    }
+
+    private record Choosing(Culprit culprit, AtomicInteger count) implements CallEvents {
+        @Override
+        public Set<CallEvent.Kind> kinds() {
+            return culprit.in("kinds", CallEvents.super.kinds());
+        }
+
+        @Override
+        public void onEvent(CallEvent event) {
+            count.incrementAndGet();
+        }
+    }
+
+    /** It is asked by the thread that adds it: that of its bundle. */
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void aListenerThatDoesNotSayItsKindsIsNotifiedOfAll(Row row) {
+        Culprit culprit = new Culprit(row);
+        Choosing listener = new Choosing(culprit, new AtomicInteger());
+        HandlerRegistry at = node.handlers;
+        long before = at.errors().of(CULPRIT.name());
+        AtomicReference<CallListeners.Registration> added = new AtomicReference<>();
+        Thread bundle = new Thread(
+                () -> added.set(at.events()
+                        .add(CULPRIT.toString(), listener, () -> at.errors().charge(CULPRIT))),
+                "bundle of " + row);
+        bundle.start();
+        try {
+            Waits.until(row + ": it misbehaves", () -> culprit.happened() > 0);
+            node.othersAreServed(row);
+        } finally {
+            culprit.letGo();
+        }
+        Waits.until(row + ": it is added", () -> added.get() != null);
+        node.othersAreServed(row);
+        Waits.until(row + ": it is notified", () -> listener.count.get() >= 3);
+        added.get().remove();
+        ForeignNode.isCharged(row, at, before);
+        assertThat(culprit.happened()).as("%s: calls of it", row).isEqualTo(1);
+        node.everythingIsBack(row);
     }
 
     private static void runs(Row row, HandlerRegistry at) throws Exception {

@@ -32,12 +32,6 @@ class ForeignTableTest {
         ELSEWHERE.put("Storage.address", "the broker does not ask for the address of a storage on a device");
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("Storage.isLive", "not asked in a call, but for the value of a reference: StorageRowsTest");
-        ELSEWHERE.put("PeerListener.lost", "takes a process that dies; called by the same method as left");
-        ELSEWHERE.put("ToolCommand.description", "io.waybill.tool.ToolCommandsTest");
-        ELSEWHERE.put(
-                "CallEvents.kinds",
-                "asked when a listener is added, and not in a call: io.waybill.worker.CallEventsTest");
-        ELSEWHERE.put("ToolCommand.run", "io.waybill.tool.ToolCommandsTest");
     }
 
     private static Set<Row> rows() {
@@ -49,8 +43,11 @@ class ForeignTableTest {
                         DeviceRowsTest.converters(),
                         StorageRowsTest.storages(),
                         EventRowsTest.listeners(),
+                        EventRowsTest.kinds(),
                         DeviceRowsTest.listeners(),
-                        BrokerRowsTest.peers())
+                        BrokerRowsTest.peers(),
+                        BrokerRowsTest.losses(),
+                        ToolRowsTest.commands())
                 .flatMap(rows -> rows)
                 .collect(Collectors.toSet());
     }

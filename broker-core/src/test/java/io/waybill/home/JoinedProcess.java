@@ -21,7 +21,7 @@ import java.util.concurrent.locks.LockSupport;
  * <p>It speaks in lines: {@code ready <pid>}; then for each name it is given {@code joined <id> <epoch>} or
  * {@code taken}; it takes {@code leave} for a response to the end.
  */
-final class JoinedProcess implements AutoCloseable {
+public final class JoinedProcess implements AutoCloseable {
     private final Process process;
     private final BufferedReader lines;
     private long pid;
@@ -33,7 +33,7 @@ final class JoinedProcess implements AutoCloseable {
         lines = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
     }
 
-    static JoinedProcess start(Path home) throws IOException {
+    public static JoinedProcess start(Path home) throws IOException {
         return new JoinedProcess(command(home));
     }
 
@@ -61,19 +61,19 @@ final class JoinedProcess implements AutoCloseable {
     }
 
     /** Waits until it is up. */
-    JoinedProcess awaitReady() throws IOException {
+    public JoinedProcess awaitReady() throws IOException {
         String line = response();
         pid = Long.parseLong(line.substring("ready ".length()));
         return this;
     }
 
     /** Tells it to join, without waiting for what comes of it. */
-    void say(String line) throws IOException {
+    public void say(String line) throws IOException {
         process.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
         process.getOutputStream().flush();
     }
 
-    String response() throws IOException {
+    public String response() throws IOException {
         String line = lines.readLine();
         while (line != null && !line.startsWith("ready ") && !line.startsWith("joined ") && !line.equals("taken")) {
             line = lines.readLine(); // log lines
@@ -89,7 +89,7 @@ final class JoinedProcess implements AutoCloseable {
     }
 
     /** Kills the process, and returns once nothing of it runs any more: reaped, or a zombie when nobody reaps it. */
-    void killHard() throws InterruptedException, IOException {
+    public void killHard() throws InterruptedException, IOException {
         ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
         if (process.pid() == pid) {
             process.waitFor(10, TimeUnit.SECONDS);

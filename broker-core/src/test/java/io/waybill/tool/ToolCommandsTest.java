@@ -1,11 +1,11 @@
 package io.waybill.tool;
 
+import static io.waybill.tool.ToolUser.number;
+import static io.waybill.tool.ToolUser.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -19,12 +19,12 @@ import io.waybill.api.tool.ToolRun;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Provider;
 import io.waybill.testing.core.Waits;
+import io.waybill.tool.ToolUser.Outcome;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -42,7 +42,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(180)
 class ToolCommandsTest {
 
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Provider ACME = new Provider("org.acme.tools", "1.0.0");
     private static final CountDownLatch NEVER = new CountDownLatch(1);
 
@@ -51,7 +50,8 @@ class ToolCommandsTest {
 
     private Workers workers;
     private ToolCommands commands;
-    private Worker user;
+    private Worker worker;
+    private ToolUser user;
 
     @BeforeEach
     void join() throws Exception {
@@ -60,7 +60,8 @@ class ToolCommandsTest {
         workers.handle(registry, "text.echo", (message, outbox) -> outbox.respond(Value.of("echo")));
         commands = new ToolCommands(registry, workers.host);
         workers.join("node", registry);
-        user = workers.join("user");
+        worker = workers.join("user");
+        user = new ToolUser(worker, "node");
     }
 
     @AfterEach
@@ -91,52 +92,10 @@ class ToolCommandsTest {
         return commands.add(ACME, command(ToolDescription.of(name, "Is tested."), body));
     }
 
-    private Map<Value, Value> call(Worker by, String operation, Map<String, Value> fields) {
-        Request request = Request.invocation("node", CONTROL_CALL, new Invocation(operation, List.of(), fields));
-        try (Response response = by.call(request)) {
-            return ((Value.Dict) response.value()).entries();
-        }
-    }
-
-    /** Outcome of a run, with all its output. */
-    private record Outcome(List<Value> items, long exitCode, String error) {
-        List<String> lines() {
-            return items.stream().map(item -> ((Value.Text) item).value()).toList();
-        }
-    }
-
-    private Map<Value, Value> start(String name, boolean json, String... words) {
-        Value list = new Value.Items(Arrays.stream(words).map(Value::of).toList());
-        return call(user, "tools.run", Map.of("name", Value.of(name), "words", list, "json", Value.of(json)));
-    }
-
     private long begin(String name) {
-        Map<Value, Value> begun = start(name, false);
+        Map<Value, Value> begun = user.start(name, false);
         assertThat(text(begun, "error")).isEmpty();
         return number(begun, "run");
-    }
-
-    private Outcome run(String name, String... words) {
-        return run(name, false, words);
-    }
-
-    private Outcome run(String name, boolean json, String... words) {
-        Map<Value, Value> begun = start(name, json, words);
-        if (number(begun, "run") == 0) {
-            return new Outcome(List.of(), number(begun, "exit"), text(begun, "error"));
-        }
-        return outcome(number(begun, "run"));
-    }
-
-    private Outcome outcome(long run) {
-        List<Value> items = new ArrayList<>();
-        while (true) {
-            Map<Value, Value> read = call(user, "tools.read", Map.of("run", Value.of(run)));
-            items.addAll(((Value.Items) read.get(Value.of("items"))).values());
-            if (read.get(Value.of("done")).equals(Value.of(true))) {
-                return new Outcome(items, number(read, "exit"), text(read, "error"));
-            }
-        }
     }
 
     /** Reads until there is output, which must be this one, of a run that goes on. */
@@ -144,23 +103,15 @@ class ToolCommandsTest {
         Value none = Value.list();
         Map<Value, Value> read;
         do {
-            read = call(user, "tools.read", Map.of("run", Value.of(run)));
+            read = user.call("tools.read", Map.of("run", Value.of(run)));
         } while (read.get(Value.of("items")).equals(none));
         assertThat(read)
                 .containsEntry(Value.of("items"), Value.list(item))
                 .containsEntry(Value.of("done"), Value.of(false));
     }
 
-    private static long number(Map<Value, Value> fields, String name) {
-        return ((Value.Int) fields.get(Value.of(name))).value();
-    }
-
-    private static String text(Map<Value, Value> fields, String name) {
-        return ((Value.Text) fields.get(Value.of(name))).value();
-    }
-
     private Map<Value, Value> listed(String name) {
-        Value all = call(user, "tools.list", Map.of()).get(Value.of("commands"));
+        Value all = user.call("tools.list", Map.of()).get(Value.of("commands"));
         for (Value each : ((Value.Items) all).values()) {
             Map<Value, Value> fields = ((Value.Dict) each).entries();
             if (text(fields, "name").equals(name)) {
@@ -171,11 +122,11 @@ class ToolCommandsTest {
     }
 
     private void assertServesOn() {
-        try (Response response = user.call(Request.operation("node", "text.echo"))) {
+        try (Response response = worker.call(Request.operation("node", "text.echo"))) {
             assertThat(response.value()).isEqualTo(Value.of("echo"));
         }
         add("fine", run -> run.line("fine"));
-        assertThat(run("fine").lines()).containsExactly("fine");
+        assertThat(user.run("fine").lines()).containsExactly("fine");
     }
 
     @Test
@@ -188,13 +139,15 @@ class ToolCommandsTest {
                 run.json(Value.list(Value.of(2)));
             }
         });
-        long run = number(start("show", true), "run");
+        long run = number(user.start("show", true), "run");
         awaitItem(run, Value.of("one"));
         seen.countDown();
-        Outcome rest = outcome(run);
+        Outcome rest = user.outcome(run);
         assertThat(rest.items()).containsExactly(Value.tuple(Value.list(Value.of(2))));
         assertThat(rest.exitCode()).isZero();
-        assertThatThrownBy(() -> outcome(run)).isInstanceOf(CallException.class).hasMessageContaining("no run " + run);
+        assertThatThrownBy(() -> user.outcome(run))
+                .isInstanceOf(CallException.class)
+                .hasMessageContaining("no run " + run);
     }
 
     @Test
@@ -208,23 +161,24 @@ class ToolCommandsTest {
                 command(
                         described,
                         run -> run.line(run.arguments() + " " + run.option("--every") + " " + run.isSet("--all"))));
-        assertThat(run("count", "a", "--every=1s", "--all").lines()).containsExactly("[a] Optional[1s] true");
-        assertThat(run("count", "--every", "2s", "--", "--all").lines()).containsExactly("[--all] Optional[2s] false");
+        assertThat(user.run("count", "a", "--every=1s", "--all").lines()).containsExactly("[a] Optional[1s] true");
+        assertThat(user.run("count", "--every", "2s", "--", "--all").lines())
+                .containsExactly("[--all] Optional[2s] false");
         assertUsage("expected 1 to 3 of WORD, found 0", "--all");
         assertUsage("unknown option --some; there are --every, --all", "a", "--some");
         assertUsage("option --every needs a value: --every TIME", "a", "--every");
         assertUsage("option --all has no value", "a", "--all=1");
         assertUsage("option --all is given twice", "a", "--all", "--all");
-        assertThat(run("cuont"))
+        assertThat(user.run("cuont"))
                 .isEqualTo(new Outcome(List.of(), 2, "the node has no command cuont; its bundles offer count"));
     }
 
     private void assertUsage(String error, String... words) {
-        assertThat(run("count", words)).isEqualTo(new Outcome(List.of(), 2, error));
+        assertThat(user.run("count", words)).isEqualTo(new Outcome(List.of(), 2, error));
     }
 
     /** Whatever a command can do. */
-    private enum Misbehaviour {
+    private enum Kind {
         THROWS("failed: java.lang.IllegalStateException: planted"),
         THROWS_ERROR("failed: java.lang.StackOverflowError"),
         THROWS_OWN("failed: io.waybill.tool.ToolCommandsTest$UntellingException"),
@@ -241,7 +195,7 @@ class ToolCommandsTest {
 
         private final String error;
 
-        Misbehaviour(String error) {
+        Kind(String error) {
             this.error = error;
         }
     }
@@ -268,7 +222,7 @@ class ToolCommandsTest {
         }
     }
 
-    private void misbehave(Misbehaviour kind, ToolRun run, CountDownLatch release) throws Exception {
+    private void misbehave(Kind kind, ToolRun run, CountDownLatch release) throws Exception {
         switch (kind) {
             case THROWS -> throw new IllegalStateException("planted");
             case THROWS_ERROR -> throw new StackOverflowError();
@@ -297,7 +251,7 @@ class ToolCommandsTest {
                 }
             }
             case WRITES_A_TENSOR -> {
-                Storage storage = user.buffers().allocate(4);
+                Storage storage = worker.buffers().allocate(4);
                 try {
                     run.json(Value.of(Tensor.contiguous(DType.UINT8, new long[] {4}, storage)));
                 } finally {
@@ -318,22 +272,22 @@ class ToolCommandsTest {
 
     @ParameterizedTest
     @EnumSource
-    void endsWhateverACommandDoesWithOneLine(Misbehaviour kind) {
+    void endsWhateverACommandDoesWithOneLine(Kind kind) {
         CountDownLatch release = new CountDownLatch(1);
-        Duration limit = kind.name().contains("HANGS") || kind == Misbehaviour.IGNORES_ITS_INTERRUPT
+        Duration limit = kind.name().contains("HANGS") || kind == Kind.IGNORES_ITS_INTERRUPT
                 ? Duration.ofMillis(200)
                 : Duration.ofHours(1);
         ToolDescription described = ToolDescription.of("bad", "Is bad.").limit(limit);
         commands.add(ACME, command(described, run -> misbehave(kind, run, release)));
 
-        Outcome outcome = run("bad");
+        Outcome outcome = user.run("bad");
 
         assertThat(outcome.error()).contains(kind.error).doesNotContain("\n");
-        boolean isItsOwn = kind == Misbehaviour.FAILS || kind == Misbehaviour.FAILS_WITHOUT_TEXT;
+        boolean isItsOwn = kind == Kind.FAILS || kind == Kind.FAILS_WITHOUT_TEXT;
         assertThat(outcome.exitCode()).isEqualTo(isItsOwn ? 7 : 1);
         assertThat(number(listed("bad"), "failed")).as("charged to its bundle").isEqualTo(isItsOwn ? 0 : 1);
         assertServesOn();
-        if (kind == Misbehaviour.IGNORES_ITS_INTERRUPT) {
+        if (kind == Kind.IGNORES_ITS_INTERRUPT) {
             Waits.until("it counts as stuck", () -> commands.stuck(ACME) == 1);
             release.countDown();
             Waits.until("its thread has ended", () -> commands.stuck(ACME) == 0);
@@ -351,13 +305,13 @@ class ToolCommandsTest {
             }
         }));
         long run = begin("live");
-        assertThat(call(user, "tools.read", Map.of("run", Value.of(run))))
+        assertThat(user.call("tools.read", Map.of("run", Value.of(run))))
                 .containsEntry(Value.of("done"), Value.of(false));
         Worker other = join("other");
-        assertThatThrownBy(() -> call(other, "tools.end", Map.of("run", Value.of(run))))
+        assertThatThrownBy(() -> new ToolUser(other, "node").call("tools.end", Map.of("run", Value.of(run))))
                 .hasMessageContaining("has no run " + run);
-        call(user, "tools.end", Map.of("run", Value.of(run)));
-        assertThat(outcome(run).error()).isEqualTo("command live of org.acme.tools 1.0.0 was ended: by its user");
+        user.call("tools.end", Map.of("run", Value.of(run)));
+        assertThat(user.outcome(run).error()).isEqualTo("command live of org.acme.tools 1.0.0 was ended: by its user");
         assertThat(seen.get().isCancelled()).isTrue();
         assertThatThrownBy(() -> seen.get().line("late"))
                 .isInstanceOf(java.util.concurrent.CancellationException.class);
@@ -390,7 +344,8 @@ class ToolCommandsTest {
         long run = begin("live");
         assertThat(ended.join()).contains("its user has left");
         Waits.until(
-                "nothing is left of it", () -> commands.session(run, user.info().id()) == null);
+                "nothing is left of it",
+                () -> commands.session(run, worker.info().id()) == null);
     }
 
     @Test
@@ -405,10 +360,10 @@ class ToolCommandsTest {
         old.remove();
         old.remove();
         commands.add(new Provider("org.acme.tools", "2.0.0"), command(live, each -> each.line("new")));
-        assertThat(outcome(run))
+        assertThat(user.outcome(run))
                 .isEqualTo(new Outcome(
                         List.of(), 1, "command live of org.acme.tools 1.0.0 was ended: its bundle has stopped"));
-        assertThat(run("live").lines()).containsExactly("new");
+        assertThat(user.run("live").lines()).containsExactly("new");
     }
 
     @Test
@@ -434,14 +389,14 @@ class ToolCommandsTest {
         for (int i = 0; i < ToolCommands.MAX_RUNS_OF_PROVIDER; i++) {
             begun.add(begin("live"));
         }
-        assertThat(run("live").error()).contains("too many commands run: 8 of org.acme.tools 1.0.0 (max 8)");
+        assertThat(user.run("live").error()).contains("too many commands run: 8 of org.acme.tools 1.0.0 (max 8)");
         Provider other = new Provider("org.acme.other", "1.0.0");
         commands.add(other, command(ToolDescription.of("other", "Is another."), run -> run.line("runs")));
-        assertThat(run("other").lines()).containsExactly("runs");
-        begun.forEach(run -> call(user, "tools.end", Map.of("run", Value.of(run))));
-        begun.forEach(this::outcome);
+        assertThat(user.run("other").lines()).containsExactly("runs");
+        begun.forEach(run -> user.call("tools.end", Map.of("run", Value.of(run))));
+        begun.forEach(user::outcome);
         Waits.until(
                 "there is room",
-                () -> start("live", false).get(Value.of("error")).equals(Value.of("")));
+                () -> user.start("live", false).get(Value.of("error")).equals(Value.of("")));
     }
 }
