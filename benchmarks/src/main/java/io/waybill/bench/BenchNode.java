@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A node that takes orders on its standard input, one a line, and answers each with a line: {@code install JAR}, {@code update JAR},
+ * A node that takes orders on its standard input, one a line, and responds to each with a line: {@code install JAR}, {@code update JAR},
  * {@code figures}.
  */
 final class BenchNode {

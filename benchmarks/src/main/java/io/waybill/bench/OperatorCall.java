@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench operator}: the time of a blocking call of {@code aten::add} on two tensors of one element, answered by libtorch in a node.
+ * {@code bench operator}: the time of a blocking call of {@code aten::add} on two tensors of one element, run by libtorch in a node.
  *
  * @param calls after as many to warm up
  * @param waiting how the caller waits; the node waits in its default way
@@ -79,7 +79,7 @@ public record OperatorCall(int calls, String waiting, BenchDistribution distribu
     static void requireThree(Response response) {
         float sum = response.tensors().get(0).storage().bytes(0, 4).getFloat(0);
         if (sum != 3f) {
-            throw new IllegalStateException("1.5 + 1.5 is 3, and the node answered " + sum);
+            throw new IllegalStateException("1.5 + 1.5 is 3, and the node responded " + sum);
         }
     }
 }

@@ -26,7 +26,7 @@ import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench pairs}: many processes of one home, of which each calls its partner and answers it, beside one such pair alone. Both take
+ * {@code bench pairs}: many processes of one home, of which each calls its partner and responds to it, beside one such pair alone. Both take
  * turns, each time with fresh processes; each figure is the median over the rounds.
  *
  * @param processes even

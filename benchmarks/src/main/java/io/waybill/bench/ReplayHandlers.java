@@ -26,7 +26,7 @@ final class ReplayHandlers {
         fillNamed(registry);
     }
 
-    /** The same, with one wrong answer for so many calls: to those with raw bytes that begin with a multiple of it, and three. */
+    /** The same, with one wrong response for so many calls: to those with raw bytes that begin with a multiple of it, and three. */
     static void fillWithOneWrong(HandlerRegistry registry, int oneIn) {
         add(registry, "0x142", (message, outbox) -> {
             ByteBuffer response = reversed(message.payload());

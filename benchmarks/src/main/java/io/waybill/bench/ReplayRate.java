@@ -34,7 +34,7 @@ import java.util.function.Consumer;
 
 /**
  * {@code bench replay}: how fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the records in memory, nothing read, compared
- * or counted. Both take turns over the same calls of mixed types. In the end a few of them are answered wrongly, and must be named.
+ * or counted. Both take turns over the same calls of mixed types. In the end a few of them get a wrong response, and must be named.
  *
  * @param calls recorded and replayed
  * @param rounds odd

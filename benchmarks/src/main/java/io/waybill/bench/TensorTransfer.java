@@ -68,7 +68,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         }
     }
 
-    /** Arguments: home, waiting. Answers with the time at which the handler began. */
+    /** Arguments: home, waiting. Responds with the time at which the handler began. */
     static void server(String[] arguments) throws IOException {
         EchoServer.serve(arguments, (message, outbox) -> {
             long beganNs = System.nanoTime();

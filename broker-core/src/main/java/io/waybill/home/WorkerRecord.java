@@ -18,8 +18,8 @@ import java.util.Map;
  * version      of the broker
  * javaVersion  it runs on
  * epoch   1 for the first join of this name, one more for each that follows
- * serves       list of strings: what it answers
- * atLeastOnce  list of strings: of what it answers, what it runs again after it died
+ * serves       list of strings: what it responds to
+ * atLeastOnce  list of strings: of what it responds to, what it runs again after it died
  * settings     map of strings: what else it shows
  * </pre>
  *

@@ -123,7 +123,7 @@ public final class Plan {
                 return i;
             }
         }
-        destinations.add(targets.target(storage.device())); // first: nothing is copied in vain
+        destinations.add(targets.target(storage.device())); // before a copy is made: it may refuse the message
         hosts.add(hostOf(storage));
         sources.add(storage);
         outgoingOfSource[sources.size() - 1] = -1;

@@ -87,7 +87,7 @@ public final class TensorReceiver {
     }
 
     /**
-     * Likewise, but for {@link ReceivedTensors#convert}: calls no converter, and does not wait.
+     * Does the part before {@link ReceivedTensors#convert}: calls no converter, and does not wait.
      *
      * @return the caller's to release
      */

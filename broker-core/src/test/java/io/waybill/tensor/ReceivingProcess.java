@@ -16,7 +16,7 @@ import java.nio.file.Path;
 import org.agrona.UnsafeApi;
 
 /**
- * Receives records that the test names on standard input, one file a line, and answers each with a line: the sum of the tensors' bytes
+ * Receives records that the test names on standard input, one file a line, and responds to each with a line: the sum of the tensors' bytes
  * before and after it wrote over them, and the leases it released. Argument: the sender's segments.
  */
 final class ReceivingProcess {

@@ -122,7 +122,7 @@ class ContextRecordTest {
         return problem();
     }
 
-    /** The checksum is right: whoever wrote it lies. */
+    /** The checksum is right, so its writer wrote a false value. */
     @Test
     void isRefusedWhenItLies() {
         int values = VALUES.length;

@@ -89,7 +89,7 @@ class RecordCheckTest {
                 .withMessageContaining("checksum");
     }
 
-    /** The checksum is right: whoever wrote it lies. */
+    /** The checksum is right, so its writer wrote a false value. */
     @ParameterizedTest
     @ValueSource(ints = {-PAYLOAD, -8, -1, 1, 8, Integer.MAX_VALUE - PAYLOAD, -PAYLOAD - 1, Integer.MIN_VALUE})
     void thePayloadIsAsLongAsTheRecordSays(int more) {

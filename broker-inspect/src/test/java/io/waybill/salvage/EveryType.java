@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A home in which a caller sent one request of each type, and a callee answered it, with one response of each type among the responses. */
+/** A home in which a caller sent one request of each type, and a callee responded to it, with one response of each type among the responses. */
 final class EveryType {
 
     private static final int CALLER = 3;

@@ -46,7 +46,7 @@ import java.util.Optional;
  * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
  * </pre>
  *
- * Times are nanoseconds since 1970. A refused operation answers with {@link ErrorCode#REFUSED} and the text for the operator.
+ * Times are nanoseconds since 1970. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the operator.
  *
  * <p><b>Threads.</b> Any; they run on threads of their own, because an operation may take as long as a bundle takes to drain and to start.
  */

@@ -42,7 +42,7 @@ import org.agrona.CloseHelper;
  * ReplayReport report = Replay.of(home).in(distribution).with(jar).run();
  * }</pre>
  *
- * <p>Nothing is written into what is replayed, and no worker of it is called: what a handler asks others is answered from the record.
+ * <p>Nothing is written into what is replayed, and no worker of it is called: calls of a handler get their responses from the record.
  *
  * <p><b>Threads.</b> One; it has others of its own while it runs.
  */

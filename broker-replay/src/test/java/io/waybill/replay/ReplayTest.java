@@ -309,7 +309,7 @@ class ReplayTest {
         assertThat(results)
                 .extracting(ReplayedCall.Result::verdict)
                 .containsExactly(Verdict.SAME, Verdict.SAME, Verdict.FAILED, Verdict.SAME, Verdict.SAME);
-        assertThat(results.get(2).reason()).isEqualTo("no answer came within 2000 ms after its handler returned");
+        assertThat(results.get(2).reason()).isEqualTo("no response came within 2000 ms after its handler returned");
     }
 
     @Test
@@ -371,7 +371,7 @@ class ReplayTest {
                 .extracting(ReplayedCall.Result::verdict, ReplayedCall.Result::reason)
                 .containsExactly(
                         Verdict.NOT_REPLAYABLE,
-                        "two runs of it gave different answers; the first and the record:"
+                        "two runs of it gave different responses; the first and the record:"
                                 + " reply.count: recorded 1, replayed 2");
     }
 
@@ -385,7 +385,7 @@ class ReplayTest {
         ReplayReport report = scenario.replay(home).run();
         assertThat(report.count(Verdict.SAME)).isEqualTo(1);
         assertThat(report.rows().get(1).reasons().firstKey())
-                .startsWith("the broker answered it, and no handler: UNKNOWN_OPERATION");
+                .startsWith("the broker responded to it, and no handler: UNKNOWN_OPERATION");
     }
 
     @Test

@@ -245,7 +245,7 @@ public final class TestBroker implements AutoCloseable {
         if (!outcome.isWhole()) {
             throw new AssertionError("of " + outcome.calls() + " calls while " + before + " was upgraded to "
                     + next.version() + ", " + outcome.failed() + " failed, " + outcome.wrong()
-                    + " were answered wrongly and " + outcome.lost() + " have no outcome:\n  "
+                    + " had a wrong response and " + outcome.lost() + " have no outcome:\n  "
                     + String.join("\n  ", outcome.firstProblems()));
         }
         return outcome;
@@ -286,7 +286,7 @@ public final class TestBroker implements AutoCloseable {
     public void assertPollerNotBlocked() {
         if (!pollers.findings().isEmpty()) {
             throw new AssertionError("a handler blocks the poller: " + String.join("\n", pollers.findings())
-                    + "\n  take @NonBlocking away, or answer later");
+                    + "\n  take @NonBlocking away, or respond later");
         }
     }
 
@@ -315,8 +315,8 @@ public final class TestBroker implements AutoCloseable {
         if (report.calls() == 0) {
             throw new AssertionError("nothing was replayed: there are no calls on record in " + recording);
         } else if (!report.isAllSame()) {
-            throw new AssertionError(
-                    bundle + " does not answer as on record in " + recording + ":\n  " + String.join("\n  ", problems));
+            throw new AssertionError(bundle + " does not respond as on record in " + recording + ":\n  "
+                    + String.join("\n  ", problems));
         }
         return report;
     }

@@ -58,7 +58,7 @@ final class Traffic {
                 if (isRight.test(response)) {
                     responded();
                 } else {
-                    wrong("call " + MessageId.text(response.id()) + " was answered " + response.value());
+                    wrong("call " + MessageId.text(response.id()) + " has the response " + response.value());
                 }
             } catch (CallException e) {
                 failed("call " + MessageId.text(e.messageId()) + " ended with " + e.code() + ": " + e.getMessage());

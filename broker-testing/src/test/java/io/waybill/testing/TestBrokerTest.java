@@ -75,7 +75,7 @@ class TestBrokerTest {
             broker.upgrade(bad);
             assertThatThrownBy(() -> broker.assertReplays(broker.home()))
                     .isInstanceOf(AssertionError.class)
-                    .hasMessageContaining("org.acme.count 1.1.0 does not answer as on record in " + broker.home())
+                    .hasMessageContaining("org.acme.count 1.1.0 does not respond as on record in " + broker.home())
                     .hasMessageContaining("of text.count, different: reply.words: recorded 7, replayed 8")
                     .message()
                     .hasLineCount(2);
@@ -100,7 +100,7 @@ class TestBrokerTest {
                     .isInstanceOf(AssertionError.class)
                     .hasMessageContaining("while org.acme.count 1.0.0 was upgraded to 1.0.1, ")
                     .hasMessageMatching(
-                            "(?s)of \\d+ calls .* [1-9]\\d* failed, 0 were answered wrongly and 0 have no outcome:\n"
+                            "(?s)of \\d+ calls .* [1-9]\\d* failed, 0 had a wrong response and 0 have no outcome:\n"
                                     + "  call .* ended with .*");
         }
     }

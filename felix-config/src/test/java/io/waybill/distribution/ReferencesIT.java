@@ -302,7 +302,7 @@ class ReferencesIT {
     /** Creates references, forks some of them, and fetches each when it is created and before it is released, a while later. */
     private final class Traffic implements AutoCloseable {
         volatile long created; // written by the thread, read by the test
-        private volatile RuntimeException failure; // likewise
+        private volatile RuntimeException failure; // written by the thread, read by the test
         private volatile boolean ended; // written by the test, read by the thread
         private final Deque<RRef> alive = new ArrayDeque<>();
         private final Thread thread = new Thread(this::run, "traffic");

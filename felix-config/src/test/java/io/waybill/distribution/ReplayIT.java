@@ -110,7 +110,7 @@ class ReplayIT {
         assertThat(installed.exitCode()).as(installed.err()).isZero();
     }
 
-    /** The bundle that answered the calls. */
+    /** The bundle that responded to the calls. */
     private static Path wordCount() throws IOException {
         try (DirectoryStream<Path> jars =
                 Files.newDirectoryStream(DISTRIBUTION.resolve("examples"), "word-count-*.jar")) {
@@ -184,7 +184,7 @@ class ReplayIT {
         assertThat(replayed.exitCode()).as(replayed.out() + replayed.err()).isZero();
         int calls = TEXTS + 2 * OPERATORS;
         assertThat(replayed.out())
-                .contains("All " + calls + " calls gave the answer on record.", "ps0", "text.count", "aten::add")
+                .contains("All " + calls + " calls gave the response on record.", "ps0", "text.count", "aten::add")
                 .containsPattern("ps0 +text.count +installed +" + TEXTS + " +0 +0 +0");
         assertThat(replayed.err()).contains(calls + " calls replayed in ");
         assertThat(waybill("replay").out()).isEqualTo(replayed.out());
@@ -201,7 +201,7 @@ class ReplayIT {
         String id = ids.get(WRONG);
         assertThat(replayed.out())
                 .contains(
-                        "1 of " + (TEXTS + 2 * OPERATORS) + " calls did not give the answer on record.",
+                        "1 of " + (TEXTS + 2 * OPERATORS) + " calls did not give the response on record.",
                         "1. Call " + id + " from app to ps0: text.count(text='word word",
                         "different: reply.words: recorded 7, replayed 8")
                 .doesNotContain("2. Call");
@@ -219,7 +219,7 @@ class ReplayIT {
         Result again = Command.run(directory, environment, "bash", "-c", line + " --times 3");
         assertThat(again.exitCode()).as(again.err()).isEqualTo(1);
         assertThat(again.out())
-                .contains("3 of 3 calls did not give the answer on record.", "1. Call " + id, "3. Call " + id);
+                .contains("3 of 3 calls did not give the response on record.", "1. Call " + id, "3. Call " + id);
     }
 
     @Test

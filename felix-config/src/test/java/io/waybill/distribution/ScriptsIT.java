@@ -143,7 +143,7 @@ class ScriptsIT {
     private final class Traffic implements AutoCloseable {
         final AtomicReference<Throwable> failure = new AtomicReference<>();
         volatile long last; // written by the thread, read by the test
-        volatile long calls; // likewise
+        volatile long calls; // written by the thread, read by the test
         private volatile boolean ended; // written by the test, read by the thread
         private final Thread thread = new Thread(this::run, "traffic");
 

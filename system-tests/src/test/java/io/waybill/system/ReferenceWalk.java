@@ -41,12 +41,12 @@ final class ReferenceWalk {
 
     private final Worker worker;
     private final List<Held> held = new ArrayList<>(); // guarded by itself
-    private final Map<ErrorCode, Integer> errors = new EnumMap<>(ErrorCode.class); // likewise
+    private final Map<ErrorCode, Integer> errors = new EnumMap<>(ErrorCode.class); // guarded by held
     private final ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean ended; // written by the one who obeys, read by those who walk
     private int operations; // guarded by held
-    private int fetched; // likewise
+    private int fetched; // guarded by held
 
     ReferenceWalk(Worker worker) {
         this.worker = worker;

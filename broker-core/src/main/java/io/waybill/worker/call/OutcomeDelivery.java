@@ -179,7 +179,7 @@ public final class OutcomeDelivery {
                 ErrorKind.UNKNOWN_ERROR,
                 code,
                 id,
-                "the answer to call " + MessageId.text(id) + " can't be read: " + why,
+                "the response to call " + MessageId.text(id) + " can't be read: " + why,
                 cause);
     }
 

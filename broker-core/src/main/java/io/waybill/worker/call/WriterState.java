@@ -57,7 +57,7 @@ final class WriterState {
                         ErrorKind.UNKNOWN_ERROR,
                         ErrorCode.CLOSED,
                         id,
-                        "worker " + workerName + " was closed before the answer came")
+                        "worker " + workerName + " was closed before the response came")
                 : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
     }
 }

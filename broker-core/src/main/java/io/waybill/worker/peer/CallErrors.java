@@ -70,7 +70,7 @@ public final class CallErrors {
                 ErrorKind.UNKNOWN_ERROR,
                 code,
                 id,
-                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id));
+                "worker " + link + " " + why(link) + " before it responded to call " + MessageId.text(id));
     }
 
     /** Creates the error of a call whose peer did not return in time. */
@@ -79,7 +79,7 @@ public final class CallErrors {
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.WORKER_LOST,
                 id,
-                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id)
+                "worker " + link + " " + why(link) + " before it responded to call " + MessageId.text(id)
                         + ", and did not return within " + Failure.milliseconds(limitNs) + " ms");
     }
 

@@ -104,7 +104,7 @@ public final class EarlierCalls {
             Thread.currentThread().interrupt();
             outcome.cancel(false);
             throw new CallException(
-                    ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, id, "interrupted while waiting for an answer", e);
+                    ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, id, "interrupted while waiting for a response", e);
         } catch (ExecutionException e) {
             throw (CallException) e.getCause(); // claims fail with no other type
         }
@@ -186,7 +186,7 @@ public final class EarlierCalls {
         private void end() {
             Consumer<OutcomeClaim> failing = failure == null
                     ? claim -> claim.fail(
-                            ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
+                            ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the response came")
                     : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
             List<OutcomeClaim> left = new ArrayList<>(tooEarly);
             tooEarly.clear();
@@ -303,9 +303,9 @@ public final class EarlierCalls {
                     watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
                 }
             } catch (RuntimeException | Error e) { // the peer was removed from the home, or its files were damaged
-                LOG.warn("The answers of worker {} can't be read any more", peerId, e);
+                LOG.warn("The responses of worker {} can't be read any more", peerId, e);
                 watch.failAll(
-                        claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
+                        claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the responses can't be read: " + e.getMessage()));
             }
         }
     }

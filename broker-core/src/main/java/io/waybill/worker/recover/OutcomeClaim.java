@@ -105,7 +105,9 @@ public final class OutcomeClaim {
         lostSinceNs = lostSinceNs == 0 ? nowNs : lostSinceNs;
         boolean mayReturn = acrossIncarnations && nowNs - lostSinceNs < returnLimitNs;
         if (!mayReturn) {
-            fail(ErrorCode.WORKER_LOST, "worker " + peer + " is gone, and has not answered call " + MessageId.text(id));
+            fail(
+                    ErrorCode.WORKER_LOST,
+                    "worker " + peer + " is gone, and has not responded to call " + MessageId.text(id));
         }
         return !mayReturn;
     }

@@ -126,7 +126,7 @@ final class ResponseWatch implements Closeable {
         try {
             responses.complete(claim, view, peer.path());
         } catch (RuntimeException | Error e) {
-            claim.fail(ErrorCode.PEER_CORRUPT, "the answer can't be read: " + e);
+            claim.fail(ErrorCode.PEER_CORRUPT, "the response can't be read: " + e);
             throw e;
         }
     }

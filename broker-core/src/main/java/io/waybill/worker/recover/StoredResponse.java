@@ -48,7 +48,7 @@ final class StoredResponse {
     }
 
     private static String respond(RecordView record) {
-        return "the answer to call " + MessageId.text(record.id());
+        return "the response to call " + MessageId.text(record.id());
     }
 
     private void read(OutcomeClaim claim, RecordView record, Path peerDirectory)

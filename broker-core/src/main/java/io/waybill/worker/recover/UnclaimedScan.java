@@ -116,7 +116,7 @@ public final class UnclaimedScan {
             }
         } catch (RuntimeException | InternalError e) {
             LOG.warn(
-                    "The answers of worker {} can't be read: calls to it count as unanswered: {}",
+                    "The responses of worker {} can't be read: calls to it count as unanswered: {}",
                     start.peer(),
                     e.getMessage());
         }
@@ -137,7 +137,7 @@ public final class UnclaimedScan {
         } catch (IOException | InternalError e) {
             finished = 0;
             responses = 0;
-            LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
+            LOG.warn("The cursors of worker {} can't be read: all of its responses are searched", peer, e);
         }
         long read = responsesRead.getOrDefault(peer.id(), 0L);
         // for requests whose files are gone, only the complete responses show which are completed

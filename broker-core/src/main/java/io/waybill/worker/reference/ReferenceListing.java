@@ -43,7 +43,7 @@ final class ReferenceListing implements MessageHandler {
         long limit = message.int64("limit");
         if (limit < 0 || limit > MAX_LIMIT) {
             throw new RejectedMessageException(
-                    ErrorCode.REFUSED, "limit must be 0.." + MAX_LIMIT + ", the most lines of one answer: " + limit);
+                    ErrorCode.REFUSED, "limit must be 0.." + MAX_LIMIT + ", the max lines of one response: " + limit);
         }
         List<ReferenceStatus> all = references.statuses();
         List<ReferenceStatus> shown = all.subList(0, (int) Math.min(limit, all.size()));

@@ -77,7 +77,7 @@ final class Observer implements InstantSource {
     private void requireOpen() {
         if (ended) {
             throw new IllegalStateException("message " + MessageId.text(id)
-                    + " is answered: what its handler sees from now on can't be put on record any more");
+                    + " has its response: what its handler sees from now on can't be put on record any more");
         }
     }
 

@@ -36,9 +36,9 @@ final class Refusals {
                 exchange,
                 ErrorCode.WORKER_LOST,
                 exchange.delivered() == Delivered.AGAIN
-                        ? call + " was sent before to this worker, which may have begun it and did not answer"
-                        : call + " was sent to generation " + exchange.view().epoch()
-                                + " of this worker, which did not begin it; this is generation " + ownEpoch);
+                        ? call + " was sent before to this worker, which may have begun it and did not respond"
+                        : call + " was sent to incarnation " + exchange.view().epoch()
+                                + " of this worker, which did not begin it; this is incarnation " + ownEpoch);
     }
 
     void outOfService(Exchange exchange, HandlerEntry entry) {
@@ -49,15 +49,15 @@ final class Refusals {
         refuse(
                 exchange,
                 ErrorCode.JOURNAL_FULL,
-                "the request was not begun, because the journal's disk has no room for its answer");
+                "the request was not begun, because the journal's disk has no room for its response");
     }
 
     void tooManyRepeats(Exchange exchange) {
         refuse(
                 exchange,
                 ErrorCode.BACK_PRESSURE,
-                "the answers to " + RepeatedRequests.MAX
-                        + " repeated requests, the most allowed, are looked for already");
+                "the responses to " + RepeatedRequests.MAX
+                        + " repeated requests, the max, are being looked for already");
     }
 
     /** Rejects a request whose payload does not begin with a name, as its type demands. */

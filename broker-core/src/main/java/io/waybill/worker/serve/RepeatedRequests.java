@@ -113,7 +113,7 @@ public final class RepeatedRequests {
 
     /** Ends the search for all requests with an unknown result. */
     private void unknown(Throwable why) {
-        LOG.error("The answers to {} repeated requests can't be looked for", asked.size(), why);
+        LOG.error("The responses to {} repeated requests can't be looked for", asked.size(), why);
         for (Asked next = asked.poll(); next != null; next = asked.poll()) {
             found.add(new Found(next.link(), next.index(), next.id(), Verdict.RUN_AGAIN));
         }
@@ -197,7 +197,7 @@ public final class RepeatedRequests {
             responses.again(repeat.link(), response);
             return Verdict.RESPONDED;
         } catch (IOException | RuntimeException | Error e) { // a failure of the journal's files: the result is unknown
-            LOG.error("The answer to call {} can't be looked for", MessageId.text(repeat.id()), e);
+            LOG.error("The response to call {} can't be looked for", MessageId.text(repeat.id()), e);
             return Verdict.RUN_AGAIN;
         }
     }

@@ -320,7 +320,7 @@ public final class RequestDispatcher {
         if (!reread.read(link, index, exchange.buffer())) {
             counters.countDamaged();
             LOG.error(
-                    "A request of worker {} at position {}, which was read before, does not read any more: it has no answer",
+                    "A request of worker {} at position {}, which was read before, does not read any more: it has no response",
                     link,
                     Long.toHexString(index));
             pool.give(exchange);

@@ -126,7 +126,7 @@ public final class ResponseWriter {
                     handlerSequence,
                     flags,
                     ErrorCode.JOURNAL_FULL,
-                    "the request was handled, but there is no room on the journal's disk for its answer of " + length
+                    "the request was handled, but there is no room on the journal's disk for its response of " + length
                             + " bytes");
             return false;
         }
@@ -184,7 +184,7 @@ public final class ResponseWriter {
     }
 
     private String tooLarge(int length) {
-        return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length;
+        return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the response has " + length;
     }
 
     private void refuse(PeerLink to, RecordView request, long handlerSequence, int flags, ErrorCode code, String text) {
@@ -224,7 +224,7 @@ public final class ResponseWriter {
                     0,
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.RESPONSE_GONE,
-                    nodeError("the answer brought references or tensors in a segment, which were for who asked first"));
+                    nodeError("the response has references or tensors in a segment, which were for the first request"));
             return;
         }
         int length = response.buffer().length();

@@ -262,7 +262,7 @@ class InjectionTest {
 
         a.close();
 
-        assertThatThrownBy(late::get).hasMessageContaining("was closed before the answer came");
+        assertThatThrownBy(late::get).hasMessageContaining("was closed before the response came");
     }
 
     /** PyTorch's tests begin with three failures; each costs a wait of a second or more. */

@@ -148,7 +148,7 @@ class AcrossIncarnationsTest {
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        assertLost(call, "left before it answered");
+        assertLost(call, "left before it responded");
         assertThat(caller.pendingCalls()).isZero();
     }
 
@@ -161,7 +161,7 @@ class AcrossIncarnationsTest {
         callee(
                 DeliveryPolicy.AT_MOST_ONCE,
                 (message, outbox) -> outbox.response().bool("again", true));
-        assertLost(call, "which may have begun it and did not answer");
+        assertLost(call, "which may have begun it and did not respond");
         assertThat(begun).hasValue(1);
     }
 
@@ -190,7 +190,7 @@ class AcrossIncarnationsTest {
                         .build());
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        assertLost(call, "left before it answered");
+        assertLost(call, "left before it responded");
         Worker second = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         assertThat(second.directory().epoch()).isEqualTo(2);
         begin(caller);

@@ -188,7 +188,7 @@ class RepeatTest {
         Worker again = workers.join("caller");
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> again.repeat(id, LONG))
-                .withMessageContaining("may have begun it and did not answer")
+                .withMessageContaining("may have begun it and did not respond")
                 .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST));
         assertThat(begun).hasValue(1);
     }

@@ -217,7 +217,9 @@ class ObservedTest {
             assertThat(observed.seen().get(2)).isEqualTo(time(notified.get(0)));
             assertThat(new Random(observed.seen().get(0).value()).nextLong()).isEqualTo(drawn);
         }
-        assertThatIllegalStateException().isThrownBy(() -> kept.get().instant()).withMessageContaining("is answered");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> kept.get().instant())
+                .withMessageContaining("has its response");
     }
 
     @Test

@@ -131,8 +131,8 @@ final class QueueCheck implements Closeable {
         if (queue == JournalQueue.REQUESTS) {
             checkRequestId(record);
         } else if (MessageId.worker(record.id()) != record.to()) {
-            misplaced("record " + record.sequence() + " answers message " + MessageId.text(record.id()) + " to worker "
-                    + record.to());
+            misplaced("record " + record.sequence() + " responds to message " + MessageId.text(record.id())
+                    + " to worker " + record.to());
         }
     }
 

@@ -237,7 +237,7 @@ public final class Verifier {
                 check.findHere(
                         Severity.DAMAGE,
                         Kind.MISPLACED,
-                        "record " + response.sequence() + " answers request " + MessageId.text(response.id())
+                        "record " + response.sequence() + " responds to request " + MessageId.text(response.id())
                                 + ", which went to worker " + receiver);
             }
         }
@@ -246,7 +246,7 @@ public final class Verifier {
             check.findHere(
                     severity,
                     Kind.RESPONDED_AGAIN,
-                    "record " + response.sequence() + " is another answer to request " + MessageId.text(response.id())
+                    "record " + response.sequence() + " is another response to request " + MessageId.text(response.id())
                             + why);
         }
 
@@ -254,7 +254,7 @@ public final class Verifier {
             check.findHere(
                     severity,
                     Kind.NO_REQUEST,
-                    "record " + response.sequence() + " answers request " + MessageId.text(response.id())
+                    "record " + response.sequence() + " responds to request " + MessageId.text(response.id())
                             + " of worker " + MessageId.worker(response.id()) + why);
         }
     }
@@ -273,7 +273,7 @@ public final class Verifier {
                             .file(JournalQueue.REQUESTS.in(journal.path()))),
                     0,
                     0,
-                    counters.getCount() + " requests that were answered are not there, from "
+                    counters.getCount() + " requests that have a response are not there, from "
                             + MessageId.text(MessageId.of(caller, counters.getMin())) + " to "
                             + MessageId.text(MessageId.of(caller, counters.getMax())));
         }

@@ -71,7 +71,7 @@ public final class ContentComparison implements ResponseComparison {
     private static String kind(ComparedResponse response) {
         return response.isError()
                 ? "the error " + response.errorCode() + " " + Excerpt.start(response.errorText())
-                : "an answer of type " + response.type();
+                : "a response of type " + response.type();
     }
 
     private static Optional<String> errors(ComparedResponse recorded, ComparedResponse replayed) {

@@ -192,12 +192,12 @@ final class HandledCalls implements CallRecording.Handled {
 
     private void reportBegun() {
         if (withoutRequest > 0) {
-            problems.add("of " + withoutRequest + " answers of worker " + worker.name()
+            problems.add("of " + withoutRequest + " responses of worker " + worker.name()
                     + " there is no request on record: older files were removed, or are damaged");
         }
         if (order.outOfOrder() > 0) {
             problems.add(order.outOfOrder() + " calls to worker " + worker.name()
-                    + " come behind one that began later, because their answers came very late");
+                    + " come behind one that began later, because their responses came very late");
         }
     }
 

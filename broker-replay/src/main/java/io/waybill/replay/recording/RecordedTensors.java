@@ -142,7 +142,7 @@ public final class RecordedTensors {
 
     private static NotRecordedException missing(RecordView record, int number, Tensor tensor, String why) {
         return new NotRecordedException("tensor " + number + " of the "
-                + (record.type().isRequest() ? "request " : "answer to ") + MessageId.text(record.id())
+                + (record.type().isRequest() ? "request " : "response to ") + MessageId.text(record.id())
                 + ", whose storage has "
                 + tensor.storage().sizeBytes() + " bytes, is not there: " + why);
     }

@@ -68,7 +68,7 @@ final class CallClassifier {
         String operation =
                 Payload.operationOf(request).orElse(MessageType.of(code).name());
         if (call.response().isEmpty()) {
-            return Optional.of(new CallToReplay(call, operation, Optional.empty(), "no answer is on record"));
+            return Optional.of(new CallToReplay(call, operation, Optional.empty(), "no response is on record"));
         }
         RecordView response = call.response().get().in(buffer);
         String unfit = withheld.orElse("");
@@ -76,7 +76,7 @@ final class CallClassifier {
             String error = response.type() == MessageType.EXCEPTION
                     ? ": " + response.errorCode() + ", " + ErrorText.of(response)
                     : "";
-            unfit = "the broker answered it, and no handler" + error;
+            unfit = "the broker responded to it, and no handler" + error;
         }
         Optional<ComparedResponse> recorded =
                 response.tensorCount() > 0 ? Optional.empty() : Optional.of(ComparedResponse.of(response, List.of()));

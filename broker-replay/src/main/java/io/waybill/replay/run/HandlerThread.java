@@ -122,7 +122,7 @@ final class HandlerThread implements Runnable {
                         call.response().orElseThrow().in(buffer),
                         records.tensors(call.response().get())));
             } catch (NotRecordedException e) {
-                unfit = "the answer on record is not whole: " + e.getMessage();
+                unfit = "the response on record is not whole: " + e.getMessage();
             }
         }
         for (int i = read.results().size(); i < runners.size(); i++) {
@@ -159,11 +159,11 @@ final class HandlerThread implements Runnable {
     private static Optional<String> unsteady(RequestRunner runner, RecordedCall call, ComparedResponse first) {
         RunOutcome again = runner.run(call);
         if (again instanceof RunOutcome.Stopped stop) {
-            return Optional.of("another run of it gave no answer: " + stop.reason());
+            return Optional.of("another run of it gave no response: " + stop.reason());
         }
         ComparedResponse second = ((RunOutcome.Responded) again).response();
         try {
-            return EXACT.firstDifference(first, second).map(other -> "two runs of it gave different answers");
+            return EXACT.firstDifference(first, second).map(other -> "two runs of it gave different responses");
         } finally {
             second.release();
         }

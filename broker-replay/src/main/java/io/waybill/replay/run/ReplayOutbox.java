@@ -117,8 +117,8 @@ final class ReplayOutbox implements ComposedOutbox {
         }
         ReplayedNestedCall asked = ask(request);
         if (!asked.hasOutcome()) {
-            throw stopWith(RunOutcome.notReplayable("what its handler was told of call " + MessageId.text(asked.id())
-                    + " is not on record: there is no answer to it"));
+            throw stopWith(RunOutcome.notReplayable("what its handler learned of call " + MessageId.text(asked.id())
+                    + " is not on record: there is no response to it"));
         }
         return asked.response();
     }
@@ -192,7 +192,7 @@ final class ReplayOutbox implements ComposedOutbox {
                 && asked.response().isPresent()
                 && asked.response().get().sentNs() - asked.request().sentNs() > timeoutNs) {
             throw stopWith(RunOutcome.notReplayable(
-                    "call " + MessageId.text(asked.call().id()) + " was answered after its timeout of "
+                    "call " + MessageId.text(asked.call().id()) + " got its response after its timeout of "
                             + timeoutNs / 1_000_000 + " ms"));
         }
     }

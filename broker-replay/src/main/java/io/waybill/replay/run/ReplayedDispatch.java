@@ -176,8 +176,8 @@ final class ReplayedDispatch {
     private Optional<Failure> outcome(ReplayedLateResponse late, HandlerInterception interception) {
         long limitMs = surroundings.settings().limit().toMillis();
         if (!late.await(surroundings.settings().limit())) {
-            String text =
-                    "no answer came within " + limitMs + " ms after a handler that it dispatched a message to returned";
+            String text = "no response came within " + limitMs
+                    + " ms after a handler that it dispatched a message to returned";
             run.stop(RunOutcome.failed(text));
             throw ReplayCandidate.refused(text);
         }

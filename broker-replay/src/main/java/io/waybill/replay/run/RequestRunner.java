@@ -192,7 +192,7 @@ final class RequestRunner {
             throws RejectedMessageException {
         ReplayedLateResponse late = failure.isEmpty() && attempt.stopped() == null ? attempt.late() : null;
         if (late != null && !late.await(surroundings.settings().limit())) {
-            attempt.stop(RunOutcome.failed("no answer came within "
+            attempt.stop(RunOutcome.failed("no response came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
         }
         Optional<Failure> ofLate = late == null || attempt.stopped() != null

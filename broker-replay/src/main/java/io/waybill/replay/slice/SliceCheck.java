@@ -49,7 +49,7 @@ final class SliceCheck {
                             && response.id() == request.id()
                             && response.from() == request.to()
                             && response.to() == request.from(),
-                    "the answer to " + MessageId.text(request.id()),
+                    "the response to " + MessageId.text(request.id()),
                     response);
             checkStorages(call.response().get(), response);
         }
@@ -108,7 +108,7 @@ final class SliceCheck {
                 "expected %d bytes of storage %d of the %s %s, found %s, %s",
                 storage.sizeBytes(),
                 storage.number(),
-                message.kind() == Kind.REQUEST ? "request" : "answer to",
+                message.kind() == Kind.REQUEST ? "request" : "response to",
                 MessageId.text(record.id()),
                 size.isEmpty() ? "no entry" : size.get() + " bytes",
                 storage.state());

@@ -16,7 +16,7 @@ import java.util.List;
  * workers    list of objects: who sent or received some of it, lowest id first
  *   id, name
  *   version, javaVersion   as its worker.json had them; left out when it had none
- *   serves                 list of strings: likewise
+ *   serves                 list of strings: as its worker.json had them
  *   bundles                list of objects: the jars in its directory
  *     file, symbolicName, version, sha256
  * </pre>
@@ -35,7 +35,7 @@ public record SliceInfo(
      * A worker, as the home had it when the slice was made.
      *
      * @param version of Waybill; empty text when it is not known
-     * @param javaVersion likewise
+     * @param javaVersion empty text when it is not known
      */
     public record Member(
             WorkerInfo worker, String version, String javaVersion, List<String> serves, List<Bundle> bundles) {

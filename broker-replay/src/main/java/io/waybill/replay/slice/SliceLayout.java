@@ -16,7 +16,7 @@ import java.util.Locale;
  * a message; that of a response stands behind that of its request, in the same entry
  * offset size field
  *   0     4   length          of the message with these bytes
- *   4     1   kind            1: request, 2: answer
+ *   4     1   kind            1: request, 2: response
  *   5     1   payloads        0: all, 1: digests, 2: none
  *   6     2   storage count   0..1024: of those that do not lie in the record
  *   8     4   record length   104..67108864

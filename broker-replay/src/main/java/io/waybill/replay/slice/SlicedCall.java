@@ -12,7 +12,7 @@ record SlicedCall(SlicedMessage request, Optional<SlicedMessage> response) {
     static SlicedCall decode(ByteBuffer chunk) throws MalformedSliceException {
         SlicedMessage request = SlicedMessage.decode(chunk);
         if (request.kind() != Kind.REQUEST) {
-            throw new MalformedSliceException("expected a request, found an answer");
+            throw new MalformedSliceException("expected a request, found a response");
         }
         return new SlicedCall(
                 request, SlicedMessage.isResponse(chunk) ? Optional.of(SlicedMessage.decode(chunk)) : Optional.empty());

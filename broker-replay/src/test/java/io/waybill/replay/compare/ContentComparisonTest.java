@@ -150,12 +150,12 @@ class ContentComparisonTest {
         assertPart(
                 three,
                 error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text"),
-                "recorded an answer of type NAMED_RET, replayed the error HANDLER_FAILED 'no text'");
+                "recorded a response of type NAMED_RET, replayed the error HANDLER_FAILED 'no text'");
         assertPart(
                 three,
                 new ComparedResponse(
                         MessageType.SCRIPT_RET, three.payload(), List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN),
-                "recorded an answer of type NAMED_RET, replayed an answer of type SCRIPT_RET");
+                "recorded a response of type NAMED_RET, replayed a response of type SCRIPT_RET");
     }
 
     @Test

@@ -67,7 +67,7 @@ import picocli.CommandLine.Parameters;
             "  waybill call --to ps0 --type 0x142 --payload @hello --json",
             "  waybill call --to ps0 text.count text=hello --context tenant=acme",
             "",
-            "Exit code: 0 when the call was answered, 1 when it failed, 2 for wrong usage."
+            "Exit code: 0 when the call got a response, 1 when it failed, 2 for wrong usage."
         })
 public final class CallCommand implements Callable<Integer> {
 
@@ -151,7 +151,7 @@ public final class CallCommand implements Callable<Integer> {
                 NpyTensors files = new NpyTensors(caller.worker().buffers())) {
             Request request = request(files, isFunctionOf(caller) ? Bare.FUNCTION : Bare.OPERATION);
             long sinceNs = host.clock().monotonicNs();
-            Supplier<String> what = () -> "waiting for " + to + " to answer";
+            Supplier<String> what = () -> "waiting for " + to + " to respond";
             try (Response response = Progress.during(
                     surroundings, host.threads(), what, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;

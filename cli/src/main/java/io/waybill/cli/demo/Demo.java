@@ -50,7 +50,7 @@ public final class Demo {
     public void startNodes(List<DemoNode> nodes) throws IOException, DemoFailedException {
         story.step(
                 "Two worker processes join a home, which is a directory that they share. Each is a node: it runs an OSGi framework"
-                        + " whose bundles answer calls.");
+                        + " whose bundles respond to calls.");
         for (DemoNode node : nodes) {
             story.command("node", "--name", node.name());
             story.explain("%s (pid %d)", node.awaitReady(), node.pid());
@@ -62,7 +62,7 @@ public final class Demo {
     public void multiply(HostMemory memory) throws IOException, DemoFailedException {
         story.step(
                 "A call runs an operator of libtorch on ps0. The tensors travel through memory-mapped files that both processes"
-                        + " share; call and answer are in the journals of caller and callee before anybody sees them.");
+                        + " share; request and response are in the journals of caller and callee before either uses them.");
         Path left = directory.resolve("a.npy");
         Path right = directory.resolve("b.npy");
         Path product = directory.resolve("c.npy");
@@ -77,14 +77,14 @@ public final class Demo {
                 "%d by %d times %d by %d, checked in plain Java: largest difference %.1e",
                 Matrices.ROWS, Matrices.INNER, Matrices.INNER, Matrices.COLUMNS, difference);
         story.step(
-                "Any operator goes by its name; the node picks the overload that fits the arguments. ps1 answers as well.");
+                "Any operator goes by its name; the node picks the overload that fits the arguments. ps1 responds as well.");
         run("call", "--to", "ps1", "aten::sum", product.toString(), "[1]", "dtype=float64");
     }
 
     /** Installs a bundle while calls run, upgrades it under calls to itself, and removes it. */
     public void swap(Caller caller, Threads threads) throws IOException, DemoFailedException {
         story.step(
-                "A bundle is installed into ps0 while calls to it go on. It answers an operation of its own, text.count.");
+                "A bundle is installed into ps0 while calls to it go on. It has a handler for an operation of its own, text.count.");
         DemoTraffic operators = DemoTraffic.start(
                 threads, caller, Demo::ones, response -> response.tensors().size() == 1);
         operators.awaitMore(CALLS_BESIDE);
@@ -94,7 +94,7 @@ public final class Demo {
         run("call", "--to", "ps0", COUNT, "text=" + TEXT);
 
         story.step(
-                "It is upgraded while it answers. Requests that arrive when one version has left and the other is not yet there wait"
+                "It is upgraded while it serves. Requests that arrive when one version has left and the other is not yet there wait"
                         + " in the journal.");
         Path next = directory.resolve("word-count-" + NEXT_VERSION + ".jar");
         OtherVersion.write(firstVersion, NEXT_VERSION, next);
@@ -121,7 +121,7 @@ public final class Demo {
     public void replay() throws DemoFailedException {
         story.step(
                 "What is on record can be run again, without anybody noticing: on the handlers as they are, or on a new version before it"
-                        + " is installed. The report says where answers part; here none does.");
+                        + " is installed. The report says where responses differ; here none does.");
         run("replay", "--worker", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
     }
 
@@ -163,7 +163,7 @@ public final class Demo {
 
     private void explain(String when, DemoTraffic.Outcome outcome) throws DemoFailedException {
         story.explain(
-                "%s: %,d calls, %d failed, %d lost, %d answered wrongly; longest pause %.0f ms",
+                "%s: %,d calls, %d failed, %d lost, %d with a wrong response; longest pause %.0f ms",
                 when, outcome.calls(), outcome.failed(), outcome.lost(), outcome.wrong(), outcome.maxGapMs());
         requireAllResponded(outcome);
     }
@@ -172,7 +172,7 @@ public final class Demo {
         if (outcome.failed() + outcome.lost() + outcome.wrong() > 0) {
             throw new DemoFailedException(
                     outcome.failed() + " of " + outcome.calls() + " calls failed, " + outcome.lost() + " were lost, "
-                            + outcome.wrong() + " were answered wrongly: " + outcome.firstFailure());
+                            + outcome.wrong() + " have a wrong response: " + outcome.firstFailure());
         }
     }
 

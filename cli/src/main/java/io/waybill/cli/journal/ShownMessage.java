@@ -66,7 +66,7 @@ final class ShownMessage {
                 record.to(),
                 record.isRepeated() ? ", repeated" : "");
         if (begunAfterNs().isPresent() && record.type().isResponse()) {
-            out.println("  begun    " + ShownTime.took(begunAfterNs().get()) + " after the request was sent, answered "
+            out.println("  begun    " + ShownTime.took(begunAfterNs().get()) + " after the request was sent, responded "
                     + ShownTime.took(record.sentNs() - record.begunNs()) + " after that");
         }
         out.println("  sent     " + ShownTime.of(record.sentNs()) + took(record));

@@ -24,7 +24,7 @@ import picocli.CommandLine.ParentCommand;
         mixinStandardHelpOptions = true,
         name = "tail",
         header = "Shows the newest records, and with -f those that come.",
-        description = {"", "With --outcome or --slower-than it shows answers alone.", ""},
+        description = {"", "With --outcome or --slower-than it shows responses alone.", ""},
         footer = {
             "",
             "Examples:",

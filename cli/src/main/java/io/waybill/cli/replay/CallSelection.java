@@ -18,7 +18,7 @@ final class CallSelection {
     @Option(
             names = {"--worker", "--to"},
             paramLabel = "NAME",
-            description = "Only calls that this worker answered. A name or an id. Default: every worker's.")
+            description = "Only calls that this worker responded to. A name or an id. Default: every worker's.")
     private String worker;
 
     @Option(names = "--from", paramLabel = "NAME", description = "Only calls that this worker made. A name or an id.")

@@ -18,7 +18,7 @@ final class ComparisonOptions {
             paramLabel = "MODE",
             defaultValue = EXACT,
             description =
-                    "When answers are the same: exact (bit for bit; default), or tolerance (floats may lie a little apart).")
+                    "When responses are the same: exact (bit for bit; default), or tolerance (floats may lie a little apart).")
     private String mode;
 
     @Option(

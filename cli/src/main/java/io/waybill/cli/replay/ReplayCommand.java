@@ -35,13 +35,13 @@ import picocli.CommandLine.Option;
 @Command(
         mixinStandardHelpOptions = true,
         name = "replay",
-        header = "Runs recorded calls again, and compares the answers with those on record.",
+        header = "Runs recorded calls again, and compares the responses with those on record.",
         description = {
             "",
             "Gives recorded calls to the handlers that their worker had, or to a candidate, in a framework of its own. What handlers"
-                    + " call is answered from the record: nothing is sent to anybody, and nothing is written into the home.",
+                    + " call gets its response from the record: nothing is sent, and nothing is written into the home.",
             "",
-            "Exits with 0 when every answer is the same, with 1 when one is not or nothing was selected.",
+            "Exits with 0 when every response is the same, with 1 when one is not or nothing was selected.",
             ""
         },
         footer = {

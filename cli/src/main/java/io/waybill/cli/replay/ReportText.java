@@ -39,7 +39,7 @@ final class ReportText {
      * Prints all.
      *
      * @param source what was replayed, as a user knows it
-     * @param manner how answers were compared
+     * @param manner how responses were compared
      */
     void print(String source, String manner, NotSameCalls calls) {
         out.println("Replay of the calls in " + source);
@@ -48,10 +48,9 @@ final class ReportText {
             out.println("Nothing was replayed: no call on record is selected." + besides());
         } else {
             out.println(
-                    "Each call was given to the handlers once more, and their answer compared with the one on record, "
+                    "Each call was given to the handlers once more, and their response compared with the one on record, "
                             + manner + ".");
-            out.println(
-                    "What handlers themselves called was answered from the record too: nothing was sent to anybody.");
+            out.println("Calls of the handlers themselves got their responses from the record, too: nothing was sent.");
             out.println();
             table();
             out.println();
@@ -107,13 +106,13 @@ final class ReportText {
     private static String meaning(Verdict verdict) {
         switch (verdict) {
             case SAME:
-                return "same            they gave the answer on record";
+                return "same            they gave the response on record";
             case DIFFERENT:
-                return "different       they gave another answer";
+                return "different       they gave another response";
             case FAILED:
-                return "failed          they asked for what is not on record, or gave no answer";
+                return "failed          they asked for what is not on record, or gave no response";
             case NOT_REPLAYABLE:
-                return "not replayable  nothing can be said: the record lacks something, or they do not answer alike each time";
+                return "not replayable  nothing can be said: the record lacks something, or they do not respond alike each time";
         }
         throw new IllegalArgumentException(verdict.name());
     }
@@ -121,8 +120,8 @@ final class ReportText {
     private void summary(NotSameCalls calls) {
         out.println(
                 calls.count() == 0
-                        ? "All " + report.calls() + " calls gave the answer on record." + besides()
-                        : calls.count() + " of " + report.calls() + " calls did not give the answer on record."
+                        ? "All " + report.calls() + " calls gave the response on record." + besides()
+                        : calls.count() + " of " + report.calls() + " calls did not give the response on record."
                                 + besides());
         if (calls.count() > calls.kept().size()) {
             reasons();
@@ -133,7 +132,8 @@ final class ReportText {
     }
 
     private String besides() {
-        String left = report.left() == 0 ? "" : " Left out: " + report.left() + ", which the broker itself answers.";
+        String left =
+                report.left() == 0 ? "" : " Left out: " + report.left() + ", which the broker itself responds to.";
         return report.brought() == 0
                 ? left
                 : left + " Run besides: " + report.brought() + ", for the values that they made.";

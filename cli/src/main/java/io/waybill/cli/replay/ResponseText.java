@@ -15,7 +15,7 @@ final class ResponseText {
     private ResponseText() {}
 
     static String of(Optional<ComparedResponse> response, int max) {
-        return response.map(present -> of(present, max)).orElse("no answer");
+        return response.map(present -> of(present, max)).orElse("no response");
     }
 
     private static String of(ComparedResponse response, int max) {

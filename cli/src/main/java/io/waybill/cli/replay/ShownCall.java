@@ -7,7 +7,7 @@ import java.util.List;
  * What the report says of one call that did not give the response on record. Immutable.
  *
  * @param from the name of who called
- * @param to the name of who answered, and whose handlers ran it again
+ * @param to the name of the worker that responded, and whose handlers ran it again
  * @param operation of a call by name; the type's name otherwise
  * @param request what was asked, with its arguments
  * @param recorded the response on record

@@ -12,13 +12,13 @@ public final class OutcomeSelection {
     @Option(
             names = "--outcome",
             paramLabel = "OUTCOME",
-            description = "Only with this outcome: ok, error, or none for no answer.")
+            description = "Only with this outcome: ok, error, or none for no response.")
     private String outcome;
 
     @Option(
             names = "--slower-than",
             paramLabel = "TIME",
-            description = "Only answered later than so long after they were sent, such as 10ms.")
+            description = "Only with a response later than this time after they were sent, such as 10ms.")
     private String slowerThan;
 
     /** Adds what was asked for. */
@@ -36,10 +36,10 @@ public final class OutcomeSelection {
         return filter;
     }
 
-    /** Where answers are shown, those that are missing can't be. */
+    /** Where responses are shown, missing ones can't be. */
     public void requireResponses() throws UsageException {
         if (outcome != null && outcomeNamed() == StoredCall.Outcome.NONE) {
-            throw new UsageException("a call without an answer is found by waybill journal list --outcome none");
+            throw new UsageException("a call without a response is found by waybill journal list --outcome none");
         }
     }
 

@@ -86,7 +86,7 @@ public final class RRefsCommand implements Callable<Integer> {
         List<Said> said;
         try (CallingWorker caller = CallingWorker.join(opened)) {
             said = Progress.during(
-                    surroundings, host.threads(), () -> "waiting for answers", () -> ask(caller.worker(), peers));
+                    surroundings, host.threads(), () -> "waiting for responses", () -> ask(caller.worker(), peers));
         }
         if (json) {
             Json.print(surroundings.out(), content -> write(said, content));
@@ -164,7 +164,7 @@ public final class RRefsCommand implements Callable<Integer> {
     private void printRest(Said one) {
         String leftOut = text(one.response(), "left_out");
         if (!one.problem().isEmpty()) {
-            surroundings.err().println(one.worker().name() + " did not answer: " + one.problem());
+            surroundings.err().println(one.worker().name() + " did not respond: " + one.problem());
         } else if (!leftOut.equals("0")) {
             surroundings.err().println(one.worker().name() + " has " + leftOut + " more: --limit shows them");
         }

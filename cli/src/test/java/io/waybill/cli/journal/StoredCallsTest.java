@@ -128,7 +128,7 @@ class StoredCallsTest {
                 .containsPattern("  tensor   0: float32\\[2, 3\\], storage 0 of 24 bytes: in the record, crc32c"
                         + " [0-9a-f]{8}\n")
                 .containsPattern(
-                        "  begun    [0-9.]+ [mu]?s after the request was sent, answered [0-9.]+ [mu]?s after that\n")
+                        "  begun    [0-9.]+ [mu]?s after the request was sent, responded [0-9.]+ [mu]?s after that\n")
                 .contains("  tensor   1: bfloat16[2], storage 1 of ")
                 .containsPattern("  observed time 20[0-9]{2}-[-0-9]+ [:.0-9]+, random seed -?[0-9]+\n")
                 .containsPattern("\ntree\n  " + call + " app -> callee tensor.pass  ok  [^\n]*  <- this message\n"

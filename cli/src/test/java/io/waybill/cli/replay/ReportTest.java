@@ -59,16 +59,16 @@ class ReportTest {
         assertThat(text).hasToString("""
                 Replay of the calls in /tmp/a home
 
-                Each call was given to the handlers once more, and their answer compared with the one on record, byte by byte.
-                What handlers themselves called was answered from the record too: nothing was sent to anybody.
+                Each call was given to the handlers once more, and their response compared with the one on record, byte by byte.
+                Calls of the handlers themselves got their responses from the record, too: nothing was sent.
 
                 WORKER  OPERATION   HANDLERS   SAME   DIFFERENT  FAILED  NOT REPLAYABLE
                 ps0     text.count  installed  10000  0          0       0
 
-                same            they gave the answer on record
+                same            they gave the response on record
                 installed       the handlers that the worker itself had
 
-                All 10000 calls gave the answer on record. Left out: 12, which the broker itself answers. Run besides: 1, for the \
+                All 10000 calls gave the response on record. Left out: 12, which the broker itself responds to. Run besides: 1, for the \
                 values that they made.
                 """);
         assertThat(lines.toString()).isEmpty();
@@ -86,16 +86,16 @@ class ReportTest {
         assertThat(text).hasToString("""
                 Replay of the calls in /tmp/a home
 
-                Each call was given to the handlers once more, and their answer compared with the one on record, byte by byte.
-                What handlers themselves called was answered from the record too: nothing was sent to anybody.
+                Each call was given to the handlers once more, and their response compared with the one on record, byte by byte.
+                Calls of the handlers themselves got their responses from the record, too: nothing was sent.
 
                 WORKER  OPERATION   HANDLERS              SAME  DIFFERENT  FAILED  NOT REPLAYABLE
                 ps0     text.count  word-count-1.1.0.jar  9999  1          0       0
 
-                same            they gave the answer on record
-                different       they gave another answer
+                same            they gave the response on record
+                different       they gave another response
 
-                1 of 10000 calls did not give the answer on record.
+                1 of 10000 calls did not give the response on record.
 
                 1. Call 3.1041 from app to ps0: text.count(text='to be or not to be')
                     on record             {'words': 6}
@@ -139,11 +139,11 @@ class ReportTest {
 
     @Test
     void showsTheFirstOfManyAndWhatWasFoundMostOften() {
-        ReplayedCall.Result late = notReplayable("installed", "no answer on record");
+        ReplayedCall.Result late = notReplayable("installed", "no response on record");
         ReplayReport report = new ReplayReport(
                 List.of(
                         row("installed", Verdict.DIFFERENT, 1, Map.of(PARTING, 1L)),
-                        row("installed", Verdict.NOT_REPLAYABLE, 2, Map.of("no answer on record", 2L))),
+                        row("installed", Verdict.NOT_REPLAYABLE, 2, Map.of("no response on record", 2L))),
                 3,
                 0,
                 0,
@@ -156,18 +156,18 @@ class ReportTest {
                         unanswered(2, "b", late),
                         count(3, "c", 6, different("installed", 7, PARTING))));
         assertThat(text.toString()).contains("""
-                3 of 3 calls did not give the answer on record.
+                3 of 3 calls did not give the response on record.
 
                 Found most often:
-                    2 x ps0 text.count, installed, not replayable: no answer on record
+                    2 x ps0 text.count, installed, not replayable: no response on record
                     1 x ps0 text.count, installed, different: reply.words: recorded 6, replayed 7
 
                 The first of them:
 
                 1. Call 3.1 from app to ps0: text.count(text='a')
-                    on record  no answer
-                    installed  no answer
-                               not replayable: no answer on record
+                    on record  no response
+                    installed  no response
+                               not replayable: no response on record
                 """).doesNotContain("2. Call");
         assertThat(lines.toString()).hasLineCount(3).contains("\"id\":\"3.1\"", "\"id\":\"3.2\"", "\"id\":\"3.3\"");
     }
@@ -178,7 +178,7 @@ class ReportTest {
         assertThat(text).hasToString("""
                 Replay of the calls in /tmp/a home
 
-                Nothing was replayed: no call on record is selected. Left out: 3, which the broker itself answers.
+                Nothing was replayed: no call on record is selected. Left out: 3, which the broker itself responds to.
                 """);
     }
 

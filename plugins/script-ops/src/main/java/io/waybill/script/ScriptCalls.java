@@ -137,7 +137,7 @@ final class ScriptCalls implements AutoCloseable {
         Value value = response.value();
         if (type.fit(value) == ParameterType.NO_FIT) {
             throw new IllegalStateException(what + " is declared here to give " + type + ", and worker "
-                    + response.from() + " answered with " + ScriptValues.describe(value));
+                    + response.from() + " responded with " + ScriptValues.describe(value));
         }
         return new CallStack(tensors, this).convert(type, value);
     }

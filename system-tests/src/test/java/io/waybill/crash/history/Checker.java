@@ -60,7 +60,7 @@ public final class Checker {
             if (incarnation.open > 0 && !expected.diskFills()) {
                 problems.add(
                         Problem.Kind.NO_OUTCOME,
-                        incarnation + " waited in vain for those of " + incarnation.open + " calls");
+                        incarnation + " got no outcome of " + incarnation.open + " calls");
             }
         }
         history.logs().forEach(new SequenceCheck(history, expected, problems)::check);

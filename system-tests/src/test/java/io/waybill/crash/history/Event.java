@@ -47,7 +47,7 @@ public record Event(Kind kind, int code, int digest, long id, long atNs, long nu
         RESPONDED,
         /** A later incarnation of the caller learnt the response to a call. */
         CLAIMED,
-        /** Likewise, that it failed. */
+        /** A later incarnation of the caller learned that a call failed. */
         CLAIM_FAILED,
         /** The process comes to its end in an orderly way. */
         ENDED

@@ -173,7 +173,7 @@ public final class History {
         return failed;
     }
 
-    /** Likewise those that were refused and have no id. */
+    /** How many calls were refused and have no id, by the error's number. */
     Map<Integer, Long> refused() {
         return refused;
     }
