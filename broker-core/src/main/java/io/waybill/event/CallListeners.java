@@ -22,14 +22,19 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 public final class CallListeners {
 
     private static final long HANGS_NS = 1_000_000_000;
+    private static final long HELD_NS = 100_000_000;
+    /** Above the housekeeper's longest rest. */
+    private static final long PAUSED_NS = 500_000_000;
 
     private final Clock clock;
     private final OperationNames names = new OperationNames();
     private final DetachedEvents detached;
+    private final Threads threads;
     private final Queue<WeakReference<EventView>> views = new ConcurrentLinkedQueue<>();
     private final ThreadLocal<EventView> own = new ThreadLocal<>();
     private final List<ListenerEntry> droppedEntries = new ArrayList<>(); // guarded by this
     private volatile ListenerEntry[] entries; // null for none; written under this
+    private long lookedNs; // by the housekeeper
     private volatile int wanted; // the kinds that any listener wants, a bit for each; written under this
 
     /** Stay of a listener. Thread-safe. */
@@ -41,6 +46,7 @@ public final class CallListeners {
 
     public CallListeners(Threads threads, Clock clock) {
         this.clock = clock;
+        this.threads = threads;
         this.detached = new DetachedEvents(this, threads);
     }
 
@@ -146,22 +152,40 @@ public final class CallListeners {
         detached.add(event.copy());
     }
 
-    /** Drops listeners that don't return. By the housekeeper. */
+    /** Lets other threads pass by listeners that don't return, and drops them after a while. By the housekeeper. */
     public void look(long nowNs) {
+        boolean isFirst = nowNs - lookedNs > PAUSED_NS; // the process was stopped, and no thread could return
+        lookedNs = nowNs;
         for (Iterator<WeakReference<EventView>> all = views.iterator(); all.hasNext(); ) {
             EventView view = all.next().get();
             if (view == null) {
                 all.remove();
                 continue;
             }
-            ListenerEntry hanging = view.hangs(nowNs, HANGS_NS);
-            if (hanging != null && view.isFirstReport()) {
+            long insideNs = view.insideNs(nowNs, isFirst);
+            ListenerEntry hanging = view.inside();
+            if (insideNs >= HELD_NS) {
+                hanging.hold(nowNs);
+            }
+            if (insideNs >= HANGS_NS && view.isFirstReport()) {
                 Thread thread = view.thread();
                 StackTraceElement[] stack = thread.getStackTrace();
                 thread.interrupt(); // its call may go on
                 hanging.drop("it has not returned for 1 s, on " + thread.getName() + ", at "
                         + (stack.length == 0 ? "its end" : stack[0]));
                 detached.replace(thread);
+            }
+        }
+        resume(nowNs);
+    }
+
+    private void resume(long nowNs) {
+        ListenerEntry[] now = entries;
+        if (now != null) {
+            for (ListenerEntry entry : now) {
+                if (entry.mayResume(nowNs)) {
+                    threads.start("waybill-call-events", entry::resume);
+                }
             }
         }
     }

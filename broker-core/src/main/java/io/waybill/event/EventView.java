@@ -182,15 +182,24 @@ public final class EventView implements CallEvent {
         TURNS.setOpaque(this, turns + 1);
     }
 
-    /** Returns the listener that has not returned for so long; null for none. By the housekeeper. */
-    ListenerEntry hangs(long nowNs, long limitNs) {
+    /**
+     * Returns for how long a listener has not returned; 0 for none. By the housekeeper.
+     *
+     * @param isFirst whether what was seen before does not count
+     */
+    long insideNs(long nowNs, boolean isFirst) {
         long now = (long) TURNS.getAcquire(this);
-        if ((now & 1) == 0 || now != seenTurns) {
+        if ((now & 1) == 0 || now != seenTurns || isFirst) {
             seenTurns = now;
             seenNs = nowNs;
-            return null;
+            return 0;
         }
-        return nowNs - seenNs >= limitNs ? inside : null;
+        return nowNs - seenNs;
+    }
+
+    /** Returns the listener that was called last. By the housekeeper. */
+    ListenerEntry inside() {
+        return inside;
     }
 
     /** Returns whether this is the first time that this call of a listener is found to hang. By the housekeeper. */

@@ -4,6 +4,8 @@ import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,6 +20,7 @@ final class ListenerEntry {
     private static final Logger LOG = LoggerFactory.getLogger(ListenerEntry.class);
     private static final int SAMPLE_MASK = 63;
     private static final long SLOW_NS = 1_000_000;
+    private static final int MAX_HELD = 16_384;
 
     private final String provider;
     private final CallEvents listener;
@@ -29,6 +32,10 @@ final class ListenerEntry {
     private int events; // racy
     private int slow; // racy: samples in a row
     private volatile String dropped = ""; // why; empty while it is called
+    private volatile boolean held; // a thread does not return: others leave their events here; written under heldEvents
+    private final Deque<EventView> heldEvents = new ArrayDeque<>(); // guarded by itself
+    private boolean resuming; // guarded by heldEvents
+    private long heldNs; // by the housekeeper: when it saw last that a thread does not return
 
     ListenerEntry(String provider, CallEvents listener, Runnable charge, CallListeners owner, Clock clock) {
         this.provider = provider;
@@ -70,8 +77,66 @@ final class ListenerEntry {
         return failures.get();
     }
 
-    /** Calls the listener. Does not throw. */
+    /** Calls the listener, or keeps the event for later while another thread does not return from it. Does not throw. */
     void call(EventView event) {
+        if (!held || !keep(event.copy())) {
+            deliver(event);
+        }
+    }
+
+    private boolean keep(EventView event) {
+        synchronized (heldEvents) {
+            if (held && heldEvents.size() < MAX_HELD) {
+                heldEvents.add(event);
+            }
+            return held;
+        }
+    }
+
+    /** Keeps further events for later, because a thread does not return. By the housekeeper. */
+    void hold(long nowNs) {
+        heldNs = nowNs;
+        if (!held) {
+            synchronized (heldEvents) {
+                held = true;
+            }
+        }
+    }
+
+    /** Returns whether no thread is seen to stay inside any more, so that the caller must see to {@link #resume}. By the housekeeper. */
+    boolean mayResume(long nowNs) {
+        if (!held || heldNs == nowNs) {
+            return false;
+        }
+        synchronized (heldEvents) {
+            return !resuming;
+        }
+    }
+
+    /** Delivers what was kept, in order, and lets all threads call the listener again. */
+    void resume() {
+        synchronized (heldEvents) {
+            if (resuming) {
+                return;
+            }
+            resuming = true;
+        }
+        while (true) {
+            EventView event;
+            synchronized (heldEvents) {
+                event = heldEvents.poll();
+                if (event == null || !dropped.isEmpty()) {
+                    heldEvents.clear();
+                    held = false;
+                    resuming = false;
+                    return;
+                }
+            }
+            deliver(event);
+        }
+    }
+
+    private void deliver(EventView event) {
         event.enter(this);
         try {
             if ((++events & SAMPLE_MASK) == 0) {

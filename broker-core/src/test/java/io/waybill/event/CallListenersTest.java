@@ -1,0 +1,142 @@
+package io.waybill.event;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.event.CallEvent.Kind;
+import io.waybill.host.Host;
+import io.waybill.host.ManualClock;
+import io.waybill.testing.core.Waits;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A listener that does not return, and the other threads that come to it. */
+@Timeout(120)
+class CallListenersTest {
+
+    private static final String PROVIDER = "org.acme.slow 1";
+
+    private final ManualClock clock = new ManualClock();
+    private final CallListeners listeners = new CallListeners(Host.real().threads(), clock);
+    private final CountDownLatch hold = new CountDownLatch(1);
+    private final AtomicInteger inside = new AtomicInteger();
+    private final List<Long> seen = Collections.synchronizedList(new ArrayList<>());
+
+    @AfterEach
+    void letGo() {
+        hold.countDown();
+    }
+
+    /** Hangs in the event of call 1, until the test lets it go. */
+    private void addHanging() {
+        listeners.add(PROVIDER, event -> {
+            if (event.id() == 1) {
+                inside.incrementAndGet();
+                awaitHold();
+            }
+            seen.add(event.id());
+        });
+    }
+
+    private void awaitHold() {
+        boolean interrupted = false;
+        while (hold.getCount() > 0) {
+            try {
+                hold.await(60, TimeUnit.SECONDS);
+            } catch (InterruptedException e) {
+                interrupted = true; // it does not care
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void notifyOf(long id) {
+        listeners.notify(listeners.own().open(Kind.BEGUN, id, 3, MessageType.NAMED_CALL));
+    }
+
+    private Thread hangingThread() {
+        Thread thread = new Thread(() -> notifyOf(1), "hanging");
+        thread.start();
+        Waits.until("it is inside", () -> inside.get() == 1);
+        return thread;
+    }
+
+    private void lookAfter(long ms) {
+        clock.advance(Duration.ofMillis(ms));
+        listeners.look(clock.monotonicNs());
+    }
+
+    @Test
+    void keepsEventsWhileAThreadDoesNotReturnAndDeliversThemInOrder() {
+        addHanging();
+        lookAfter(1);
+        Thread thread = hangingThread();
+        for (int i = 0; i < 6; i++) {
+            lookAfter(20);
+        }
+        for (long id = 2; id < 100; id++) {
+            notifyOf(id);
+        }
+        assertThat(seen)
+                .as("events that reached a listener in which a thread hangs")
+                .isEmpty();
+        hold.countDown();
+        Waits.until("the thread has returned", () -> !thread.isAlive());
+        lookAfter(20);
+        Waits.until("the kept events are delivered", () -> seen.size() == 99);
+        assertThat(seen)
+                .containsExactlyElementsOf(LongStream.range(1, 100).boxed().toList());
+        Waits.until("events are delivered by their own threads again", () -> {
+            int before = seen.size();
+            notifyOf(100);
+            lookAfter(20);
+            return seen.size() > before;
+        });
+        assertThat(listeners.problem(PROVIDER)).isEmpty();
+    }
+
+    @Test
+    void dropsAListenerThatDoesNotReturnForASecond() {
+        addHanging();
+        lookAfter(1);
+        hangingThread();
+        for (int i = 0; i < 48; i++) {
+            lookAfter(20);
+        }
+        assertThat(listeners.problem(PROVIDER)).isEmpty();
+        for (int i = 0; i < 4; i++) {
+            lookAfter(20);
+        }
+        assertThat(listeners.problem(PROVIDER))
+                .hasValueSatisfying(why -> assertThat(why).contains("it has not returned for 1 s, on hanging"));
+        notifyOf(2);
+        assertThat(seen).isEmpty();
+    }
+
+    @Test
+    void doesNotCountTheTimeInWhichTheProcessWasStopped() {
+        addHanging();
+        lookAfter(1);
+        Thread thread = hangingThread();
+        lookAfter(20);
+        lookAfter(30_000); // stopped, and continued: no thread could return
+        notifyOf(2);
+        assertThat(seen).as("events that reach the listener").containsExactly(2L);
+        assertThat(listeners.problem(PROVIDER)).isEmpty();
+        hold.countDown();
+        Waits.until("the thread has returned", () -> !thread.isAlive());
+        lookAfter(20);
+        assertThat(listeners.problem(PROVIDER)).isEmpty();
+    }
+}
