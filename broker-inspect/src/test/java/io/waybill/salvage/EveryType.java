@@ -4,6 +4,8 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
@@ -27,6 +29,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.IntUnaryOperator;
 
 /** A home in which a caller sent one request of each type, and a callee responded to it, with one response of each type among the responses. */
 final class EveryType {
@@ -38,11 +41,22 @@ final class EveryType {
     private static final byte[] OBSERVED =
             new Observations(List.of(new Observation(Kind.TIME, 7), new Observation(Kind.SEED, 8)), false).encode();
 
+    private static final long SPAN = 0x4444;
+    private static final CallContext CONTEXT = CallContext.EMPTY
+            .with("a", "one")
+            .with("bb", new byte[] {-1, 0})
+            .with(new TraceContext(0x1111, 0x2222, 0x3333, 1, "v=1"));
+
     private final Home home;
     private final Path caller;
     private final Path callee;
 
     EveryType(Path path) throws IOException {
+        this(path, number -> SECTION_BYTES);
+    }
+
+    /** @param sectionBytes length of the tensor section of the record of a number, if it has one */
+    EveryType(Path path, IntUnaryOperator sectionBytes) throws IOException {
         home = Home.open(path, WrittenQueue.HOST, settings().roll().name());
         caller = join("caller", CALLER);
         callee = join("callee", CALLEE);
@@ -52,8 +66,8 @@ final class EveryType {
                 WrittenQueue responded = WrittenQueue.open(JournalQueue.RESPONSES.in(callee), settings())) {
             for (int i = 0; i < Math.max(requests.size(), responses.size()) + 3; i++) {
                 long id = MessageId.of(CALLER, i);
-                asked.append(record(requests.get(i % requests.size()), id, CALLER, CALLEE, i));
-                responded.append(record(responses.get(i % responses.size()), id, CALLEE, CALLER, i));
+                asked.append(record(requests.get(i % requests.size()), id, CALLER, CALLEE, i, sectionBytes));
+                responded.append(record(responses.get(i % responses.size()), id, CALLEE, CALLER, i, sectionBytes));
             }
         }
     }
@@ -80,23 +94,26 @@ final class EveryType {
         return types;
     }
 
-    /** Every third has tensors, every fourth references, and of the responses every fifth observations. */
-    private static MessageBuffer record(MessageType type, long id, int from, int to, int number) {
-        byte[] payload = WrittenQueue.payloadOf(id);
+    /** Every third has tensors, every fourth references, and every fifth observations if it is a response, or a context. */
+    private static MessageBuffer record(
+            MessageType type, long id, int from, int to, int number, IntUnaryOperator sectionBytes) {
+        byte[] values = WrittenQueue.payloadOf(id);
         boolean observed = type.isResponse() && number % 5 == 1;
-        if (observed) {
-            payload = joined(payload, OBSERVED);
-        }
+        CallContext context = type.isRequest() && number % 5 == 1 ? CONTEXT : CallContext.EMPTY;
+        byte[] payload = joined(values, observed ? OBSERVED : new byte[MessageBuffer.contextLength(context)]);
         if (number % 4 == 1) {
             payload = joined(payload, REFERENCES);
         }
-        int section = number % 3 == 2 ? SECTION_BYTES : 0;
+        int section = number % 3 == 2 ? sectionBytes.applyAsInt(number) : 0;
         MessageBuffer record = new MessageBuffer()
                 .begin(type, id, from, to, payload.length, section)
                 .sentNs(WrittenQueue.HOST.clock().wallNs())
                 .flags((number % 4 == 1 ? Envelope.REFERENCES : 0) | (observed ? Envelope.OBSERVATIONS : 0))
                 .payload(payload, 0, payload.length)
                 .tensorCount(section > 0 ? 1 : 0);
+        if (!context.isEmpty()) {
+            record.context(context, SPAN, values.length);
+        }
         if (section > 0) {
             record.memory().setMemory(Envelope.sectionOffset(payload.length), section, (byte) number);
         }

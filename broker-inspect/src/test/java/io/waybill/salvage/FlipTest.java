@@ -50,6 +50,7 @@ class FlipTest {
     private static final long SAMPLE = 150;
     private static final long REPORTED_EACH = 10_000;
     private static final long SALVAGED = 2;
+    private static final int LAYOUTS = 3;
     private static final long SLACK_BYTES = 2 << 20;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
@@ -220,6 +221,31 @@ class FlipTest {
     void reportsWhateverHappensToAQueuesTableOrItHasNoEffect(JournalQueue queue) throws IOException {
         Path directory = written.queue(queue);
         enumerate(directory.resolve(QueueStructure.TABLE), directory);
+    }
+
+    /** A frame in the wrong place has a length that leads somewhere: into the zeros of another record, or behind several. */
+    @ParameterizedTest
+    @EnumSource
+    void readsEveryRecordBetweenSwappedSectors(JournalQueue queue) throws IOException {
+        for (int home = 0; home < LAYOUTS; home++) {
+            long seed = Seeds.fresh();
+            Random random = new Random(seed);
+            EveryType layout =
+                    new EveryType(temporary.resolve("layout-" + home), number -> 8 + 4 * random.nextInt(100));
+            Path directory = layout.queue(queue);
+            Map<Long, byte[]> records = read(directory);
+            DamagedFile file = new DamagedFile(EveryType.file(directory), EveryType.positions(directory));
+            for (long number = file.sectorChanges(); number < file.changes(); number++) {
+                Change change = file.change(number);
+                file.apply(change);
+                Map<Long, byte[]> untouched = new TreeMap<>(records);
+                untouched.keySet().removeAll(file.touched(change));
+                Map<Long, byte[]> found = read(directory);
+                assertSame(untouched, found, change + " of seed " + seed);
+                assertSame(found, records, "nothing else, with " + change + " of seed " + seed);
+                file.restore();
+            }
+        }
     }
 
     @Test

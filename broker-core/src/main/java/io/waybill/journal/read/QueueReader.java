@@ -249,19 +249,10 @@ public final class QueueReader implements Closeable {
         return waits ? Step.END : null;
     }
 
-    /**
-     * Skips a frame by its length. If no document follows there, the frame was written elsewhere and its length is
-     * meaningless: then it continues with the first complete record, which may come earlier.
-     */
+    /** Skips a frame by its length, unless the frame was written elsewhere: then it continues with the first complete record inside. */
     private Step skipDamaged(int bytes, String text) throws IOException {
-        long behind = Frame.behind(filePosition, bytes);
-        if (!probe.isDocument(behind, current.roll())) {
-            long found = probe.wholeRecordBehind(filePosition);
-            if (found != RecordProbe.NOWHERE && found < behind) {
-                return skipTo(found, text);
-            }
-        }
-        return skip(bytes, text);
+        long found = probe.wholeRecordWithin(filePosition, Frame.behind(filePosition, bytes), current.roll());
+        return found == RecordProbe.NOWHERE ? skip(bytes, text) : skipTo(found, text);
     }
 
     /** Skips one frame whose length is believed. */

@@ -88,16 +88,42 @@ final class RecordProbe {
         }
     }
 
-    /** Whether a document begins there, or none does yet, or the file ends. */
-    boolean isDocument(long at, Roll roll) throws IOException {
-        if (!window.covers(at, Frame.LENGTH, FileWindow.SMALL)) {
-            return at == window.size();
+    /**
+     * Returns the frame of the first whole record inside a damaged one whose length means nothing, because another sector brought it here;
+     * {@link #NOWHERE} when there is none. What a payload has that looks like a record is none.
+     */
+    long wholeRecordWithin(long at, long behind, Roll roll) throws IOException {
+        long found = wholeRecordBehind(at);
+        if (found == NOWHERE || found >= behind) {
+            return NOWHERE;
         }
-        int frame = window.int32(at);
+        return !endsThere(at, behind, roll) || isOfQueue(found, behind) ? found : NOWHERE;
+    }
+
+    /** Whether a damaged record may end there: a document begins, or the file ends, or the record is the last one that was written. */
+    private boolean endsThere(long at, long behind, Roll roll) throws IOException {
+        if (!window.covers(behind, Frame.LENGTH, FileWindow.SMALL)) {
+            return behind == window.size();
+        }
+        int frame = window.int32(behind);
+        if (frame == 0) { // also inside a record
+            return lastWritten(roll) == at;
+        }
         if (Frame.isMeta(frame) && frame != Frame.END) {
-            return Frame.bytes(frame) == new ChronicleDocuments(roll).bytesAt(at);
+            return Frame.bytes(frame) == new ChronicleDocuments(roll).bytesAt(behind);
         }
-        return frame == 0 || frame == Frame.END || headerFits(at, frame, FileWindow.SMALL);
+        return frame == Frame.END || headerFits(behind, frame, FileWindow.SMALL);
+    }
+
+    /** Whether the sequence of the last whole record before a position is followed by that of the record at it. The view has the first one. */
+    private boolean isOfQueue(long first, long behind) throws IOException {
+        long sequence = 0;
+        long at = first;
+        while (at != NOWHERE && at < behind) {
+            sequence = view.sequence();
+            at = wholeRecordBehind(Frame.behind(at, buffer.length()) - Frame.LENGTH);
+        }
+        return at == behind && view.sequence() == sequence + 1;
     }
 
     /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */

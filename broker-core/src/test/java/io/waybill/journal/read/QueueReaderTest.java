@@ -3,14 +3,17 @@ package io.waybill.journal.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.host.Clock;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.format.Frame;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -24,6 +27,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class QueueReaderTest {
@@ -196,6 +201,60 @@ class QueueReaderTest {
         write(RECORDS);
         change(positionOf(400).offset(), 1 << 20);
         assertLost(400, 401);
+    }
+
+    /** As a sector of another place has one: its length leads into the zeros of a record that lies behind. */
+    @Test
+    void findsTheNextRecordBehindAHeaderThatLies() throws IOException {
+        write(RECORDS);
+        long at = positionOf(400).offset();
+        long zeros = positionOf(402).offset() + Frame.LENGTH + Envelope.DEADLINE;
+        int payload = (int) (zeros - at) - Frame.LENGTH - Envelope.HEADER_LENGTH;
+        int length = WrittenQueue.payloadOf(MessageId.of(WrittenQueue.WORKER, 400)).length;
+        change(at, Envelope.HEADER_LENGTH + payload ^ Envelope.HEADER_LENGTH + length);
+        change(at + Frame.LENGTH + Envelope.PAYLOAD_LENGTH, payload ^ length);
+        assertLost(400, 401);
+    }
+
+    /** The payload is a file of another queue, with its frames, and ends where that one's record ends. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void takesNothingInsideADamagedRecordForARecord(boolean isLast) throws IOException {
+        write(3);
+        byte[] other;
+        try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.READ)) {
+            long from = positionOf(1).offset();
+            ByteBuffer bytes = ByteBuffer.allocate((int) (positionOf(2).offset() - from));
+            channel.read(bytes, from);
+            other = bytes.array();
+        }
+        try (WrittenQueue queue = WrittenQueue.open(worker, JournalQueue.REQUESTS)) {
+            byte[] payload = new byte[8 + other.length];
+            System.arraycopy(other, 0, payload, 8, other.length);
+            queue.append(new MessageBuffer()
+                    .begin(
+                            MessageType.NAMED_CALL,
+                            MessageId.of(WrittenQueue.WORKER, 3),
+                            WrittenQueue.WORKER,
+                            WrittenQueue.PEER,
+                            payload.length,
+                            0)
+                    .sentNs(1)
+                    .payload(payload, 0, payload.length));
+            queue.requests(4, isLast ? 4 : 6);
+        }
+        long damaged = 0;
+        try (QueueReader reader = open()) {
+            for (int i = 0; i < 4; i++) {
+                assertThat(reader.next()).isEqualTo(Step.RECORD);
+                damaged = reader.offset();
+            }
+        }
+        change(damaged + Frame.LENGTH + Envelope.HEADER_LENGTH, 8);
+        try (QueueReader reader = open()) {
+            assertThat(counters(reader, new ArrayList<>()))
+                    .isEqualTo(isLast ? List.of(0L, 1L, 2L) : List.of(0L, 1L, 2L, 4L, 5L));
+        }
     }
 
     @Test
