@@ -12,7 +12,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class DispatchedCount {
 
     private final AtomicInteger inFlight = new AtomicInteger();
-    private final AtomicBoolean waiting = new AtomicBoolean(); // written by the handler's thread, read by the housekeeper
+    private final AtomicBoolean waiting =
+            new AtomicBoolean(); // written by the handler's thread, read by the housekeeper
 
     /** Counts a message in that is dispatched. */
     void began() {
