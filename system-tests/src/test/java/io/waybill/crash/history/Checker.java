@@ -59,8 +59,7 @@ public final class Checker {
         for (Incarnation incarnation : history.incarnations()) {
             if (incarnation.open > 0 && !expected.diskFills()) {
                 problems.add(
-                        Problem.Kind.NO_OUTCOME,
-                        incarnation + " got no outcome of " + incarnation.open + " calls");
+                        Problem.Kind.NO_OUTCOME, incarnation + " got no outcome of " + incarnation.open + " calls");
             }
         }
         history.logs().forEach(new SequenceCheck(history, expected, problems)::check);
