@@ -21,6 +21,7 @@ import io.waybill.autograd.context.CleanUp;
 import io.waybill.autograd.context.ContextArchive;
 import io.waybill.autograd.context.ContextTable;
 import io.waybill.autograd.context.CurrentContexts;
+import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.context.Orphans;
 import io.waybill.autograd.context.WorkerIds;
 import io.waybill.autograd.graph.ContextGraph;
@@ -34,6 +35,7 @@ import io.waybill.autograd.step.OptimizerTable;
 import io.waybill.autograd.step.OwnersOptimizer;
 import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensors;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.service.component.annotations.Activate;
@@ -56,6 +58,8 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     /** Nearer to the program than profilers and compression: what they see is the wrapped call. */
     static final int RANKING = 1000;
+    /** How often the drivers of contexts are asked whether they have them. */
+    private static final Duration LOOK_PERIOD = Duration.ofSeconds(30);
 
     private final Broker broker;
     private final NativeTensors natives;
@@ -63,6 +67,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     private final CurrentContexts current = new CurrentContexts();
     private final ContextTable contexts;
     private final CleanUp cleanUp;
+    private final Orphans orphans;
     private final Passes passes;
     private final RootPasses rootPasses;
     private final ReferencePasses referencePasses;
@@ -74,15 +79,20 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     /** Creates the contexts of a node, those that an earlier version of this bundle had. */
     @Activate
     public Autograd(@Reference Broker broker, @Reference NativeTensors natives, @Reference NativeState state) {
-        this(broker, natives, Optional.of(state));
+        this(broker, natives, Optional.of(state), LOOK_PERIOD);
     }
 
     /** Creates the contexts of a program's worker; none at first. */
     public Autograd(Broker broker, NativeTensors natives) {
-        this(broker, natives, Optional.empty());
+        this(broker, natives, LOOK_PERIOD);
     }
 
-    private Autograd(Broker broker, NativeTensors natives, Optional<NativeState> state) {
+    /** @param period how often the contexts of others are looked at */
+    Autograd(Broker broker, NativeTensors natives, Duration period) {
+        this(broker, natives, Optional.empty(), period);
+    }
+
+    private Autograd(Broker broker, NativeTensors natives, Optional<NativeState> state, Duration period) {
         this.state = state;
         this.broker = broker;
         this.natives = natives;
@@ -92,14 +102,16 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         state.ifPresent(optimizers::restore);
         ArrivedTensors arrived = new ArrivedTensors(natives);
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
-        this.passes = new Passes(broker, natives);
-        this.cleanUp = new CleanUp(broker, contexts, this::end);
+        Notifications notifications = new Notifications(broker);
+        this.passes = new Passes(broker, natives, notifications);
+        this.cleanUp = new CleanUp(broker, contexts, notifications, this::end);
+        this.orphans = new Orphans(broker, contexts, cleanUp, notifications, passes::workerEnded, optimizers::closeIf);
         this.rootPasses = new RootPasses(passes, natives);
         this.referencePasses = new ReferencePasses(broker, contexts, rootPasses);
-        this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages);
+        this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages, orphans::ask);
         this.forward = new ForwardHandler(contexts, messages);
         this.backward = new BackwardHandler(contexts, passes, arrived);
-        broker.listen(new Orphans(broker, contexts, cleanUp, passes::workerEnded, optimizers::closeIf));
+        orphans.start(period);
     }
 
     private void end(AutogradContext context) {

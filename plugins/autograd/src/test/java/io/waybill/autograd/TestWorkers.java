@@ -46,6 +46,13 @@ final class TestWorkers implements AutoCloseable {
         return all;
     }
 
+    /** One worker with this id, the first one here. */
+    static TestWorkers one(Path home, int id, UnaryOperator<Waybill> more) throws IOException {
+        TestWorkers all = new TestWorkers();
+        all.join(home, id, more);
+        return all;
+    }
+
     /** Workers that serve operators, and no autograd unless it is added. */
     static TestWorkers bare(Path home, int count, BiFunction<Waybill, Integer, Waybill> more) throws IOException {
         TestWorkers all = new TestWorkers();

@@ -15,6 +15,7 @@ import io.waybill.autograd.context.CurrentContexts;
 import io.waybill.autograd.context.WorkerIds;
 import io.waybill.autograd.message.ForwardEnvelope;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Wraps the calls of a context in {@code FORWARD_AUTOGRAD_REQ}, and unwraps their responses. Calls of operators only if one of their tensors
@@ -32,15 +33,23 @@ public final class CallWrapper implements CallInterceptor {
     private final ContextTable contexts;
     private final WorkerIds workers;
     private final GraphMessages messages;
+    private final Consumer<AutogradContext> created;
 
     /** A call that was wrapped. */
     private record Wrapped(AutogradContext context, long messageId) {}
 
-    public CallWrapper(CurrentContexts current, ContextTable contexts, WorkerIds workers, GraphMessages messages) {
+    /** @param created is passed each context that begins here with a call, and not with a message */
+    public CallWrapper(
+            CurrentContexts current,
+            ContextTable contexts,
+            WorkerIds workers,
+            GraphMessages messages,
+            Consumer<AutogradContext> created) {
         this.current = current;
         this.contexts = contexts;
         this.workers = workers;
         this.messages = messages;
+        this.created = created;
     }
 
     @Override
@@ -54,6 +63,9 @@ public final class CallWrapper implements CallInterceptor {
             return;
         }
         AutogradContext context = context(id);
+        if (context.isUnknown()) {
+            created.accept(context);
+        }
         long messageId = messages.send(context, call.type(), call.payload(), tensors, call.references());
         know(context, workers.of(call.to()));
         call.wrap(

@@ -143,7 +143,13 @@ public final class GraphMessages {
                     handles.add(whole == null ? arrived.take(tensor) : arrived.take(whole));
                 }
             }
-            context.graph().received(messageId, from, live(handles));
+            if (handles.isEmpty()) {
+                throw new RejectedMessageException(
+                        ErrorCode.MALFORMED_BODY,
+                        "a message with an autograd message id has a tensor that requires a gradient, and message "
+                                + messageId + " of context " + context.id() + " has none");
+            }
+            receive(context, messageId, from, handles);
             for (Tensor tensor : tensors) {
                 if (!tensor.requiresGrad() && arrived.isHeldTooLong(tensor) && !isIndices(tensor, sparse)) {
                     originals.add(tensor);
@@ -158,6 +164,16 @@ public final class GraphMessages {
             throw new RejectedMessageException(ErrorCode.REFUSED, ContextTable.missing(context.id()), e);
         } finally {
             ArrivedTensors.release(handles);
+        }
+    }
+
+    private static void receive(AutogradContext context, long messageId, int from, List<NativeTensor> handles)
+            throws RejectedMessageException {
+        try {
+            context.graph().received(messageId, from, live(handles));
+        } catch (IllegalArgumentException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY, e.getMessage() + ", which is " + context.id(), e);
         }
     }
 

@@ -1,19 +1,25 @@
 package io.waybill.autograd.context;
 
+import io.waybill.api.CallException;
 import io.waybill.api.MessageId;
 import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.autograd.graph.ContextGraph;
 import io.waybill.autograd.graph.GraphArchive;
+import io.waybill.autograd.graph.RecvId;
 import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensor;
 import io.waybill.torch.NativeTensors;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongPredicate;
 
 /**
  * One context in this worker: what was sent and received in it, the gradients, and which workers know of it.
@@ -26,6 +32,11 @@ public final class AutogradContext {
     private final ContextGraph graph;
     private final Leaves leaves;
     private final Set<Integer> known = ConcurrentHashMap.newKeySet();
+    private final Map<Long, String> lost = new ConcurrentHashMap<>(0); // messages received, and who sent them
+    private final Map<Integer, Long> lastPasses = new ConcurrentHashMap<>(2); // by the worker that began them
+    private volatile PassFailure lastFailure; // null when no pass has failed
+
+    private record PassFailure(long passId, CallException why) {}
 
     /** Creates an empty context. */
     public AutogradContext(long id, ContextGraph graph, NativeTensors natives) {
@@ -87,6 +98,57 @@ public final class AutogradContext {
     /** Notes that a worker knows of it: one that was called, or that called. */
     public void know(int worker) {
         known.add(worker);
+    }
+
+    /** Returns whether no worker is noted to know of it. */
+    public boolean isUnknown() {
+        return known.isEmpty();
+    }
+
+    /** Returns whether a worker knows of it. */
+    public boolean isKnownTo(int worker) {
+        return known.contains(worker);
+    }
+
+    /**
+     * Notes that a worker has ended, and with it the graph of the messages that came from it.
+     *
+     * @param isOf which messages the incarnation that ended has sent
+     */
+    void lose(WorkerInfo worker, LongPredicate isOf) {
+        if (isKnownTo(worker.id())) {
+            for (RecvId recv : graph.received(worker.id())) {
+                if (isOf.test(recv.messageId())) {
+                    lost.put(recv.messageId(), worker.name());
+                }
+            }
+        }
+    }
+
+    /** Returns the name of the worker that sent a message, if it has ended. */
+    public Optional<String> lostSender(long messageId) {
+        return Optional.ofNullable(lost.get(messageId));
+    }
+
+    /** Returns whether no pass that the same worker began later is known here. The first call with an id makes it known. */
+    public boolean isLastPass(long passId) {
+        return lastPasses.merge(MessageId.worker(passId), passId, Math::max) == passId;
+    }
+
+    /** Returns whether this pass, or one that the same worker began later, is known here. */
+    public boolean isPassKnown(long passId) {
+        return lastPasses.getOrDefault(MessageId.worker(passId), -1L) >= passId;
+    }
+
+    /** Keeps why a pass failed here, for its messages that come later. */
+    public void passFailed(long passId, CallException why) {
+        lastFailure = new PassFailure(passId, why);
+    }
+
+    /** Returns why a pass failed here, if it was the last one that did. */
+    public Optional<CallException> passFailure(long passId) {
+        PassFailure last = lastFailure;
+        return last != null && last.passId == passId ? Optional.of(last.why) : Optional.empty();
     }
 
     /** Returns the workers that know of it, in the order of their ids. */

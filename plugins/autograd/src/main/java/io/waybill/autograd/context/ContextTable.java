@@ -76,13 +76,10 @@ public final class ContextTable {
         return "Could not find autograd context with id: " + id;
     }
 
-    /** Takes a context out; empty when there is none here. The caller ends it. */
+    /** Takes a context out; empty when there is none here, and later messages of it don't create it. The caller ends it. */
     public synchronized Optional<AutogradContext> remove(long id) {
-        AutogradContext removed = contexts.remove(id);
-        if (removed != null) {
-            released.add(id);
-        }
-        return Optional.ofNullable(removed);
+        released.add(id);
+        return Optional.ofNullable(contexts.remove(id));
     }
 
     /** Adds a context that another version had. */

@@ -1,19 +1,34 @@
 package io.waybill.autograd.context;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.PeerListener;
+import io.waybill.autograd.message.BackwardMessage;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongPredicate;
+import java.util.stream.Collectors;
 
 /**
- * Releases the contexts of drivers that have ended, and what else they made, and notifies passes that wait for a worker that has.
+ * Releases the contexts that their driver no longer has, and what else a worker that has ended made, and notifies passes that wait for a worker that has ended.
  *
- * <p><b>Threads.</b> One call at a time, on a thread of the bundle.
+ * <p>A clean-up follows the calls of a context, so it ends at a worker that has ended. Those behind it ask the driver: it either notes that they have
+ * the context, or has released it, and then they do. They do so when a worker that they know of ends, and for each context at each look.
+ *
+ * <p><b>Threads.</b> One call of a listener at a time, on a thread of the bundle; looks on another one.
  */
-public final class Orphans implements PeerListener {
+public final class Orphans implements PeerListener, Runnable {
+
+    private static final Logger LOG = System.getLogger(Orphans.class.getName());
 
     /** Bits of an id that an incarnation counts itself; the bits above them grow with its epoch. */
     private static final int BITS_OF_INCARNATION = 24;
@@ -21,10 +36,15 @@ public final class Orphans implements PeerListener {
     private final Broker broker;
     private final ContextTable contexts;
     private final CleanUp cleanUp;
+    private final Notifications notifications;
     private final Consumer<WorkerInfo> ended;
     private final Consumer<LongPredicate> madeThere;
+    private Duration period; // of looks; set at the start
+    private Set<Long> seen = Set.of(); // contexts of others at the last look
 
     /**
+     * Creates a listener.
+     *
      * @param ended is passed each worker that has ended
      * @param madeThere is passed then whether an id was made by that incarnation
      */
@@ -32,13 +52,26 @@ public final class Orphans implements PeerListener {
             Broker broker,
             ContextTable contexts,
             CleanUp cleanUp,
+            Notifications notifications,
             Consumer<WorkerInfo> ended,
             Consumer<LongPredicate> madeThere) {
         this.broker = broker;
         this.contexts = contexts;
         this.cleanUp = cleanUp;
+        this.notifications = notifications;
         this.ended = ended;
         this.madeThere = madeThere;
+    }
+
+    /**
+     * Begins to listen and to look, until the broker is revoked.
+     *
+     * @param lookPeriod how often all contexts are looked at
+     */
+    public void start(Duration lookPeriod) {
+        period = lookPeriod;
+        broker.listen(this);
+        scheduleLook();
     }
 
     @Override
@@ -58,13 +91,19 @@ public final class Orphans implements PeerListener {
 
     private void ended(Incarnation peer) {
         int worker = peer.worker().id();
-        ended.accept(peer.worker());
+        notifications.ended(worker);
         boolean isBack =
                 broker.peers().stream().anyMatch(other -> other.worker().id() == worker);
-        LongPredicate isOrphan = id -> MessageId.worker(id) == worker && (!isBack || isBefore(id, peer.epoch()));
-        for (AutogradContext context : contexts.all()) {
+        LongPredicate isOfIt = id -> !isBack || isBefore(id, peer.epoch());
+        LongPredicate isOrphan = id -> MessageId.worker(id) == worker && isOfIt.test(id);
+        List<AutogradContext> all = contexts.all();
+        all.forEach(context -> context.lose(peer.worker(), isOfIt));
+        ended.accept(peer.worker());
+        for (AutogradContext context : all) {
             if (isOrphan.test(context.id())) {
                 cleanUp.release(context.id());
+            } else if (context.isKnownTo(worker)) {
+                ask(context);
             }
         }
         madeThere.accept(isOrphan);
@@ -73,5 +112,54 @@ public final class Orphans implements PeerListener {
     /** Returns whether an incarnation made this id; not the next one, whose ids begin at the next block. */
     private static boolean isBefore(long id, long epoch) {
         return MessageId.counter(id) >>> BITS_OF_INCARNATION < epoch;
+    }
+
+    /** Notifies the driver that this worker has a context, and releases it if the driver has done so. */
+    public void ask(AutogradContext context) {
+        if (context.driver() == broker.self().worker().id()) {
+            return;
+        }
+        notifications.send(
+                context.driver(),
+                MessageType.BACKWARD_AUTOGRAD_REQ,
+                BackwardMessage.held(context.id()).encode().payload(),
+                failure -> {
+                    if (failure.code() == ErrorCode.REFUSED) {
+                        cleanUp.release(context.id());
+                    }
+                });
+    }
+
+    /** Looks at all contexts of others that were there at the last look. */
+    @Override
+    public void run() {
+        try {
+            Set<Integer> there =
+                    broker.peers().stream().map(peer -> peer.worker().id()).collect(Collectors.toSet());
+            there.add(broker.self().worker().id());
+            Set<Long> now = new HashSet<>();
+            for (AutogradContext context : contexts.all()) {
+                now.add(context.id());
+                if (!seen.contains(context.id())) {
+                    continue;
+                }
+                if (there.contains(context.driver())) {
+                    ask(context);
+                } else {
+                    cleanUp.release(context.id());
+                }
+            }
+            seen = now;
+        } finally {
+            scheduleLook();
+        }
+    }
+
+    private void scheduleLook() {
+        try {
+            broker.schedule(period, this);
+        } catch (IllegalStateException e) {
+            LOG.log(Level.DEBUG, "The worker ends, and its contexts with it", e);
+        }
     }
 }

@@ -200,6 +200,19 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
+    /** Returns the messages that were received from a worker. */
+    public List<RecvId> received(int worker) {
+        lock.lock();
+        try {
+            return recvs.values().stream()
+                    .map(recv -> recv.id)
+                    .filter(id -> id.worker() == worker)
+                    .toList();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Returns how many leaves have a gradient. */
     public int gradientCount() {
         return gradients.size();

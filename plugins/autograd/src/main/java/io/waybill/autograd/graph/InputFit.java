@@ -4,6 +4,7 @@ import java.util.Arrays;
 import org.bytedeco.pytorch.InputMetadata;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TypeMeta;
+import org.bytedeco.pytorch.global.torch;
 
 /**
  * Brings gradients to the shape and the element type of the tensors that they are for, as libtorch's engine does between two nodes.
@@ -29,20 +30,31 @@ final class InputFit {
         if (fitting.scalar_type().value == layout.type(wanted)) {
             return fitting;
         }
-        Tensor converted = converted(fitting, wanted);
-        if (fitting != gradient) {
-            Pointers.free(fitting);
+        try {
+            return converted(fitting, wanted, source, edge);
+        } finally {
+            if (fitting != gradient) {
+                Pointers.free(fitting);
+            }
         }
-        return converted;
     }
 
-    private static Tensor converted(Tensor gradient, InputMetadata wanted) {
+    private static Tensor converted(Tensor gradient, InputMetadata wanted, Object source, int edge) {
         TypeMeta type = Pointers.own(wanted.dtype());
         try {
-            return Pointers.own(gradient.to(type.toScalarType()));
+            torch.ScalarType expected = type.toScalarType();
+            if (!gradient.is_floating_point() && gradient.is_complex() != torch.isComplexType(expected)) {
+                throw new GradientMismatchException("gradient %d of %s has a wrong type: expected %s, found %s"
+                        .formatted(edge, name(source), expected, gradient.scalar_type()));
+            }
+            return Pointers.own(gradient.to(expected));
         } finally {
             Pointers.free(type);
         }
+    }
+
+    private static String name(Object source) {
+        return source instanceof GraphNode node ? node.name() : source.toString();
     }
 
     private static Tensor reduced(Tensor gradient, InputMetadata wanted, Object source, int edge) {
@@ -52,8 +64,7 @@ final class InputFit {
         Tensor like = Pointers.own(wanted.zeros_like());
         String expected = Arrays.toString(like.shape());
         Pointers.free(like);
-        String name = source instanceof GraphNode node ? node.name() : source.toString();
         throw new GradientMismatchException("gradient %d of %s has a wrong shape: expected %s, found %s"
-                .formatted(edge, name, expected, Arrays.toString(gradient.shape())));
+                .formatted(edge, name(source), expected, Arrays.toString(gradient.shape())));
     }
 }

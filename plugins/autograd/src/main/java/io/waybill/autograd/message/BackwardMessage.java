@@ -15,16 +15,16 @@ import java.util.List;
  *
  * <pre>
  * i64 context id
- * i64 pass id: of the worker that began the pass in the high 16 bits
- * i64 autograd message id of the send function; 0 for FAILED
- * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED
+ * i64 pass id: of the worker that began the pass in the high 16 bits; 0 for HELD
+ * i64 autograd message id of the send function; 0 for FAILED and HELD
+ * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED, 3 HELD
  * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST
  * u16 0
  *     one value
  * </pre>
  *
  * The value of GRADIENTS is a list: for each tensor of the message that required a gradient, in order, its gradient or none. That of
- * DISCOVER is none, that of FAILED a text.
+ * DISCOVER and HELD is none, that of FAILED a text.
  *
  * @param content the value
  */
@@ -38,7 +38,9 @@ public record BackwardMessage(
         /** Asks which send functions take part in a pass, before anything is computed. */
         DISCOVER,
         /** Ends a pass that has failed elsewhere. */
-        FAILED
+        FAILED,
+        /** Notifies the driver that the sender has the context. Refused if the driver has released it. */
+        HELD
     }
 
     private static final int HEAD = 28;
@@ -48,6 +50,11 @@ public record BackwardMessage(
 
     /** Bytes of a payload with its tensors, in the order of their indices. */
     public record Encoded(ByteBuffer payload, List<Tensor> tensors) {}
+
+    /** Returns the message of a worker that has a context. */
+    public static BackwardMessage held(long contextId) {
+        return new BackwardMessage(contextId, 0, 0, Kind.HELD, false, false, Value.NONE);
+    }
 
     /** Returns the gradients, one for each tensor; {@link Value#NONE} where there is none. */
     public List<Value> gradients() {
@@ -83,7 +90,7 @@ public record BackwardMessage(
         int kind = reader.u8();
         int flags = reader.u8();
         if (kind >= KINDS.length || flags > (KEEPS_GRAPH | FAST) || reader.u16() != 0) {
-            throw reader.malformed("has a kind up to 2, flags up to 3 and then 0, and this one has kind " + kind
+            throw reader.malformed("has a kind up to 3, flags up to 3 and then 0, and this one has kind " + kind
                     + " and flags " + flags);
         }
         ValueDecoder decoder = new ValueDecoder(reader.rest(), tensors);
@@ -91,7 +98,7 @@ public record BackwardMessage(
         decoder.end();
         boolean fits = switch (KINDS[kind]) {
             case GRADIENTS -> isGradients(content);
-            case DISCOVER -> content instanceof Value.None;
+            case DISCOVER, HELD -> content instanceof Value.None;
             case FAILED -> content instanceof Value.Text;
         };
         if (!fits) {

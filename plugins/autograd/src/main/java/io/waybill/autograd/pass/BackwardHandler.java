@@ -42,7 +42,7 @@ public final class BackwardHandler implements MessageHandler {
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         BackwardMessage backward = BackwardMessage.decode(message.payload(), message.tensors());
         if (backward.kind() == BackwardMessage.Kind.FAILED) {
-            passes.failedElsewhere(backward);
+            contexts.find(backward.contextId()).ifPresent(context -> passes.failedElsewhere(context, backward));
             outbox.respond(NOTHING.duplicate());
             return;
         }
@@ -50,7 +50,10 @@ public final class BackwardHandler implements MessageHandler {
                 .orElseThrow(() -> new RejectedMessageException(
                         ErrorCode.REFUSED,
                         "Error on Node " + passes.self() + ": " + ContextTable.missing(backward.contextId())));
-        if (backward.kind() == BackwardMessage.Kind.DISCOVER) {
+        if (backward.kind() == BackwardMessage.Kind.HELD) {
+            context.know(message.from());
+            outbox.respond(NOTHING.duplicate());
+        } else if (backward.kind() == BackwardMessage.Kind.DISCOVER) {
             passes.take(context, backward, List.of(), new Responding(outbox.later()));
         } else {
             feed(context, backward, outbox);

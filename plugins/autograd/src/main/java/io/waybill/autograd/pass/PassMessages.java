@@ -1,6 +1,7 @@
 package io.waybill.autograd.pass;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
@@ -12,12 +13,15 @@ import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.graph.RecvId;
 import io.waybill.autograd.message.BackwardMessage;
 import io.waybill.torch.NativeTensor;
 import io.waybill.torch.NativeTensors;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Sends the messages of backward passes. None waits for its response.
@@ -28,14 +32,19 @@ final class PassMessages {
 
     private final Broker broker;
     private final NativeTensors natives;
+    private final Notifications notifications;
 
-    PassMessages(Broker broker, NativeTensors natives) {
+    PassMessages(Broker broker, NativeTensors natives, Notifications notifications) {
         this.broker = broker;
+        this.notifications = notifications;
         this.natives = natives;
     }
 
     /** Sends gradients to the worker that a message came from. */
     void gradients(PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, PassEnd end) {
+        if (isLost(run, to, end)) {
+            return;
+        }
         List<Value> values = new ArrayList<>(gradients.size());
         List<Tensor> sent = List.of();
         try {
@@ -65,26 +74,34 @@ final class PassMessages {
 
     /** Asks the worker that a message came from for what its send function leads to. */
     void discover(PassRun run, RecvId to, PassEnd end) {
-        send(
-                to.worker(),
-                run.message(to.messageId(), BackwardMessage.Kind.DISCOVER, Value.NONE)
-                        .encode(),
-                end);
+        if (!isLost(run, to, end)) {
+            send(
+                    to.worker(),
+                    run.message(to.messageId(), BackwardMessage.Kind.DISCOVER, Value.NONE)
+                            .encode(),
+                    end);
+        }
     }
 
-    /** Notifies a worker that the pass has failed; whether it arrives is of no interest. */
+    /** Notifies a worker that the pass has failed. */
     void failed(PassRun run, int worker, String text) {
-        send(worker, run.message(0, BackwardMessage.Kind.FAILED, Value.of(text)).encode(), new PassEnd() {
-            @Override
-            public void done() {
-                // it knows
-            }
-
-            @Override
-            public void failed(CallException failure) {
-                // it has ended, or has released the context
-            }
+        ByteBuffer payload = run.message(0, BackwardMessage.Kind.FAILED, Value.of(text))
+                .encode()
+                .payload();
+        notifications.send(worker, MessageType.BACKWARD_AUTOGRAD_REQ, payload, failure -> {
+            // it has ended, or does not respond: then its part ends with the context
         });
+    }
+
+    /** Fails the request if the worker that a message came from has ended. */
+    private static boolean isLost(PassRun run, RecvId to, PassEnd end) {
+        Optional<String> sender = run.context().lostSender(to.messageId());
+        sender.ifPresent(name -> end.failed(Passes.failure(
+                ErrorCode.WORKER_LOST,
+                "worker " + name + " has ended, and with it the graph of message " + to.messageId()
+                        + ", which takes part in a backward pass of context "
+                        + run.context().id())));
+        return sender.isPresent();
     }
 
     private void send(int worker, BackwardMessage.Encoded encoded, PassEnd end) {

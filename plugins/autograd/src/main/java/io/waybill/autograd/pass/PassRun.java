@@ -121,7 +121,7 @@ final class PassRun implements PassListener {
         boolean isFirst;
         synchronized (this) {
             if (hasEnded) {
-                end.failed(home.over(id));
+                end.failed(Passes.over(context, id));
                 return;
             }
             isFirst = waiting.isEmpty();
@@ -198,32 +198,43 @@ final class PassRun implements PassListener {
 
     /** Ends the pass with a failure, and notifies all workers that may wait for gradients from here. */
     void fail(CallException failure) {
-        if (failHere(failure)) {
-            for (int worker : context.knownWorkers()) {
-                if (worker != home.self()) {
-                    home.messages().failed(this, worker, home.prefixed(failure));
-                }
+        List<PassEnd> ends = stop(failure);
+        if (ends == null) {
+            return;
+        }
+        for (int worker : context.knownWorkers()) { // first: what the ends do is foreign
+            if (worker != home.self()) {
+                home.messages().failed(this, worker, home.prefixed(failure));
             }
+        }
+        ends.forEach(each -> each.failed(failure));
+    }
+
+    /** Ends the pass with a failure, in this worker only. */
+    void failHere(CallException failure) {
+        List<PassEnd> ends = stop(failure);
+        if (ends != null) {
+            ends.forEach(each -> each.failed(failure));
         }
     }
 
-    /** Ends the pass with a failure; false when it has ended before. */
-    boolean failHere(CallException failure) {
+    /** Ends the pass; returns those that wait for it, or null when it has ended before. */
+    private List<PassEnd> stop(CallException failure) {
         List<PassEnd> ends;
         BackwardPass stopped;
         synchronized (this) {
             if (hasEnded) {
-                return false;
+                return null;
             }
             ends = end();
             stopped = pass;
         }
+        context.passFailed(id, failure);
         if (stopped != null) {
             stopped.cancel();
         }
         home.ended(this);
-        ends.forEach(each -> each.failed(failure));
-        return true;
+        return ends;
     }
 
     private List<PassEnd> end() {

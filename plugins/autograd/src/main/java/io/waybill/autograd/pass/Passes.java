@@ -7,43 +7,33 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.autograd.context.AutogradContext;
+import io.waybill.autograd.context.ContextTable;
+import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.message.BackwardMessage;
 import io.waybill.torch.NativeTensors;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.bytedeco.pytorch.Tensor;
 
 /**
  * The backward passes that run in this worker: at most one per context.
  *
- * <p>Messages of a pass that has ended come too late and begin nothing: the ids of the last {@value #MAX_ENDED} are kept for that.
+ * <p>If two meet in a worker, one of them ends, the same in each worker: of two that one worker began the earlier one, which it has given up; of two that
+ * different workers began that of the driver continues, else that of the worker with the lower id. A message of a pass that has ended comes too late and begins
+ * nothing.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class Passes {
 
-    private static final int MAX_ENDED = 65_536;
-
     private final Broker broker;
     private final PassMessages messages;
     private final Map<Long, PassRun> running = new HashMap<>(); // by context; guarded by this
-    private final Set<Long> ended = Collections.newSetFromMap(
-            new LinkedHashMap<>() { // guarded by this
-                private static final long serialVersionUID = 1L;
 
-                @Override
-                protected boolean removeEldestEntry(Map.Entry<Long, Boolean> eldest) {
-                    return size() > MAX_ENDED;
-                }
-            });
-
-    public Passes(Broker broker, NativeTensors natives) {
+    public Passes(Broker broker, NativeTensors natives, Notifications notifications) {
         this.broker = broker;
-        this.messages = new PassMessages(broker, natives);
+        this.messages = new PassMessages(broker, natives, notifications);
     }
 
     PassMessages messages() {
@@ -69,29 +59,45 @@ public final class Passes {
      */
     public void begin(AutogradContext context, List<Tensor> roots, PassOptions options, PassEnd end) {
         PassRun run = new PassRun(this, context, broker.nextId(), options);
-        begin(run);
+        PassRun other;
+        while ((other = beginUnlessOther(run)) != null) {
+            if (isBegunBy(other, self()) || !isPreferred(run.id(), other)) {
+                throw new IllegalStateException(conflict(other));
+            }
+            other.fail(failure(ErrorCode.REFUSED, conflict(run)));
+        }
         run.start(roots, end);
     }
 
-    private synchronized void begin(PassRun run) {
-        PassOptions options = run.options();
-        try {
-            run.begin(run.context().graph().begin(options.mode(), options.use(), run));
-        } catch (IllegalStateException e) {
-            throw new IllegalStateException(
-                    "Cannot set GraphTask multiple times for the same autograd context "
-                            + run.context().id(),
-                    e);
+    /** Begins a pass; returns the one that runs in its context, if any. */
+    private synchronized PassRun beginUnlessOther(PassRun run) {
+        PassRun other = running.get(run.context().id());
+        if (other == null) {
+            begin(run);
         }
+        return other;
+    }
+
+    private void begin(PassRun run) {
+        PassOptions options = run.options();
+        run.context().isLastPass(run.id());
+        run.begin(run.context().graph().begin(options.mode(), options.use(), run));
         running.put(run.context().id(), run);
     }
 
     /** Takes a message of a pass. */
     public void take(AutogradContext context, BackwardMessage message, List<Tensor> gradients, PassEnd end) {
-        PassRun run = run(context, message);
-        if (run == null) {
-            end.failed(over(message.passId()));
-        } else if (message.kind() == BackwardMessage.Kind.DISCOVER) {
+        PassRun run;
+        try {
+            run = run(context, message);
+        } catch (CallException e) {
+            end.failed(e);
+            return;
+        } catch (IllegalStateException e) { // the context is released meanwhile
+            end.failed(failure(ErrorCode.REFUSED, ContextTable.missing(context.id())));
+            return;
+        }
+        if (message.kind() == BackwardMessage.Kind.DISCOVER) {
             run.discover(message.messageId(), end);
         } else {
             run.feed(message.messageId(), gradients, end);
@@ -99,44 +105,73 @@ public final class Passes {
     }
 
     /** Ends a pass that has failed elsewhere, also before it reached this worker. */
-    public void failedElsewhere(BackwardMessage message) {
+    public void failedElsewhere(AutogradContext context, BackwardMessage message) {
         PassRun run;
+        CallException failure = failure(ErrorCode.HANDLER_FAILED, message.failure());
         synchronized (this) {
             run = running.get(message.contextId());
             if (run == null || run.id() != message.passId()) {
-                ended.add(message.passId());
+                context.isLastPass(message.passId());
+                context.passFailed(message.passId(), failure);
                 return;
             }
         }
-        run.fail(failure(ErrorCode.HANDLER_FAILED, message.failure()));
+        run.fail(failure);
     }
 
-    /** Returns the run that a message belongs to, begun if it is the first; null when it comes too late. */
+    /**
+     * Returns the run that a message belongs to, begun if it is the first.
+     *
+     * @throws CallException when it comes too late, or another pass runs
+     */
     private PassRun run(AutogradContext context, BackwardMessage message) {
-        PassRun stale;
-        synchronized (this) {
-            stale = running.get(context.id());
-            if (stale != null && stale.id() == message.passId()) {
-                return stale;
-            }
-            if (ended.contains(message.passId())) {
-                return null;
-            }
-            if (stale == null) {
+        while (true) {
+            PassRun begun;
+            PassRun other;
+            synchronized (this) {
+                other = running.get(context.id());
+                if (other != null && other.id() == message.passId()) {
+                    return other;
+                }
+                if (context.isPassKnown(message.passId())) {
+                    throw over(context, message.passId());
+                }
                 PassOptions options = PassOptions.of(message.isFast(), message.keepsGraph());
-                PassRun begun = new PassRun(this, context, message.passId(), options);
-                begin(begun);
-                return begun;
+                begun = new PassRun(this, context, message.passId(), options);
+                if (other == null) {
+                    begin(begun);
+                    return begun;
+                }
             }
+            if (!isPreferred(message.passId(), other)) {
+                throw failure(ErrorCode.REFUSED, conflict(other));
+            }
+            other.fail(failure(ErrorCode.REFUSED, conflict(begun)));
         }
-        // its initiator has given it up, or there are two: PyTorch allows one
-        stale.failHere(failure(ErrorCode.REFUSED, "Cannot set GraphTask multiple times for the same autograd context"));
-        return run(context, message);
+    }
+
+    /** Returns whether a pass that is not over replaces the one that runs in its context. */
+    private static boolean isPreferred(long passId, PassRun other) {
+        int worker = MessageId.worker(passId);
+        int driver = other.context().driver();
+        return isBegunBy(other, worker) // one at a time: it has given up the other
+                || worker == driver
+                || !isBegunBy(other, driver) && worker < MessageId.worker(other.id());
+    }
+
+    private static boolean isBegunBy(PassRun run, int worker) {
+        return MessageId.worker(run.id()) == worker;
+    }
+
+    /** Returns the text for a pass that ends because of another one: PyTorch's, and which that is. */
+    private static String conflict(PassRun other) {
+        return "Cannot set GraphTask multiple times for the same autograd context "
+                + other.context().id() + ": the backward pass " + MessageId.text(other.id()) + ", which worker "
+                + MessageId.worker(other.id()) + " began, runs in it";
     }
 
     synchronized void ended(PassRun run) {
         running.remove(run.context().id(), run);
-        ended.add(run.id());
     }
 
     /** Ends the passes of a context that was released. */
@@ -179,7 +214,7 @@ public final class Passes {
             all = List.copyOf(running.values());
         }
         for (PassRun run : all) {
-            if (run.context().knownWorkers().contains(worker.id())) {
+            if (run.context().isKnownTo(worker.id())) {
                 run.fail(failure(
                         ErrorCode.WORKER_LOST,
                         "worker " + worker.name() + " has ended during the backward pass of context "
@@ -188,8 +223,11 @@ public final class Passes {
         }
     }
 
-    CallException over(long passId) {
-        return failure(ErrorCode.REFUSED, "the backward pass " + passId + " has ended here");
+    /** Returns the error of a message that comes too late: what the pass failed with, because that may not have reached its sender. */
+    static CallException over(AutogradContext context, long passId) {
+        return context.passFailure(passId)
+                .orElseGet(() ->
+                        failure(ErrorCode.REFUSED, "the backward pass " + MessageId.text(passId) + " has ended here"));
     }
 
     /** Returns the text of a failure as another worker gets it. */
