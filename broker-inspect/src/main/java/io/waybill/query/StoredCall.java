@@ -1,6 +1,7 @@
 package io.waybill.query;
 
 import io.waybill.query.stored.StoredRecord;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -22,6 +23,12 @@ public record StoredCall(StoredRecord request, Optional<String> operation, Optio
     public Outcome outcome() {
         return response.map(found -> found.isError() ? Outcome.ERROR : Outcome.OK)
                 .orElse(Outcome.NONE);
+    }
+
+    /** Returns the outcome as people read it: {@code ok}, {@code none}, or {@code error} with its code. */
+    public String outcomeText() {
+        String text = outcome().name().toLowerCase(Locale.ROOT);
+        return outcome() == Outcome.ERROR ? text + " " + response.orElseThrow().errorCode() : text;
     }
 
     /**

@@ -3,6 +3,7 @@ package io.waybill.cli.journal;
 import io.waybill.api.MessageId;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
 import io.waybill.query.stored.StoredRecord;
@@ -60,15 +61,8 @@ final class CallLines {
                 journals.nameOf(request.to()),
                 request.type(),
                 request.payloadBytes() + request.sectionBytes(),
-                outcome(call),
+                call.outcomeText(),
                 call.tookNs().map(ShownTime::took).orElse("-"),
                 Printable.oneLine(call.operation().orElse("")));
-    }
-
-    static String outcome(StoredCall call) {
-        String text = call.outcome().name().toLowerCase(Locale.ROOT);
-        return call.outcome() == StoredCall.Outcome.ERROR
-                ? text + " " + call.response().orElseThrow().errorCode()
-                : text;
     }
 }

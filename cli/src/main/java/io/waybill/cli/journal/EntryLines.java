@@ -3,6 +3,7 @@ package io.waybill.cli.journal;
 import io.waybill.api.MessageId;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredEntry;
 import io.waybill.query.stored.StoredRecord;

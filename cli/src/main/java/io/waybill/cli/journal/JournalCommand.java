@@ -14,6 +14,7 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             ShowCommand.class,
+            TraceCommand.class,
             ListCommand.class,
             TailCommand.class,
             StatsCommand.class,

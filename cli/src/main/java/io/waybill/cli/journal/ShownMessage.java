@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.query.FoundMessage;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;

@@ -1,6 +1,7 @@
 package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observations;
 import java.io.IOException;

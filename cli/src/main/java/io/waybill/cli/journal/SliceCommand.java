@@ -80,7 +80,7 @@ final class SliceCommand implements Callable<Integer> {
                 .orElseThrow(() -> new UsageException("--payloads is full, digest or none, not " + payloads));
         Surroundings surroundings = journal.surroundings();
         Home existing = home.openExisting(surroundings, Host.real());
-        requireOutside(existing.path());
+        OutFile.requireOutside(out, existing.path());
         ScanProgress watched = new ScanProgress(surroundings);
         SliceInfo info;
         try (HomeRecording recording = HomeRecording.open(existing.path(), existing.host())) {
@@ -98,17 +98,6 @@ final class SliceCommand implements Callable<Integer> {
         try (HomeJournals journals = HomeJournals.open(existing)) {
             return outcomes.addTo(selection.builder(journals, existing.host().clock()))
                     .build();
-        }
-    }
-
-    private void requireOutside(Path homePath) throws IOException, CommandFailedException {
-        Path parent = out.toAbsolutePath().getParent();
-        if (parent == null || !Files.isDirectory(parent)) {
-            throw new CommandFailedException(parent + " is no directory: make it, or give another file");
-        }
-        if (parent.toRealPath().startsWith(homePath)) {
-            throw new CommandFailedException(
-                    out + " lies in the home, into which nothing is written: give another file");
         }
     }
 

@@ -7,6 +7,7 @@ import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.SelectionOptions;
 import io.waybill.cli.show.Json;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.cli.show.Table;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;

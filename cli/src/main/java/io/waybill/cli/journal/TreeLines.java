@@ -3,6 +3,7 @@ package io.waybill.cli.journal;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.query.CallTree;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
@@ -45,7 +46,7 @@ final class TreeLines {
                 .orElse(call.request().type().name());
         return MessageId.text(call.request().id()) + " "
                 + journals.nameOf(call.request().from()) + " -> "
-                + journals.nameOf(call.request().to()) + " " + operation + "  " + CallLines.outcome(call)
+                + journals.nameOf(call.request().to()) + " " + operation + "  " + call.outcomeText()
                 + call.tookNs().map(took -> "  " + ShownTime.took(took)).orElse("");
     }
 

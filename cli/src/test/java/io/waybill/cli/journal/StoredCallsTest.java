@@ -2,6 +2,8 @@ package io.waybill.cli.journal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -147,6 +149,71 @@ class StoredCallsTest {
                         "\"kept\" : \"record\"",
                         "\"kind\" : \"seed\"",
                         "\"operation\" : \"text.inner\"");
+    }
+
+    @Test
+    void drawsTheTreeForABrowser() throws IOException {
+        Path page = temporary.resolve("call.html");
+        String inner = MessageId.text(MessageId.of(callee.info().id(), 0));
+        assertThat(run("journal", "trace", inner, "--out", page.toString()))
+                .as(err.toString())
+                .isZero();
+        assertThat(out.toString()).isEqualTo(page + ": call " + call + " and 1 inside of it\n");
+        assertThat(Files.readString(page))
+                .startsWith("<!DOCTYPE html>")
+                .contains("<h1>tensor.pass, call " + call + "</h1>")
+                .containsPattern("<rect class=\"call\"[^>]*>.*tensor.pass -&gt; callee")
+                .containsPattern("<rect class=\"handler\"")
+                .containsPattern("<tr><td>" + inner + "<td>callee<td>app<td>text.inner<td")
+                .containsPattern("<line class=\"flow\"")
+                .doesNotContain("http", "<script", "NaN");
+    }
+
+    @Test
+    void drawsTheTreeForPrograms() throws IOException {
+        Path file = temporary.resolve("call.json");
+        assertThat(run("journal", "trace", call, "--out", file.toString()))
+                .as(err.toString())
+                .isZero();
+        String json = Files.readString(file);
+        assertThat(json)
+                .contains("{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":"
+                        + app.info().id() + ",\"tid\":0,\"args\":{\"name\":\"app (")
+                .containsPattern("\"name\":\"tensor.pass -> callee\",\"ph\":\"X\",\"pid\":"
+                        + app.info().id()
+                        + ",\"tid\":0,\"cat\":\"call\",\"ts\":0.000,\"dur\":[0-9.]+,\"args\":\\{\"id\":\"" + call
+                        + "\"")
+                .containsPattern("\"name\":\"tensor.pass\",\"ph\":\"X\",\"pid\":"
+                        + callee.info().id() + ",\"tid\":0,\"cat\":\"handler\"")
+                .contains("\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\"", "\"waited_ns\":", "\"ran_ns\":")
+                .contains("\"parent\":\"" + call + "\"")
+                .containsPattern("\"ph\":\"s\",\"pid\":[0-9]+,\"tid\":0,\"cat\":\"request\",\"id\":\"" + call + "\"")
+                .containsPattern("\"ph\":\"f\",\"pid\":[0-9]+,\"tid\":0,\"cat\":\"request\",\"id\":\"" + call
+                        + "\",\"ts\":[0-9.]+,\"bp\":\"e\"");
+        try (JsonParser parser = new JsonFactory().createParser(json)) {
+            parser.nextToken();
+            parser.skipChildren();
+            assertThat(parser.nextToken())
+                    .as("one object and nothing behind it")
+                    .isNull();
+        }
+    }
+
+    @Test
+    void drawsOnlyWhatIsThereIntoNewFilesElsewhere() throws IOException {
+        String file = Files.createFile(temporary.resolve("there.html")).toString();
+        for (String[] wrong : new String[][] {
+            {call, file, "there.html is there already"},
+            {call, temporary.resolve("call.svg").toString(), "--out ends with .html or .json"},
+            {call, temporary.resolve("home/call.html").toString(), "lies in the home"},
+            {call, temporary.resolve("none/call.html").toString(), "is no directory"},
+            {"1.99", temporary.resolve("call.html").toString(), "no request 1.99 in the journals"}
+        }) {
+            err.getBuffer().setLength(0);
+            assertThat(run("journal", "trace", wrong[0], "--out", wrong[1])).isNotZero();
+            assertThat(err.toString()).contains(wrong[2]);
+        }
+        assertThat(temporary.resolve("call.html")).doesNotExist();
     }
 
     @Test

@@ -1,4 +1,4 @@
-package io.waybill.cli.journal;
+package io.waybill.cli.show;
 
 import java.time.Instant;
 import java.time.ZoneId;
@@ -6,7 +6,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
 /** Times as people read them. Stateless. */
-final class ShownTime {
+public final class ShownTime {
 
     private static final long NS_PER_S = 1_000_000_000;
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS");
@@ -14,13 +14,13 @@ final class ShownTime {
     private ShownTime() {}
 
     /** Formats a wall clock time in the reader's time zone. */
-    static String of(long wallNs) {
+    public static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));
     }
 
     /** A short time, such as {@code 12.3 us}. */
-    static String took(long ns) {
+    public static String took(long ns) {
         if (Math.abs(ns) < 1_000_000) {
             return String.format(Locale.ROOT, "%.1f us", ns / 1e3);
         }

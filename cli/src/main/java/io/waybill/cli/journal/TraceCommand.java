@@ -1,0 +1,123 @@
+package io.waybill.cli.journal;
+
+import io.waybill.api.MessageId;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.MessageIds;
+import io.waybill.cli.trace.TimelinePage;
+import io.waybill.cli.trace.TraceEvents;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.query.CallTree;
+import io.waybill.query.FoundMessage;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.timeline.CallTimeline;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+/** {@code waybill journal trace}: a recorded call, and all that belongs to it, as a picture. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "trace",
+        header = "Draws a recorded call over time, on all workers.",
+        description = {
+            "",
+            "The file shows the outermost call that led to this one, and every call inside of it. FILE.html is a page for"
+                    + " a browser, without anything from a network; FILE.json is for Perfetto and chrome://tracing.",
+            ""
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  waybill journal trace 3.1041 --out call.html",
+            "  waybill journal trace 3.1041 --out call.json"
+        })
+final class TraceCommand implements Callable<Integer> {
+
+    private static final String PAGE = ".html";
+    private static final String EVENTS = ".json";
+
+    @ParentCommand
+    private JournalCommand journal;
+
+    @Mixin
+    private HomeOption home;
+
+    @Parameters(paramLabel = "ID", description = "The id of a request, such as 3.1041.")
+    private String id;
+
+    @Option(
+            names = "--out",
+            required = true,
+            paramLabel = "FILE",
+            description = "The file to write, which is not there yet: .html or .json.")
+    private Path out;
+
+    @Override
+    public Integer call() throws IOException, UsageException, CommandFailedException {
+        long message = MessageIds.parse(id);
+        boolean isPage = out.toString().endsWith(PAGE);
+        if (!isPage && !out.toString().endsWith(EVENTS)) {
+            throw new UsageException("--out ends with " + PAGE + " or " + EVENTS + ", and " + out + " does not");
+        }
+        Surroundings surroundings = journal.surroundings();
+        Home existing = home.openExisting(surroundings, Host.real());
+        OutFile.requireOutside(out, existing.path());
+        ScanProgress watched = new ScanProgress(surroundings);
+        try (HomeJournals journals = HomeJournals.open(existing).onProgress(watched::records)) {
+            FoundMessage found = outermost(journals, message);
+            watched.done();
+            CallTree tree = new CallTree(found.call().orElseThrow(), found.children());
+            write(journals, CallTimeline.of(tree), isPage);
+            found.notes().forEach(surroundings.err()::println);
+            surroundings.err().flush();
+            surroundings
+                    .out()
+                    .println(out + ": call " + MessageId.text(found.id()) + " and " + count(tree) + " inside of it");
+        } catch (FileAlreadyExistsException e) {
+            throw new CommandFailedException(e.getFile() + " is there already: give another file", e);
+        } finally {
+            watched.done();
+        }
+        return 0;
+    }
+
+    private FoundMessage outermost(HomeJournals journals, long message) throws IOException, CommandFailedException {
+        FoundMessage found = journals.show(message, HomeJournals.Effort.INDEX);
+        if (found.call().isEmpty()) {
+            String notes = found.notes().isEmpty() ? "" : " (" + String.join("; ", found.notes()) + ")";
+            throw new CommandFailedException("no request " + MessageId.text(message) + " in the journals" + notes);
+        }
+        return found.ancestors().isEmpty()
+                ? found
+                : journals.show(found.ancestors().get(0).request().id(), HomeJournals.Effort.INDEX);
+    }
+
+    private void write(HomeJournals journals, CallTimeline timeline, boolean isPage) throws IOException {
+        try (Writer writer = Files.newBufferedWriter(out, StandardCharsets.UTF_8, StandardOpenOption.CREATE_NEW)) {
+            if (isPage) {
+                new TimelinePage(journals::nameOf, timeline).writeTo(writer);
+            } else {
+                new TraceEvents(journals::nameOf, timeline).writeTo(writer);
+            }
+        }
+    }
+
+    private static int count(CallTree tree) {
+        return tree.children().stream().mapToInt(child -> 1 + count(child)).sum();
+    }
+}
