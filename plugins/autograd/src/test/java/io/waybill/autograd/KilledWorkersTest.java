@@ -3,6 +3,7 @@ package io.waybill.autograd;
 import static io.waybill.autograd.TestWorkers.elements;
 import static io.waybill.autograd.TestWorkers.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Response;
@@ -80,6 +81,10 @@ class KilledWorkersTest {
         assertThat(Collections.max(errorNs)).as("from the kill to the error").isLessThan(TimeUnit.SECONDS.toNanos(1));
     }
 
+    private static String lastMs(List<Long> times) {
+        return times.isEmpty() ? "-" : String.valueOf(times.get(times.size() - 1) / 1_000 / 1e3);
+    }
+
     private static String milliseconds(List<Long> times) {
         Collections.sort(times);
         return "p50 " + times.get(times.size() / 2) / 1e6 + ", max " + times.get(times.size() - 1) / 1e6;
@@ -99,6 +104,9 @@ class KilledWorkersTest {
             processes[victim].awaitReady();
             step();
             awaitNothing("after the next step, " + what);
+            System.out.printf(
+                    "%s: error %d after %s ms, released in %s ms%n",
+                    what, errorNs.size(), lastMs(errorNs), lastMs(releaseNs));
         }
     }
 
@@ -121,6 +129,7 @@ class KilledWorkersTest {
             errorNs.add(System.nanoTime() - killedNs);
             assertThat(e.getCause()).as(what).isInstanceOf(CallException.class).hasMessageContaining("worker" + victim);
         }
+        awaitNoPass("before the context is released, " + what);
         long releasedNs = System.nanoTime();
         autograd.release(context);
         releaseNs.add(System.nanoTime() - releasedNs);
@@ -155,6 +164,18 @@ class KilledWorkersTest {
         driver.release();
     }
 
+    private void awaitNoPass(String when) throws Exception {
+        for (int i = 1; i <= WORKERS; i++) {
+            WorkerProcess process = processes[i];
+            if (process.isServing()) {
+                String name = "worker" + i;
+                Waits.until(
+                        () -> when + ", " + name + " has a pass; its log:\n" + process.log(),
+                        () -> process.ask("counts", "counts").contains(" passes 0 "));
+            }
+        }
+    }
+
     private void awaitNothing(String when) throws Exception {
         String nothing = "contexts 0 passes 0 handles 0 storages 0";
         driver.release();
@@ -163,7 +184,7 @@ class KilledWorkersTest {
                 () -> WorkerProgram.counts(autograd).equals(nothing));
         for (int i = 1; i <= WORKERS; i++) {
             WorkerProcess process = processes[i];
-            if (process.isAlive()) {
+            if (process.isServing()) {
                 String[] last = new String[1];
                 int id = i;
                 Waits.until(() -> when + ", worker" + id + " has " + last[0] + "; its log:\n" + process.log(), () -> {
@@ -171,6 +192,29 @@ class KilledWorkersTest {
                     return last[0].equals(nothing);
                 });
             }
+        }
+    }
+
+    @Test
+    void whatAWorkerHadComputedIsGoneWithIt() throws Exception {
+        for (BackwardMode mode : BackwardMode.values()) {
+            Value leaf = driver.leaf(new long[] {2}, 1, 2);
+            autograd.context(context -> {
+                Value loss = forward(leaf);
+                processes[1].kill();
+                processes[1] = WorkerProcess.start(directory.resolve("home"), 1).awaitReady();
+                Waits.until(
+                        "it is back",
+                        () -> driver.worker(0).broker().peers().stream()
+                                .anyMatch(peer -> peer.worker().id() == 1 && peer.epoch() > 1));
+                assertThatThrownBy(() -> autograd.backward(context, List.of(tensor(loss)), false, mode))
+                        .isInstanceOf(CallException.class)
+                        .hasMessageContaining("worker worker1 has ended");
+                Value next = forward(leaf); // the context is usable
+                autograd.backward(context, List.of(tensor(next)));
+            });
+            driver.release();
+            awaitNothing("after a context that a worker left");
         }
     }
 

@@ -17,6 +17,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,10 +47,18 @@ final class TestWorkers implements AutoCloseable {
         return all;
     }
 
-    /** One worker with this id, the first one here. */
+    /** One worker with this id, the first one here. It does not look for contexts that are left. */
     static TestWorkers one(Path home, int id, UnaryOperator<Waybill> more) throws IOException {
+        Autograd[] made = new Autograd[1];
+        Waybill joining = Waybill.connect(home, "worker" + id)
+                .options(JoinOptions.defaults().withId(id))
+                .with(new ScriptCall(ENGINE))
+                .withBroker(broker -> made[0] = new Autograd(broker, NATIVES, Duration.ofDays(1)))
+                .withBroker(broker -> new ForwardRequests(made[0]))
+                .withBroker(broker -> new BackwardRequests(made[0]));
         TestWorkers all = new TestWorkers();
-        all.join(home, id, more);
+        all.workers.add(more.apply(joining).join());
+        all.autograds.add(made[0]);
         return all;
     }
 

@@ -24,6 +24,8 @@ final class WorkerProcess implements AutoCloseable {
     private final BlockingQueue<String> responses = new LinkedBlockingQueue<>();
     private final List<String> log = Collections.synchronizedList(new ArrayList<>());
 
+    private boolean isReady;
+
     private WorkerProcess(Process process) {
         this.process = process;
         Thread reader = new Thread(this::read, "output of " + process.pid());
@@ -71,6 +73,7 @@ final class WorkerProcess implements AutoCloseable {
     /** Waits until it serves. */
     WorkerProcess awaitReady() throws InterruptedException {
         response("ready");
+        isReady = true;
         return this;
     }
 
@@ -95,8 +98,9 @@ final class WorkerProcess implements AutoCloseable {
         }
     }
 
-    boolean isAlive() {
-        return process.isAlive();
+    /** Returns whether it was waited for, and has not ended. */
+    boolean isServing() {
+        return isReady && process.isAlive();
     }
 
     /** kill -9, and waits until it is gone. Returns when it was killed, by {@link System#nanoTime}. */

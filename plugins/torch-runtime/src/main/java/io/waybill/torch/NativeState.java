@@ -19,7 +19,7 @@ import org.osgi.service.component.annotations.Component;
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> Of everything that is put; {@link #take} hands it over.
  */
-@Component(service = NativeState.class)
+@Component(service = NativeState.class, immediate = true) // else it would end with its only user, which leaves
 public final class NativeState {
 
     /** Max entries of all bundles. */
