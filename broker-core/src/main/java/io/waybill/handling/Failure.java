@@ -51,7 +51,11 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
     /** The handler returned, and gave no response. */
     public static Failure noResponse(int worker, HandlerEntry entry) {
-        return of(ErrorCode.NO_RESPONSE, worker, entry.provider() + " returned without a response to " + entry.key());
+        return of(
+                ErrorCode.NO_RESPONSE,
+                worker,
+                entry.provider() + " returned without a response to "
+                        + entry.key().text());
     }
 
     /** No handler was ever known for a key. */

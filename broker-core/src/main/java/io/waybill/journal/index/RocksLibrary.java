@@ -29,7 +29,7 @@ final class RocksLibrary {
         String unpacked = System.getProperty(DIRECTORY_PROPERTY);
         try {
             if (unpacked != null && Files.exists(Path.of(unpacked, fileName()))) {
-                RocksDB.loadLibrary(List.of(unpacked));
+                RocksDB.loadLibrary(List.of(Path.of(unpacked).toAbsolutePath().toString()));
             } else {
                 unpackAndLoad();
             }

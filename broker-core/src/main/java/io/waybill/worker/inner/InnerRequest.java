@@ -330,7 +330,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             if (!begun || isDeferred()) { // otherwise its thread may still be in the handler: this object is not reused
                 inner.close();
             }
-            String text = ended.provider() + " did not finish " + ended.key() + " before it left";
+            String text = ended.provider() + " did not finish " + ended.key().text() + " before it left";
             Failure why = home.isExpired(view())
                     ? Failure.expired(view(), home.clock(), "its response came")
                     : home.failure(ErrorCode.HANDLER_STUCK, text);

@@ -358,7 +358,7 @@ public final class Exchange implements HandlerCall {
         if (isExpired()) {
             return Failure.expired(view, context.clock(), "its response came");
         }
-        String text = by.provider() + " did not finish " + by.key() + " before it left";
+        String text = by.provider() + " did not finish " + by.key().text() + " before it left";
         return new Failure(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.HANDLER_STUCK,

@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.failure.ForeignErrors;
+import io.waybill.worker.peer.PeerLink;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -24,19 +25,19 @@ public final class HandlerErrorLog {
 
     /** Counts and logs an exception of a handler of a message inside another. Does not throw. */
     public void log(HandlerEntry entry, Throwable error) {
-        log(entry, " as an inner message", error);
+        log(entry, ", inside another message", error);
     }
 
     /** Counts and logs an exception of a handler. Does not throw. */
-    void log(HandlerEntry entry, long id, Throwable error) {
-        log(entry, " of request " + MessageId.text(id), error);
+    void log(HandlerEntry entry, long id, PeerLink caller, Throwable error) {
+        log(entry, ", request " + MessageId.text(id) + " of " + caller, error);
     }
 
     private void log(HandlerEntry entry, String of, Throwable error) {
         errors.charge(entry.provider());
         if (isNew(entry, error)) {
-            String text = entry.provider() + " threw while handling " + entry.key() + of
-                    + "; further errors from this place are only counted";
+            String text = entry.provider() + " threw while handling "
+                    + entry.key().text() + of + "; further errors from this place are only counted";
             ForeignErrors.warn(LOG, text, error);
         }
     }
@@ -50,7 +51,8 @@ public final class HandlerErrorLog {
     void logRelease(HandlerEntry entry, Throwable error) {
         errors.charge(entry.provider());
         if (isNew(entry, error)) {
-            String text = "A storage could not be given back after " + entry.provider() + " handled " + entry.key()
+            String text = "A storage could not be given back after " + entry.provider() + " handled "
+                    + entry.key().text()
                     + ": it threw, or its counts were given back before; a tensor of the request needs one more, by"
                     + " retain(), before it is put into a response. Further errors from this place are not logged";
             ForeignErrors.warn(LOG, text, error);

@@ -291,7 +291,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             exchange.failCut();
         } else {
             if (!(e instanceof DispatchException)) {
-                context.handlerErrors().log(exchange.entry(), exchange.view().id(), e);
+                context.handlerErrors().log(exchange.entry(), exchange.view().id(), exchange.link(), e);
             }
             exchange.fail(Failure.threw(context.responses().workerId(), e));
         }
