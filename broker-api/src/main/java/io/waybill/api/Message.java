@@ -38,7 +38,10 @@ public interface Message {
     /** Returns the operation of a call by name; the type's name for all other messages. */
     String operation() throws RejectedMessageException;
 
-    /** Returns the payload as it was sent, read-only. */
+    /**
+     * Returns the payload as it was sent, read-only, from position 0, big-endian. It may be the same buffer at each call, with its position, limit and
+     * order set again.
+     */
     ByteBuffer payload();
 
     /** Returns the tensors of the message, read-only. */

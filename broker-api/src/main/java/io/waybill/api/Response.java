@@ -27,7 +27,10 @@ public interface Response extends AutoCloseable {
     /** Returns the id of the worker that responded. */
     int from();
 
-    /** Returns the payload as it was sent, read-only. */
+    /**
+     * Returns the payload as it was sent, read-only, from position 0, big-endian. It may be the same buffer at each call, with its position, limit and
+     * order set again.
+     */
     ByteBuffer payload();
 
     /** Returns the tensors of the message, read-only. */

@@ -35,7 +35,8 @@ public final class MessageBuffer {
 
     private void allocate(int capacity) {
         bytes = BufferUtil.allocateDirectAligned(capacity, ALIGNMENT).order(ByteOrder.LITTLE_ENDIAN);
-        readOnly = bytes.asReadOnlyBuffer();
+        readOnly = bytes.slice(Envelope.HEADER_LENGTH, capacity - Envelope.HEADER_LENGTH)
+                .asReadOnlyBuffer();
         memory.wrap(bytes);
     }
 
@@ -50,11 +51,10 @@ public final class MessageBuffer {
     }
 
     /**
-     * Returns a read-only view of the payload without its trailers: the same object at every call, positioned again.
+     * Returns a read-only view of the payload without its trailers, from position 0, big-endian: the same object at every call, set again.
      */
     public ByteBuffer payload() {
-        readOnly.limit(Envelope.HEADER_LENGTH + valuesLength()).position(Envelope.HEADER_LENGTH);
-        return readOnly;
+        return readOnly.limit(valuesLength()).position(0).order(ByteOrder.BIG_ENDIAN);
     }
 
     /** Bytes of the payload without context, observations and references. */
