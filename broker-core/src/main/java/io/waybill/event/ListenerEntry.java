@@ -20,7 +20,7 @@ final class ListenerEntry {
     private static final Logger LOG = LoggerFactory.getLogger(ListenerEntry.class);
     private static final int SAMPLE_MASK = 63;
     private static final long SLOW_NS = 1_000_000;
-    private static final int MAX_HELD = 16_384;
+    static final int MAX_HELD = 16_384;
 
     private final String provider;
     private final CallEvents listener;
@@ -34,6 +34,7 @@ final class ListenerEntry {
     private volatile String dropped = ""; // why; empty while it is called
     private volatile boolean held; // a thread does not return: others leave their events here; written under heldEvents
     private final Deque<EventView> heldEvents = new ArrayDeque<>(); // guarded by itself
+    private long missed; // guarded by heldEvents: for which there was no room
     private boolean resuming; // guarded by heldEvents
     private long heldNs; // by the housekeeper: when it saw last that a thread does not return
 
@@ -88,6 +89,8 @@ final class ListenerEntry {
         synchronized (heldEvents) {
             if (held && heldEvents.size() < MAX_HELD) {
                 heldEvents.add(event);
+            } else if (held) {
+                missed++;
             }
             return held;
         }
@@ -121,19 +124,34 @@ final class ListenerEntry {
             }
             resuming = true;
         }
-        while (true) {
-            EventView event;
-            synchronized (heldEvents) {
-                event = heldEvents.poll();
-                if (event == null || !dropped.isEmpty()) {
-                    heldEvents.clear();
-                    held = false;
-                    resuming = false;
-                    return;
-                }
-            }
+        for (EventView event = nextHeld(); event != null; event = nextHeld()) {
             deliver(event);
         }
+    }
+
+    /** Returns the next event that was kept; null when there is none, and threads may call the listener. */
+    private EventView nextHeld() {
+        long lost;
+        synchronized (heldEvents) {
+            EventView event = heldEvents.poll();
+            if (event != null && dropped.isEmpty()) {
+                return event;
+            }
+            lost = missed;
+            missed = 0;
+            heldEvents.clear();
+            held = false;
+            resuming = false;
+        }
+        if (lost > 0) {
+            charge.run();
+            LOG.warn(
+                    "The CallEvents listener of {} did not return for a while, and missed {} events: {} are kept at most",
+                    provider,
+                    lost,
+                    MAX_HELD);
+        }
+        return null;
     }
 
     private void deliver(EventView event) {

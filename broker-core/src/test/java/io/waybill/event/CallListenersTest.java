@@ -2,6 +2,9 @@ package io.waybill.event;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.host.Host;
@@ -18,6 +21,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** A listener that does not return, and the other threads that come to it. */
 @Timeout(120)
@@ -104,6 +108,36 @@ class CallListenersTest {
             return seen.size() > before;
         });
         assertThat(listeners.problem(PROVIDER)).isEmpty();
+    }
+
+    @Test
+    void countsAndLogsWhatItHadNoRoomFor() {
+        Logger log = (Logger) LoggerFactory.getLogger(ListenerEntry.class);
+        ListAppender<ILoggingEvent> written = new ListAppender<>();
+        written.start();
+        log.addAppender(written);
+        try {
+            addHanging();
+            lookAfter(1);
+            Thread thread = hangingThread();
+            for (int i = 0; i < 6; i++) {
+                lookAfter(20);
+            }
+            for (long id = 2; id < 2 + ListenerEntry.MAX_HELD + 7; id++) {
+                notifyOf(id);
+            }
+            hold.countDown();
+            Waits.until("the thread has returned", () -> !thread.isAlive());
+            lookAfter(20);
+            Waits.until("it is logged", () -> !written.list.isEmpty());
+        } finally {
+            log.detachAppender(written);
+        }
+        assertThat(seen).hasSize(1 + ListenerEntry.MAX_HELD);
+        assertThat(written.list)
+                .singleElement()
+                .satisfies(line -> assertThat(line.getFormattedMessage())
+                        .contains("of " + PROVIDER + " did not return for a while, and missed 7 events"));
     }
 
     @Test
