@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Runs the commands of a worker, as {@code waybill NAME --node NODE} does. Thread-safe.
@@ -19,6 +20,7 @@ import java.util.Map;
  */
 public record ToolUser(Caller caller, String node) {
 
+    private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(100);
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
 
     /** Outcome of a run, with all its output. */
@@ -54,13 +56,16 @@ public record ToolUser(Caller caller, String node) {
     /** Reads the rest of a run. */
     Outcome outcome(long run) {
         List<Value> items = new ArrayList<>();
-        while (true) {
+        long untilNs = System.nanoTime() + LIMIT_NS;
+        while (untilNs - System.nanoTime() > 0) {
             Map<Value, Value> read = call("tools.read", Map.of("run", Value.of(run)));
             items.addAll(((Value.Items) read.get(Value.of("items"))).values());
             if (read.get(Value.of("done")).equals(Value.of(true))) {
                 return new Outcome(items, number(read, "exit"), text(read, "error"));
             }
         }
+        throw new AssertionError("run " + run + " of a command at " + node + " does not end; it wrote " + items.size()
+                + " lines or documents");
     }
 
     static long number(Map<Value, Value> fields, String name) {

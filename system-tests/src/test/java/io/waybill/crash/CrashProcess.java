@@ -9,12 +9,14 @@ import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.tensor.segment.TensorConfig;
+import io.waybill.tool.ToolCommands;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.BufferedReader;
@@ -69,12 +71,14 @@ final class CrashProcess {
             switch (arguments[0]) {
                 case SERVER -> {
                     server.serve(registry);
-                    process.serve(registry);
+                    ToolCommands commands = new ToolCommands(registry, host);
+                    commands.add(new Provider("crash-tally", "1.0.0"), CommandRuns.command());
+                    process.serve(registry, commands::close);
                 }
                 case NODE -> {
                     SwitchedBundles bundles = SwitchedBundles.start(
                             server, registry, host, worker.directory().path(), Path.of(arguments[5]));
-                    process.serve(registry);
+                    process.serve(registry, () -> {});
                     bundles.close();
                 }
                 case CALLER -> {
@@ -110,9 +114,10 @@ final class CrashProcess {
     }
 
     /** Until it is told to leave: what it had begun is answered then. */
-    private void serve(HandlerRegistry registry) throws IOException {
+    private void serve(HandlerRegistry registry, Runnable leaving) throws IOException {
         ready(registry);
         awaitLine(() -> worker.counters().requestsBegun());
+        leaving.run();
         rounds.stop();
         worker.close();
         logged(Kind.ENDED, 0, 0);

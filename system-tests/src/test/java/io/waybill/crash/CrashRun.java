@@ -98,6 +98,7 @@ final class CrashRun {
     private List<String> runHome(Path home, Path logs, SmallDisk disk) throws Exception {
         long doneBefore = done;
         AgentOptions agent = new AgentOptions(logs, options.mutant());
+        List<String> problems = new ArrayList<>();
         try (Fleet fleet = new Fleet(home, logs, options, agent)) {
             fleet.start();
             long startedNs = System.nanoTime();
@@ -109,9 +110,10 @@ final class CrashRun {
             }
             pass(MOST_CALM_MS);
             trafficNs += System.nanoTime() - startedNs;
-            fleet.end();
+            problems.addAll(fleet.end());
         }
-        return judge(home, logs);
+        problems.addAll(judge(home, logs));
+        return problems;
     }
 
     static void pass(long ms) {

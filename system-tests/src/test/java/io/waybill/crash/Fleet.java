@@ -20,10 +20,15 @@ final class Fleet implements AutoCloseable {
     private final Map<String, Child> running = new HashMap<>();
     private final Map<String, Integer> incarnations = new HashMap<>();
     private final AgentOptions agent;
+    private final boolean runsCommands;
+    private CommandRuns commands; // null until the server is ready, and when none are run
     private final Path bundles; // null when the server's handlers don't come with any
 
     Fleet(Path home, Path logs, RunOptions options, AgentOptions agent) throws IOException {
         this.bundles = options.bundled() ? SwitchedBundles.forge(logs) : null;
+        // a full disk and a planted bug are for the processes of the fleet alone
+        this.runsCommands =
+                options.fault() != RunOptions.Fault.FULL && options.mutant().isEmpty();
         this.home = home;
         this.logs = logs;
         this.ratePerCaller = Math.max(1, options.rate() / options.callers());
@@ -37,6 +42,9 @@ final class Fleet implements AutoCloseable {
     void start() throws Exception {
         start(SERVER);
         running.get(SERVER).awaitReady();
+        if (runsCommands) {
+            commands = CommandRuns.start(home);
+        }
         for (String caller : callers) {
             start(caller);
         }
@@ -89,20 +97,25 @@ final class Fleet implements AutoCloseable {
         return responded;
     }
 
-    /** Lets the callers hear all their outcomes, and everybody leave. */
-    void end() throws Exception {
+    /** Lets the callers hear all their outcomes, and everybody leave. Returns what was wrong with runs of commands. */
+    List<String> end() throws Exception {
         for (String caller : callers) {
             running.get(caller).leave();
         }
         for (String caller : callers) {
             running.get(caller).awaitLeft();
         }
+        List<String> problems = commands == null ? List.of() : commands.end();
         running.get(SERVER).leave();
         running.get(SERVER).awaitLeft();
+        return problems;
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         running.values().forEach(Child::close);
+        if (commands != null) {
+            commands.close();
+        }
     }
 }

@@ -17,6 +17,9 @@ import java.util.TreeMap;
  */
 public final class History {
 
+    /** Type of the calls by which commands are run. They are in no log, and {@code CommandRuns} judges them. */
+    private static final int CONTROL_CALL = 0x1f0;
+
     private final Problems problems;
     private final Map<Long, Call> calls = new HashMap<>();
     private final Map<Path, List<Event>> logs = new HashMap<>();
@@ -39,6 +42,7 @@ public final class History {
                 history.readJournal(directory);
             }
         }
+        history.calls.values().removeIf(call -> call.request != null && call.request.type() == CONTROL_CALL);
         return history;
     }
 
