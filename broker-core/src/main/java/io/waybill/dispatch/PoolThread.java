@@ -95,7 +95,9 @@ final class PoolThread implements Runnable {
     private void runSafely(Runnable task) {
         try {
             task.run();
-        } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
+        } catch (
+                Throwable
+                        e) { // of the task itself, which guards the foreign code that it calls: the thread must not end
             ForeignErrors.warn(LOG, "A task of " + executor.provider() + " failed", e);
         } finally {
             executor.dropInterrupt();

@@ -4,11 +4,8 @@ import io.waybill.api.tool.ToolCommand;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tool.ToolCommands;
-import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
-import org.osgi.util.tracker.ServiceTracker;
-import org.osgi.util.tracker.ServiceTrackerCustomizer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,46 +14,26 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
-final class ToolWhiteboard implements ServiceTrackerCustomizer<ToolCommand, ToolCommands.Registration>, AutoCloseable {
+final class ToolWhiteboard extends ServiceWhiteboard<ToolCommand, ToolCommands.Registration> {
 
     private static final Logger LOG = LoggerFactory.getLogger(ToolWhiteboard.class);
 
-    private final BundleContext context;
     private final ToolCommands commands;
     private final ServiceProblems problems;
-    private final ServiceTracker<ToolCommand, ToolCommands.Registration> tracker;
 
     ToolWhiteboard(BundleContext context, ToolCommands commands, ServiceProblems problems) {
-        this.context = context;
+        super(context, ToolCommand.class);
         this.commands = commands;
         this.problems = problems;
-        this.tracker = new ServiceTracker<>(context, ToolCommand.class, this);
-    }
-
-    void open() {
-        tracker.open();
     }
 
     @Override
-    public void close() {
-        tracker.close();
-    }
-
-    @Override
-    public ToolCommands.Registration addingService(ServiceReference<ToolCommand> reference) {
-        Bundle bundle = reference.getBundle();
-        ToolCommand command = context.getService(reference);
-        if (command == null) {
-            problems.report(reference, "a command could not be made");
-            return null;
-        }
+    ToolCommands.Registration add(Provider provider, ToolCommand command, ServiceReference<ToolCommand> reference) {
         try {
-            ToolCommands.Registration registration = commands.add(
-                    new Provider(bundle.getSymbolicName(), bundle.getVersion().toString()), command);
-            LOG.info("{} {} offers a command", bundle.getSymbolicName(), bundle.getVersion());
+            ToolCommands.Registration registration = commands.add(provider, command);
+            LOG.info("{} offers a command", provider);
             return registration;
         } catch (Throwable e) { // of the command's description, too
-            context.ungetService(reference);
             problems.report(
                     reference,
                     e instanceof IllegalArgumentException
@@ -67,13 +44,12 @@ final class ToolWhiteboard implements ServiceTrackerCustomizer<ToolCommand, Tool
     }
 
     @Override
-    public void modifiedService(ServiceReference<ToolCommand> reference, ToolCommands.Registration command) {
-        // A command has no properties that count.
+    void missing(Provider provider, ServiceReference<ToolCommand> reference) {
+        problems.report(reference, "a command could not be made");
     }
 
     @Override
-    public void removedService(ServiceReference<ToolCommand> reference, ToolCommands.Registration command) {
+    void remove(ToolCommands.Registration command) {
         command.remove();
-        context.ungetService(reference);
     }
 }
