@@ -101,18 +101,18 @@ class KeptStateSystemTest {
                 first.response("ready 0", WAIT_S, this::log);
                 for (int round = 1; round < 6; round += 2) {
                     int before = round;
-                    tell(first, before);
+                    setRound(first, before);
                     Waits.until(this::log, () -> roundsOnDisk(home).equals(Set.of(before)));
                     disk.fill();
                     for (int i = 0; i < 20; i++) {
-                        tell(first, before + 1);
+                        setRound(first, before + 1);
                         assertThat(roundsOnDisk(home)).as("on a full disk").containsExactly(before);
                     }
                     disk.free();
                     Waits.until(this::log, () -> roundsOnDisk(home).equals(Set.of(before + 1)));
                 }
                 disk.fill();
-                tell(first, 7);
+                setRound(first, 7);
                 first.say("leave");
                 first.response("left", WAIT_S, this::log);
             }
@@ -120,7 +120,7 @@ class KeptStateSystemTest {
             disk.free();
             try (ChildJvm second = start(home)) {
                 second.response("ready 6", WAIT_S, this::log);
-                tell(second, 8);
+                setRound(second, 8);
                 second.say("leave");
                 second.response("left", WAIT_S, this::log);
             }
@@ -128,7 +128,7 @@ class KeptStateSystemTest {
         }
     }
 
-    private void tell(ChildJvm keeper, int round) throws Exception {
+    private void setRound(ChildJvm keeper, int round) throws Exception {
         keeper.say(Integer.toString(round));
         keeper.response("round " + round, WAIT_S, this::log);
     }
