@@ -15,7 +15,6 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -40,15 +39,26 @@ class InjectedFaultsTest {
     @TempDir
     private Path directory;
 
+    private final Autograd[] all = new Autograd[WORKERS];
+
+    /** Joins workers that don't look for contexts that are left. */
     private TestWorkers join(InjectionSettings injection) throws Exception {
+        return join(injection, Duration.ofDays(1));
+    }
+
+    private TestWorkers join(InjectionSettings injection, Duration lookPeriod) throws Exception {
         WorkerSettings settings = WorkerSettings.builder()
                 .defaultTimeout(Duration.ofSeconds(20))
                 .injection(injection)
                 .build();
-        return TestWorkers.of(
+        return TestWorkers.bare(
                 directory.resolve("home"),
                 WORKERS,
-                worker -> worker.settings(settings).with(new RelayHandler()));
+                (worker, id) -> worker.settings(settings)
+                        .with(new RelayHandler())
+                        .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES, lookPeriod))
+                        .withBroker(broker -> new ForwardRequests(all[id]))
+                        .withBroker(broker -> new BackwardRequests(all[id])));
     }
 
     private static Value loss(TestWorkers workers, Value leaf) {
@@ -58,7 +68,8 @@ class InjectedFaultsTest {
         }
     }
 
-    private static void step(TestWorkers workers, Autograd autograd) {
+    private void step(TestWorkers workers) {
+        Autograd autograd = all[0];
         Value leaf = workers.leaf(new long[] {2}, 1, 2);
         autograd.context(context -> {
             autograd.backward(context, List.of(tensor(loss(workers, leaf))));
@@ -68,13 +79,7 @@ class InjectedFaultsTest {
         });
     }
 
-    private static Autograd[] all(TestWorkers workers) {
-        Autograd[] all = new Autograd[WORKERS];
-        Arrays.setAll(all, workers::autograd);
-        return all;
-    }
-
-    private static void awaitNothing(TestWorkers workers, Autograd... all) {
+    private void awaitNothing(TestWorkers workers) {
         for (int i = 0; i < WORKERS; i++) {
             Autograd each = all[i];
             String name = "worker" + i;
@@ -103,16 +108,16 @@ class InjectedFaultsTest {
     void cleanUpReachesAllWorkers(InjectionSettings faults) throws Exception {
         try (TestWorkers workers = join(faults)) {
             for (int i = 0; i < 3; i++) {
-                step(workers, workers.autograd(0));
+                step(workers);
             }
-            awaitNothing(workers, all(workers));
+            awaitNothing(workers);
         }
     }
 
     @Test
     void gradientsThatAreNotSentFailThePassEverywhere() throws Exception {
         try (TestWorkers workers = join(NONE.withFail(MessageType.BACKWARD_AUTOGRAD_REQ))) {
-            Autograd autograd = workers.autograd(0);
+            Autograd autograd = all[0];
             for (BackwardMode mode : BackwardMode.values()) {
                 Value leaf = workers.leaf(new long[] {2}, 1, 2);
                 autograd.context(context -> {
@@ -129,7 +134,7 @@ class InjectedFaultsTest {
                     }
                     assertThat(failed).isPositive();
                 });
-                awaitNothing(workers, all(workers));
+                awaitNothing(workers);
             }
         }
     }
@@ -138,35 +143,23 @@ class InjectedFaultsTest {
     void aCallThatComesAfterTheEndOfItsContextDoesNotBeginItFromScratch() throws Exception {
         try (TestWorkers workers = join(NONE.withDelay(MessageType.FORWARD_AUTOGRAD_REQ, Duration.ofMillis(400)))) {
             Value leaf = workers.leaf(new long[] {2}, 1, 2);
-            Autograd autograd = workers.autograd(0);
+            Autograd autograd = all[0];
             long context = autograd.open();
             CompletableFuture<Response> late = workers.worker(0).callAsync(RelayHandler.request("worker1", leaf));
             autograd.release(context);
             assertThatThrownBy(late::get)
                     .isInstanceOf(ExecutionException.class)
                     .hasMessageContaining("Could not find autograd context with id: " + context);
-            awaitNothing(workers, all(workers));
+            awaitNothing(workers);
         }
     }
 
     /** The clean-up that a worker does not get: it asks the driver. */
     @Test
     void aWorkerThatIsNotNotifiedAsksTheDriver() throws Exception {
-        WorkerSettings settings = WorkerSettings.builder()
-                .injection(NONE.withFail(CLEAN_UP).withTimes(1_000))
-                .build();
-        Autograd[] all = new Autograd[WORKERS];
-        Duration period = Duration.ofMillis(300);
-        try (TestWorkers workers = TestWorkers.bare(
-                directory.resolve("home"),
-                WORKERS,
-                (worker, id) -> worker.settings(settings)
-                        .with(new RelayHandler())
-                        .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES, period))
-                        .withBroker(broker -> new ForwardRequests(all[id]))
-                        .withBroker(broker -> new BackwardRequests(all[id])))) {
-            step(workers, all[0]);
-            awaitNothing(workers, all);
+        try (TestWorkers workers = join(NONE.withFail(CLEAN_UP).withTimes(1_000), Duration.ofMillis(300))) {
+            step(workers);
+            awaitNothing(workers);
         }
     }
 }

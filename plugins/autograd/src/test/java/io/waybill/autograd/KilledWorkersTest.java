@@ -94,13 +94,11 @@ class KilledWorkersTest {
     private void kill(int kills, long seed) throws Exception {
         Random random = new Random(seed);
         step();
-        long beganNs = System.nanoTime();
-        step();
-        long stepNs = System.nanoTime() - beganNs;
+        long passNs = step();
         while (errorNs.size() < kills) {
             int victim = 1 + random.nextInt(WORKERS);
             String what = "kill " + errorNs.size() + " of worker" + victim + ", " + Seeds.option(seed);
-            killDuringPass(victim, random, stepNs, what);
+            killDuringPass(victim, random, passNs, what);
             processes[victim].awaitReady();
             step();
             awaitNothing("after the next step, " + what);
@@ -110,7 +108,7 @@ class KilledWorkersTest {
         }
     }
 
-    private void killDuringPass(int victim, Random random, long stepNs, String what) throws Exception {
+    private void killDuringPass(int victim, Random random, long passNs, String what) throws Exception {
         BackwardMode mode = random.nextBoolean() ? BackwardMode.SMART : BackwardMode.FAST;
         boolean isBackEarly = random.nextBoolean();
         Value leaf = driver.leaf(new long[] {2}, 1, 2);
@@ -118,7 +116,7 @@ class KilledWorkersTest {
         Value loss = forward(leaf);
         CompletableFuture<Void> pass =
                 CompletableFuture.runAsync(() -> autograd.backward(context, List.of(tensor(loss)), false, mode));
-        LockSupport.parkNanos((long) (random.nextDouble() * stepNs));
+        LockSupport.parkNanos((long) (random.nextDouble() * passNs));
         long killedNs = processes[victim].kill();
         if (isBackEarly) {
             processes[victim] = WorkerProcess.start(directory.resolve("home"), victim);
@@ -152,16 +150,21 @@ class KilledWorkersTest {
         return driver.local("aten::sum", sum);
     }
 
-    private void step() {
+    /** Runs a step, and returns how long its pass took, in nanoseconds. */
+    private long step() {
+        long[] passNs = new long[1];
         Value leaf = driver.leaf(new long[] {2}, 1, 2);
         autograd.context(context -> {
             Value loss = forward(leaf);
+            long beganNs = System.nanoTime();
             autograd.backward(context, List.of(tensor(loss)));
+            passNs[0] = System.nanoTime() - beganNs;
             try (ContextGradients gradients = autograd.gradients(context)) {
                 assertThat(elements(gradients.of(tensor(leaf)).orElseThrow())).containsExactly(GRADIENT, GRADIENT);
             }
         });
         driver.release();
+        return passNs[0];
     }
 
     private void awaitNoPass(String when) throws Exception {
