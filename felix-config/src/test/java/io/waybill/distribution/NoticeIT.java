@@ -1,6 +1,7 @@
 package io.waybill.distribution;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -55,7 +56,11 @@ class NoticeIT {
 
     @Test
     void listsEachLibraryInItsBillOfMaterials() throws IOException {
-        String sbom = Files.readString(DISTRIBUTION.resolve("sbom.json"));
+        Path file = DISTRIBUTION.resolve("sbom.json");
+        assumeFalse(
+                "offline=true".equals(System.getProperty("waybill.test.maven")) && Files.notExists(file),
+                "there is no bill of materials: CycloneDX makes none while Maven is offline");
+        String sbom = Files.readString(file);
         List<String> libraries = files("lib", 1).map(NoticeIT::name).toList();
         assertThat(libraries).allMatch(library -> sbom.contains("\"name\" : \"" + library + "\""));
     }
