@@ -316,7 +316,7 @@ class RpcTest {
     @Test
     void leaksNothingWhenACreationTimesOut() {
         RRef reference = a.rpc().remote("b", call("test::wait"), Duration.ofMillis(50));
-        assertThatThrownBy(() -> reference.toHere(SOON)).isInstanceOf(CallException.class);
+        assertThatThrownBy(() -> reference.toHere(Duration.ofMillis(100))).isInstanceOf(CallException.class);
         Waits.until(
                 "it is known to have failed",
                 () -> !a.rpc().debugInfo().get("num_pending_users").equals("1"));

@@ -58,7 +58,6 @@ public final class TestBroker implements AutoCloseable {
 
     private static final String BUNDLES = "bundles";
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(3);
-    private static final Duration LOADER_LIMIT = Duration.ofSeconds(10);
     private static final long LOOK_NS = 100_000_000;
     private static final int CALLS_BESIDE = 200;
     private static final int SHOWN = 5;
@@ -76,6 +75,7 @@ public final class TestBroker implements AutoCloseable {
     private final HandlerRegistry callerHandlers;
     private final List<HandlerExecutor> executors = new ArrayList<>();
     private Duration timeout = Duration.ofSeconds(20);
+    private Duration loaderLimit = Duration.ofSeconds(10);
     private BundleJar bundle;
 
     private TestBroker(Path directory, BundleJar bundle) throws IOException {
@@ -257,9 +257,15 @@ public final class TestBroker implements AutoCloseable {
         return this;
     }
 
+    /** For tests of this class: how long loaders may be reachable. */
+    TestBroker loaderLimit(Duration other) {
+        loaderLimit = other;
+        return this;
+    }
+
     /** Fails when the class loader of a version that was replaced can still be reached. */
     public void assertNoLoaderLeaked() {
-        long untilNs = host.clock().monotonicNs() + LOADER_LIMIT.toNanos();
+        long untilNs = host.clock().monotonicNs() + loaderLimit.toNanos();
         List<LoaderWatch.Leak> leaks = reachable();
         while (!leaks.isEmpty() && host.clock().monotonicNs() < untilNs) {
             host.threads().pause(LOOK_NS);
@@ -271,7 +277,7 @@ public final class TestBroker implements AutoCloseable {
                     .distinct()
                     .collect(Collectors.joining(", "));
             throw new AssertionError(
-                    "the class loader of " + which + " can still be reached, " + LOADER_LIMIT.toSeconds()
+                    "the class loader of " + which + " can still be reached, " + loaderLimit.toSeconds()
                             + " s after it was replaced: by a thread that goes on, a ThreadLocal, a listener or a static field of"
                             + " a class that is not the bundle's");
         }

@@ -95,7 +95,7 @@ class TestBrokerTest {
     @Test
     void countsRequestsThatAreLostInAnUpgrade() throws Exception {
         Path bundle = PackedBundles.of(io.waybill.testing.losing.Count.class, "1.0.0", jars);
-        try (TestBroker broker = start(bundle).timeout(Duration.ofSeconds(8))) {
+        try (TestBroker broker = start(bundle).timeout(Duration.ofSeconds(2))) {
             assertThatThrownBy(() -> upgrade(broker))
                     .isInstanceOf(AssertionError.class)
                     .hasMessageContaining("while org.acme.count 1.0.0 was upgraded to 1.0.1, ")
@@ -111,10 +111,12 @@ class TestBrokerTest {
         try (TestBroker broker = start(bundle)) {
             words(broker, "to be");
             broker.upgrade(PackedBundles.of(io.waybill.testing.good.Count.class, "1.1.0", jars));
+            broker.loaderLimit(Duration.ofSeconds(1));
             assertThatThrownBy(broker::assertNoLoaderLeaked)
                     .isInstanceOf(AssertionError.class)
                     .hasMessageContaining("the class loader of org.acme.count 1.0.0 can still be reached");
             System.getProperties().remove(Count.LEFT);
+            broker.loaderLimit(Duration.ofSeconds(20));
             broker.assertNoLoaderLeaked();
         } finally {
             System.getProperties().remove(Count.LEFT);
