@@ -58,13 +58,9 @@ class BadBundlesIT {
                 osgi.drain-limit = 300ms
                 osgi.start-limit = 3s
                 """.formatted(MAX_STUCK));
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", user.toString());
-        environment.put("WAYBILL_JAVA_OPTS", "-Xmx192m -Duser.home=" + user);
+        environment.putAll(Command.environment(user));
+        environment.merge("WAYBILL_JAVA_OPTS", " -Xmx192m", String::concat);
         environment.put("WAYBILL_HOME", directory.resolve("waybill-home").toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         node = Command.start(
                 directory, environment, List.of(words("node", "--name", "ps0", "--conf", conf.toString())));
         eventually("the node is ready", () -> node.out().startsWith("ready ps0 id="));

@@ -33,14 +33,11 @@ class BenchIT {
     private final Map<String, String> environment = new HashMap<>();
 
     @BeforeEach
-    void prepare() throws IOException {
+    void prepare() throws IOException, InterruptedException {
         Path temporary = Files.createDirectory(directory.resolve("tmp"));
+        environment.putAll(Command.environment(directory));
         environment.put("PATH", COMMAND.getParent() + ":/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
-        environment.put("WAYBILL_JAVA_OPTS", "-Duser.home=" + directory + " -Djava.io.tmpdir=" + temporary);
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        environment.merge("WAYBILL_JAVA_OPTS", " -Djava.io.tmpdir=" + temporary, String::concat);
     }
 
     @ParameterizedTest

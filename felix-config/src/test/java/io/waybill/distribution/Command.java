@@ -1,9 +1,12 @@
 package io.waybill.distribution;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +28,49 @@ final class Command implements AutoCloseable {
         this.process = process;
         this.outFile = outFile;
         this.errFile = errFile;
+    }
+
+    /**
+     * Environment for the command of the distribution: this JVM, with options for processes that live for seconds. The shipped options
+     * alone are those of {@link LauncherIT}.
+     *
+     * @param user the user's directory
+     */
+    static Map<String, String> environment(Path user) throws IOException, InterruptedException {
+        prepare(Path.of(System.getProperty("waybill.test.distribution")));
+        return options(user);
+    }
+
+    private static Map<String, String> options(Path user) {
+        return Map.of(
+                "PATH",
+                "/usr/bin:/bin",
+                "HOME",
+                user.toString(),
+                "TMPDIR",
+                user.toString(),
+                "WAYBILL_JAVA",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "WAYBILL_JAVA_OPTS",
+                "-XX:TieredStopAtLevel=1 -Duser.home=" + user);
+    }
+
+    /** Prepares the distribution for this JVM unless another test did: each process then takes two thirds of the time to start. */
+    private static void prepare(Path distribution) throws IOException, InterruptedException {
+        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ".jsa");
+        Path directory = Files.createDirectories(distribution.resolveSibling("prepare"));
+        try (FileChannel channel = FileChannel.open(
+                        directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock held = channel.lock()) { // of test JVMs that run at a time
+            if (held.isValid() && Files.notExists(archive)) {
+                // it may fail: then processes only start slower
+                run(
+                        directory,
+                        options(directory),
+                        distribution.resolve("bin/waybill").toString(),
+                        "prepare");
+            }
+        }
     }
 
     /** Starts a program in a directory, where its output also goes. */

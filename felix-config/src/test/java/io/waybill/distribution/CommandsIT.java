@@ -67,12 +67,8 @@ class CommandsIT {
 
     @BeforeEach
     void startNode() throws Exception {
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
+        environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", directory.resolve("home").toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         start();
         Path jar = new BundleMaker(directory, DISTRIBUTION.resolve("lib"))
                 .bundle(NAME, "ticks.on")

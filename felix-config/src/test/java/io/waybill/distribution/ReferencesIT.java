@@ -75,14 +75,10 @@ class ReferencesIT {
     private Response two; // [2, 2, 2], an argument of all that is computed
 
     @BeforeEach
-    void startNodeAndUsers() throws IOException {
+    void startNodeAndUsers() throws IOException, InterruptedException {
         Path path = directory.resolve("home");
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
+        environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", path.toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         node = Command.start(directory, environment, List.of(COMMAND, "node", "--name", "ps0"));
         until("the node is ready", () -> out().startsWith("ready ps0"));
         Host host = Host.real();

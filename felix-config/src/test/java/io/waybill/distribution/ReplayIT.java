@@ -67,13 +67,9 @@ class ReplayIT {
         directory = given;
         home = directory.resolve("home");
         Path user = Files.createDirectory(directory.resolve("user"));
+        environment.putAll(Command.environment(user));
         environment.put("PATH", COMMAND.getParent() + ":/usr/bin:/bin");
-        environment.put("HOME", user.toString());
-        environment.put("WAYBILL_JAVA_OPTS", "-Duser.home=" + user);
         environment.put("WAYBILL_HOME", home.toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         candidate = new BundleMaker(Files.createDirectory(directory.resolve("jars")), DISTRIBUTION.resolve("lib"))
                 .bundle("org.acme.word-count", "text.count")
                 .version("1.1.0")

@@ -57,14 +57,10 @@ class ScriptsIT {
     private Path scripts;
 
     @BeforeEach
-    void startNodeAndCaller() throws IOException {
+    void startNodeAndCaller() throws IOException, InterruptedException {
         Path home = directory.resolve("home");
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
+        environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", home.toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         node = Command.start(directory, environment, words("node", "--name", "ps0"));
         until("the node is ready", () -> out().startsWith("ready ps0"));
         try (DirectoryStream<Path> workers = Files.newDirectoryStream(home.resolve("workers"), "*-ps0")) {

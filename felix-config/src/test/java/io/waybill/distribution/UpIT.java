@@ -32,13 +32,9 @@ class UpIT {
     private final Map<String, String> environment = new HashMap<>();
 
     @BeforeEach
-    void startFromAnEmptyEnvironment() {
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
+    void startFromAnEmptyEnvironment() throws IOException, InterruptedException {
+        environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", directory.resolve("home").toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
     }
 
     private static String launcher() {

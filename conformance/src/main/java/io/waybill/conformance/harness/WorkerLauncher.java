@@ -5,9 +5,11 @@ import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.stream.Stream;
 
 /**
  * Starts processes of workers: with the libraries and bundles of a distribution, and with nothing of the user's environment.
@@ -38,7 +40,7 @@ public record WorkerLauncher(Path distribution, Path directory) {
 
     Process start(String worker, Path log) throws IOException {
         Files.createDirectories(temporary());
-        List<String> command = List.of(
+        List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "@conf/jvm.options",
                 "@examples/java.options",
@@ -51,7 +53,11 @@ public record WorkerLauncher(Path distribution, Path directory) {
                 classPath(),
                 WorkerMain.class.getName(),
                 distribution.toString(),
-                directory.resolve("home").toString());
+                directory.resolve("home").toString()));
+        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ".jsa");
+        if (Files.exists(archive)) {
+            command.addAll(1, List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off"));
+        }
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(distribution.toFile())
                 .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));
@@ -60,8 +66,15 @@ public record WorkerLauncher(Path distribution, Path directory) {
         return builder.start();
     }
 
-    private static String classPath() {
-        StringJoiner path = new StringJoiner(":").add("lib/*");
+    /** The distribution's libraries as its command names them, so that a prepared distribution's archive of classes fits. */
+    private String classPath() throws IOException {
+        StringJoiner path = new StringJoiner(":");
+        try (Stream<Path> libraries = Files.list(distribution.resolve("lib"))) {
+            libraries
+                    .filter(each -> each.toString().endsWith(".jar"))
+                    .sorted()
+                    .forEach(each -> path.add(each.toString()));
+        }
         try {
             for (String each : OWN_CLASSES) {
                 path.add(Path.of(Class.forName(each)
