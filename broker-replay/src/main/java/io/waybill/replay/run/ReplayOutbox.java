@@ -105,9 +105,12 @@ final class ReplayOutbox implements ComposedOutbox {
         return late != null;
     }
 
-    /** Ends the nested calls. */
+    /** Ends the nested calls, and gives back the tensors of a late response. */
     void end() {
         ended = true;
+        if (late != null) {
+            late.release();
+        }
     }
 
     /** Calls and waits, which takes no time. */

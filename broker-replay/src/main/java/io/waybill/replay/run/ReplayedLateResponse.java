@@ -62,6 +62,13 @@ final class ReplayedLateResponse implements LateResponse {
         return Optional.ofNullable(failure);
     }
 
+    /** Gives back the tensors of a response that arrived. */
+    void release() {
+        if (arrived.getCount() == 0) {
+            response.reset();
+        }
+    }
+
     private boolean begin() {
         return given.compareAndSet(false, true);
     }

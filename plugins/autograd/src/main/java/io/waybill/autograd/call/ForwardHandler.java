@@ -38,7 +38,7 @@ public final class ForwardHandler implements MessageHandler {
         context.know(message.from());
         List<Tensor> tensors =
                 messages.receive(context, envelope, message.from(), message.tensors(), message.references());
-        Dispatched dispatched = new Dispatched(context, outbox.later());
+        Dispatched dispatched = new Dispatched(context, message.id(), outbox.later());
         CompletableFuture<Response> inner;
         try {
             inner = outbox.dispatchAsync(envelope.type(), envelope.payload(), tensors, message.references());
@@ -52,10 +52,12 @@ public final class ForwardHandler implements MessageHandler {
     private final class Dispatched {
 
         private final AutogradContext context;
+        private final long requestId;
         private final LateResponse later;
 
-        Dispatched(AutogradContext context, LateResponse later) {
+        Dispatched(AutogradContext context, long requestId, LateResponse later) {
             this.context = context;
+            this.requestId = requestId;
             this.later = later;
         }
 
@@ -87,8 +89,13 @@ public final class ForwardHandler implements MessageHandler {
                 if (contexts.find(context.id()).isEmpty()) {
                     throw new RejectedMessageException(ErrorCode.REFUSED, ContextTable.missing(context.id()));
                 }
-                long messageId = messages.send(
-                        context, response.type(), response.payload(), response.tensors(), response.references());
+                long messageId = messages.respond(
+                        context,
+                        requestId,
+                        response.type(),
+                        response.payload(),
+                        response.tensors(),
+                        response.references());
                 ForwardEnvelope envelope =
                         new ForwardEnvelope(context.id(), messageId, response.type(), response.payload());
                 response.tensors().forEach(tensor -> tensor.storage().retain());

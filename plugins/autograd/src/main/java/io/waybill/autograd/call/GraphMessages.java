@@ -30,6 +30,9 @@ public final class GraphMessages {
     /** Message id of a message without tensors that require a gradient. */
     static final long NONE = 0;
 
+    /** In the counter of an id that was made from that of a request. {@link Broker#nextId} does not get there. */
+    private static final long OF_REQUEST = 1L << 47;
+
     private final Broker broker;
     private final NativeTensors natives;
     private final ArrivedTensors arrived;
@@ -51,14 +54,13 @@ public final class GraphMessages {
     }
 
     /**
-     * Records a message that is about to be sent, if one of its tensors requires a gradient.
+     * Records a response that is about to be sent, as {@link #send} does. Its id follows from the request's, so a replay gives an equal response.
      *
-     * @return the id of its send function, or {@link #NONE}
-     * @throws RejectedMessageException when libtorch can't take a tensor
+     * @param requestId of the record of the request
      */
-    @SuppressWarnings("try")
-    long send(
+    long respond(
             AutogradContext context,
+            long requestId,
             MessageType type,
             ByteBuffer payload,
             List<Tensor> tensors,
@@ -67,7 +69,36 @@ public final class GraphMessages {
         if (!isAnyOfGraph(tensors)) {
             return NONE;
         }
-        long messageId = nextId();
+        long id = requestId | OF_REQUEST;
+        // a handler of another bundle may dispatch two messages of one request
+        return send(context, context.graph().isSent(id) ? nextId() : id, type, payload, tensors, references);
+    }
+
+    /**
+     * Records a message that is about to be sent, if one of its tensors requires a gradient.
+     *
+     * @return the id of its send function, or {@link #NONE}
+     * @throws RejectedMessageException when libtorch can't take a tensor
+     */
+    long send(
+            AutogradContext context,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references)
+            throws RejectedMessageException {
+        return isAnyOfGraph(tensors) ? send(context, nextId(), type, payload, tensors, references) : NONE;
+    }
+
+    @SuppressWarnings("try")
+    private static long send(
+            AutogradContext context,
+            long messageId,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references)
+            throws RejectedMessageException {
         Map<Tensor, SparseTensor> sparse = SparseParts.of(type, payload, tensors, references);
         List<NativeTensor> handles = new ArrayList<>(tensors.size());
         try (PointerScope scope = new PointerScope()) {

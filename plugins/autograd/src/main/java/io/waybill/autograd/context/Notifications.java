@@ -1,6 +1,9 @@
 package io.waybill.autograd.context;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -80,6 +83,9 @@ public final class Notifications {
                 broker.caller().call(request, this);
             } catch (CallException e) {
                 onFailure(e);
+            } catch (IllegalStateException e) { // a replay sends nothing
+                onFailure(new CallException(
+                        ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, MessageId.NONE, e.getMessage(), e));
             }
         }
 

@@ -78,6 +78,16 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
+    /** Returns whether a message with this id was {@linkplain #sent sent}. */
+    public boolean isSent(long messageId) {
+        lock.lock();
+        try {
+            return sends.containsKey(messageId);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Forgets a message that was recorded by {@link #sent}, and did not arrive: no pass waits for its gradients. */
     public void unsent(long messageId) {
         lock.lock();

@@ -111,6 +111,8 @@ final class PassMessages {
             broker.caller().call(request, new Ended(end));
         } catch (CallException e) {
             end.failed(e);
+        } catch (IllegalStateException e) { // a replay sends nothing
+            end.failed(Passes.failure(ErrorCode.CLOSED, e.getMessage()));
         }
     }
 

@@ -20,6 +20,11 @@ import org.bytedeco.pytorch.Tensor;
  * A backward pass in this worker, from the first message or the roots until everything here is computed and every worker that got
  * gradients from here has responded. It fails once, at the first failure.
  *
+ * <p><b>Termination.</b> In a SMART pass, the message that finds this worker idle is responded to when the worker is idle again: it computes nothing, and
+ * everything that it sent is responded to. Other messages have their response when they are computed. So the pass is over when all messages of its initiator
+ * are responded to, and no response depends on a message that comes later. A FAST pass is not idle before all its gradients have come, so that it doesn't end
+ * without them.
+ *
  * <p><b>Threads.</b> Any: no thread waits in it, and no callback is called under its lock.
  */
 final class PassRun implements PassListener {
@@ -31,6 +36,8 @@ final class PassRun implements PassListener {
     private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this
     private BackwardPass pass; // guarded by this; null before it begins
     private int open = 1; // guarded by this: calls in flight, and one for what is computed here
+    private int feeding; // guarded by this: threads in feed
+    private boolean isInitiator; // guarded by this
     private boolean hasEnded; // guarded by this
 
     PassRun(Passes home, AutogradContext context, long id, PassOptions options) {
@@ -90,6 +97,7 @@ final class PassRun implements PassListener {
     }
 
     private synchronized void await(PassEnd end) {
+        isInitiator = true;
         waiting.add(end);
     }
 
@@ -116,7 +124,7 @@ final class PassRun implements PassListener {
         discover(reached, end);
     }
 
-    /** Another worker feeds a send function. The first of them waits for the end of the pass; the others have a response at once. */
+    /** Another worker feeds a send function. */
     void feed(long messageId, List<Tensor> gradients, PassEnd end) {
         boolean isFirst;
         synchronized (this) {
@@ -128,11 +136,27 @@ final class PassRun implements PassListener {
             if (isFirst) {
                 waiting.add(end);
             }
+            feeding++;
         }
         computing(() -> pass.feed(messageId, gradients));
         if (!isFirst) {
             end.done();
         }
+        idle(1).forEach(PassEnd::done);
+    }
+
+    /**
+     * Returns the messages that have their response now, if this worker is idle.
+     *
+     * @param fed threads that leave feed
+     */
+    private synchronized List<PassEnd> idle(int fed) {
+        feeding -= fed;
+        boolean isIdle = feeding == 0 && open == 1 && !hasEnded;
+        if (!isIdle || isInitiator || options.isFast()) {
+            return List.of();
+        }
+        return takeWaiting();
     }
 
     private void computing(Runnable step) {
@@ -186,13 +210,17 @@ final class PassRun implements PassListener {
 
     private void closeOne() {
         List<PassEnd> ends;
+        boolean isOver;
         synchronized (this) {
-            if (hasEnded || --open > 0) {
+            if (hasEnded) {
                 return;
             }
-            ends = end();
+            isOver = --open == 0;
+            ends = isOver ? end() : idle(0);
         }
-        home.ended(this);
+        if (isOver) {
+            home.ended(this);
+        }
         ends.forEach(PassEnd::done);
     }
 
@@ -239,6 +267,10 @@ final class PassRun implements PassListener {
 
     private List<PassEnd> end() {
         hasEnded = true;
+        return takeWaiting();
+    }
+
+    private List<PassEnd> takeWaiting() {
         List<PassEnd> ends = List.copyOf(waiting);
         waiting.clear();
         return ends;
