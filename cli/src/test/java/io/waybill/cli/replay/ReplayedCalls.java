@@ -48,7 +48,7 @@ final class ReplayedCalls {
                 .payload(payload, 0, payload.length);
         buffer.seal(counter);
         byte[] record = new byte[buffer.length()];
-        buffer.payload().duplicate().position(0).get(record);
+        buffer.memory().getBytes(0, record);
         return new RecordedCall(
                 id, new RecordedMessage(APP, JournalQueue.REQUESTS, "20261120-08.cq4", record), Optional.empty());
     }
