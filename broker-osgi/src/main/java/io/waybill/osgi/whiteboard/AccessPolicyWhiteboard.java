@@ -23,8 +23,8 @@ public final class AccessPolicyWhiteboard extends ServiceWhiteboard<AccessPolicy
 
     private final AccessPolicies policies;
 
-    public AccessPolicyWhiteboard(BundleContext context, AccessPolicies policies) {
-        super(context, AccessPolicy.class);
+    public AccessPolicyWhiteboard(BundleContext context, AccessPolicies policies, ServiceProblems problems) {
+        super(context, AccessPolicy.class, "an access policy", problems);
         this.policies = policies;
     }
 
@@ -38,9 +38,8 @@ public final class AccessPolicyWhiteboard extends ServiceWhiteboard<AccessPolicy
     }
 
     @Override
-    void missing(Provider provider, ServiceReference<AccessPolicy> reference) {
-        LOG.error("The access policy of {} could not be created; requests wait for it", provider);
-        policies.require(provider);
+    void missing(Provider provider) {
+        policies.require(provider); // requests wait for it
     }
 
     @Override

@@ -19,12 +19,10 @@ final class CallEventsWhiteboard extends ServiceWhiteboard<CallEvents, CallListe
     private static final Logger LOG = LoggerFactory.getLogger(CallEventsWhiteboard.class);
 
     private final HandlerRegistry registry;
-    private final ServiceProblems problems;
 
     CallEventsWhiteboard(BundleContext context, HandlerRegistry registry, ServiceProblems problems) {
-        super(context, CallEvents.class);
+        super(context, CallEvents.class, "a CallEvents listener", problems);
         this.registry = registry;
-        this.problems = problems;
     }
 
     @Override
@@ -32,11 +30,6 @@ final class CallEventsWhiteboard extends ServiceWhiteboard<CallEvents, CallListe
         LOG.info("{} listens to events of calls", provider);
         return registry.events()
                 .add(provider.toString(), listener, () -> registry.errors().charge(provider));
-    }
-
-    @Override
-    void missing(Provider provider, ServiceReference<CallEvents> reference) {
-        problems.report(reference, "a CallEvents listener could not be made");
     }
 
     @Override

@@ -34,14 +34,20 @@ public final class ConverterWhiteboard
     private final BundleContext context;
     private final DeviceConverters converters;
     private final ProviderErrors errors;
+    private final ServiceProblems problems;
     private final Duration drainLimit;
     private final Map<String, Set<String>> replaced = new HashMap<>(); // guarded by itself; types by bundle
     private final ServiceTracker<DeviceConverter, DeviceConverter> tracker;
 
     /** @param errors counts failures of converters */
     public ConverterWhiteboard(
-            BundleContext context, DeviceConverters converters, ProviderErrors errors, Duration drainLimit) {
+            BundleContext context,
+            DeviceConverters converters,
+            ProviderErrors errors,
+            ServiceProblems problems,
+            Duration drainLimit) {
         this.errors = errors;
+        this.problems = problems;
         this.drainLimit = drainLimit;
         this.context = context;
         this.converters = converters;
@@ -49,7 +55,7 @@ public final class ConverterWhiteboard
     }
 
     public void open() {
-        tracker.open();
+        tracker.open(true);
     }
 
     @Override
@@ -66,7 +72,8 @@ public final class ConverterWhiteboard
                     CONVERTS);
             return null;
         }
-        DeviceConverter converter = context.getService(reference);
+        String what = "the converter of " + type;
+        DeviceConverter converter = ServiceObjects.get(context, reference, DeviceConverter.class, what, problems);
         if (converter != null) {
             Bundle bundle = reference.getBundle();
             Provider provider =

@@ -94,7 +94,7 @@ public final class HandlerWhiteboard
     }
 
     public void open() {
-        tracker.open();
+        tracker.open(true);
     }
 
     @Override
@@ -114,9 +114,9 @@ public final class HandlerWhiteboard
             problems.report(reference, e.getMessage());
             return null;
         }
-        MessageHandler handler = context.getService(reference);
+        String what = "the handler of " + ServiceKeys.texts(keys);
+        MessageHandler handler = ServiceObjects.get(context, reference, MessageHandler.class, what, problems);
         if (handler == null) {
-            problems.report(reference, "the handler of " + ServiceKeys.texts(keys) + " could not be made");
             return null;
         }
         Provider provider =

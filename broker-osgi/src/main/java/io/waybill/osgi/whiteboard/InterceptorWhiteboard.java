@@ -34,6 +34,7 @@ public final class InterceptorWhiteboard<T>
     private static final Logger LOG = LoggerFactory.getLogger(InterceptorWhiteboard.class);
 
     private final BundleContext context;
+    private final Class<T> kind;
     private final Interceptors<T> interceptors;
     private final ServiceProblems problems;
     private final Duration drainLimit;
@@ -49,6 +50,7 @@ public final class InterceptorWhiteboard<T>
             ServiceProblems problems,
             Duration drainLimit) {
         this.context = context;
+        this.kind = kind;
         this.interceptors = interceptors;
         this.problems = problems;
         this.drainLimit = drainLimit;
@@ -56,7 +58,7 @@ public final class InterceptorWhiteboard<T>
     }
 
     public void open() {
-        tracker.open();
+        tracker.open(true);
     }
 
     @Override
@@ -73,9 +75,9 @@ public final class InterceptorWhiteboard<T>
             problems.report(reference, e.getMessage());
             return null;
         }
-        T interceptor = context.getService(reference);
+        String what = "the interceptor of " + ServiceKeys.texts(keys);
+        T interceptor = ServiceObjects.get(context, reference, kind, what, problems);
         if (interceptor == null) {
-            problems.report(reference, "the interceptor of " + ServiceKeys.texts(keys) + " could not be made");
             return null;
         }
         Bundle bundle = reference.getBundle();

@@ -18,25 +18,32 @@ import org.osgi.util.tracker.ServiceTrackerCustomizer;
 abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>, AutoCloseable {
 
     private final BundleContext context;
+    private final Class<S> type;
+    private final String what;
+    private final ServiceProblems problems;
     private final ServiceTracker<S, R> tracker;
 
-    ServiceWhiteboard(BundleContext context, Class<S> type) {
+    /** @param what a service is, for the report of one that can't be used */
+    ServiceWhiteboard(BundleContext context, Class<S> type, String what, ServiceProblems problems) {
         this.context = context;
+        this.type = type;
+        this.what = what;
+        this.problems = problems;
         this.tracker = new ServiceTracker<>(context, type, this);
     }
 
     /** Passes a service on. Returns null if it is not used, with the reason where operators see it. */
     abstract R add(Provider provider, S service, ServiceReference<S> reference);
 
-    /** Reports a service that its bundle could not create. */
-    abstract void missing(Provider provider, ServiceReference<S> reference);
+    /** Is called for a service that its bundle could not create, or that implements another API, after the report. */
+    void missing(Provider provider) {}
 
     /** Ends the stay of a service. */
     abstract void remove(R registration);
 
     /** Begins, with the services that are there. */
     public void open() {
-        tracker.open();
+        tracker.open(true);
     }
 
     @Override
@@ -49,9 +56,9 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
         Bundle bundle = reference.getBundle();
         Provider provider =
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
-        S service = context.getService(reference);
+        S service = ServiceObjects.get(context, reference, type, what, problems);
         if (service == null) {
-            missing(provider, reference);
+            missing(provider);
             return null;
         }
         R registration = add(provider, service, reference);

@@ -49,9 +49,9 @@ public final class ServiceWhiteboards implements AutoCloseable {
                 new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drainLimit);
         handlerInterceptors = new InterceptorWhiteboard<>(
                 context, HandlerInterceptor.class, interceptors.handlers(), problems, drainLimit);
-        policies = new AccessPolicyWhiteboard(context, registry.policies());
+        policies = new AccessPolicyWhiteboard(context, registry.policies(), problems);
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
-        converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), drainLimit);
+        converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), problems, drainLimit);
         tools = new ToolWhiteboard(context, toolCommands, problems);
         events = new CallEventsWhiteboard(context, registry, problems);
     }

@@ -22,7 +22,7 @@ final class ToolWhiteboard extends ServiceWhiteboard<ToolCommand, ToolCommands.R
     private final ServiceProblems problems;
 
     ToolWhiteboard(BundleContext context, ToolCommands commands, ServiceProblems problems) {
-        super(context, ToolCommand.class);
+        super(context, ToolCommand.class, "a command", problems);
         this.commands = commands;
         this.problems = problems;
     }
@@ -41,11 +41,6 @@ final class ToolWhiteboard extends ServiceWhiteboard<ToolCommand, ToolCommands.R
                             : "a command can't be described: " + ForeignErrors.describe(e));
             return null;
         }
-    }
-
-    @Override
-    void missing(Provider provider, ServiceReference<ToolCommand> reference) {
-        problems.report(reference, "a command could not be made");
     }
 
     @Override
