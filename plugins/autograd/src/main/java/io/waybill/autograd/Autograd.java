@@ -205,7 +205,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         return id;
     }
 
-    private AutogradContext require(long id) {
+    AutogradContext require(long id) {
         return contexts.find(id).orElseThrow(() -> new IllegalArgumentException(ContextTable.missing(id)));
     }
 

@@ -37,10 +37,12 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Passes that fail in one worker, while others wait. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
+@SuppressWarnings("try")
 class FailingPassesTest {
 
     private static final AtomicInteger FAILING = new AtomicInteger();
     private static final List<Hook> HOOKS = new CopyOnWriteArrayList<>();
+    private static final List<TensorTensorHook> RELEASING = new CopyOnWriteArrayList<>();
     private static final CountDownLatch[] HANGING = new CountDownLatch[2];
 
     @TempDir
@@ -159,6 +161,67 @@ class FailingPassesTest {
                     assertThat(elements(gradients.of(tensor(t1)).orElseThrow())).containsExactly(10, 10);
                 }
             });
+        }
+    }
+
+    @Test
+    void contextsAndPassesAreCountedWhileTheyLast() throws Exception {
+        long context = autograd.open();
+        Value loss = throughAll();
+        for (int i = 0; i < 4; i++) {
+            assertThat(workers.autograd(i).contexts()).as("worker " + i).hasSize(1);
+            assertThat(workers.autograd(i).passes()).as("worker " + i).isZero();
+        }
+        HANGING[0] = new CountDownLatch(1);
+        HANGING[1] = new CountDownLatch(1);
+        CompletableFuture<Void> pass =
+                CompletableFuture.runAsync(() -> autograd.backward(context, List.of(tensor(loss))));
+        Waits.until("the hook", () -> pass.isDone() || HANGING[0].getCount() == 0);
+        for (int i = 0; i < 4; i++) {
+            assertThat(workers.autograd(i).passes()).as("worker " + i).isEqualTo(1);
+        }
+        HANGING[1].countDown();
+        pass.get(30, TimeUnit.SECONDS);
+        autograd.release(context);
+    }
+
+    @Test
+    void aContextThatAHookReleasesAfterAHundredRoundTripsEndsEverywhere() {
+        long context = autograd.open();
+        Value product = t1;
+        for (int i = 0; i < 100; i++) {
+            product = workers.call(0, 1 + i % 3, "aten::mul", product, t1);
+            if (i == 50) {
+                NativeTensor live = TestWorkers.live(product);
+                try (PointerScope scope = new PointerScope()) {
+                    live.tensor().register_hook(new Releasing(context));
+                } finally {
+                    live.release();
+                }
+            }
+        }
+        Value loss = workers.local("aten::sum", product);
+        assertThat(autograd.contexts().get(0).sends()).isEqualTo(100);
+        assertThatThrownBy(() -> autograd.backward(context, List.of(tensor(loss))))
+                .isInstanceOf(CallException.class)
+                .hasMessageContaining("Autograd context no longer valid!");
+        assertThat(autograd.contexts()).isEmpty();
+    }
+
+    private final class Releasing extends TensorTensorHook {
+
+        private final long context;
+
+        Releasing(long context) {
+            this.context = context;
+            retainReference();
+            RELEASING.add(this);
+        }
+
+        @Override
+        public TensorBase call(TensorBase gradient) {
+            autograd.release(context);
+            return gradient;
         }
     }
 

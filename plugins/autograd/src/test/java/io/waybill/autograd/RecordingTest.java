@@ -13,22 +13,31 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.context.CallContext;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.testing.core.Waits;
+import io.waybill.torch.NativeTensor;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What contexts record of calls, and how they end. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
+@SuppressWarnings("try")
 class RecordingTest {
 
     @TempDir
@@ -192,6 +201,75 @@ class RecordingTest {
             Value loss = workers.local("aten::sum", workers.call(0, 2, "aten::add", t1, t2));
             autograd.backward(context, List.of(tensor(loss)));
             assertGradient(context, t1, 1, 1);
+        });
+    }
+
+    /** As in PyTorch: all send functions take part, and the gradients of this one never come. */
+    @Test
+    void anUnusedResultKeepsAPassInFastModeFromEnding() throws Exception {
+        long context = autograd.open();
+        workers.call(0, 1, "aten::mul", t1, t2);
+        Value loss = workers.local("aten::sum", workers.call(0, 2, "aten::add", t1, t2));
+        CompletableFuture<Void> pass = CompletableFuture.runAsync(
+                () -> autograd.backward(context, List.of(tensor(loss)), false, BackwardMode.FAST));
+        Waits.until("the pass runs", () -> autograd.passes() == 1);
+        CompletableFuture.runAsync(() -> autograd.context(other -> {
+                    Value sum = workers.local("aten::sum", workers.call(0, 2, "aten::add", t1, t2));
+                    autograd.backward(other, List.of(tensor(sum)), false, BackwardMode.FAST);
+                }))
+                .get();
+        assertThat(pass).isNotDone();
+        autograd.release(context);
+        assertThatThrownBy(pass::get).hasMessageContaining("Autograd context no longer valid!");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void gradientsNeverGoToTheLeavesOwn(boolean isSparse) {
+        Value leaf = workers.leaf(isSparse, 1, 2);
+        Value other = workers.leaf(isSparse, 3, 4);
+        NativeTensor live = TestWorkers.live(leaf);
+        try (PointerScope scope = new PointerScope()) {
+            passOver(leaf, other);
+            assertThat(live.tensor().grad().defined()).isFalse();
+            live.tensor().to_dense().mul(new Scalar(7)).sum().backward();
+            double[] own = {7, 7};
+            assertThat(own(live)).containsExactly(own);
+            passOver(leaf, other);
+            assertThat(own(live)).containsExactly(own);
+        } finally {
+            live.release();
+        }
+    }
+
+    private void passOver(Value leaf, Value other) {
+        autograd.context(context -> {
+            Value sum = workers.call(0, 1, "aten::add", leaf, other);
+            Value loss = workers.local("aten::sum", workers.local("aten::to_dense", sum));
+            autograd.backward(context, List.of(tensor(loss)));
+            try (ContextGradients gradients = autograd.gradients(context)) {
+                assertThat(gradients.entries()).hasSize(2);
+            }
+        });
+    }
+
+    private static double[] own(NativeTensor leaf) {
+        Tensor dense = leaf.tensor().grad().to_dense().contiguous();
+        float[] values = new float[2];
+        new FloatPointer(dense.data_ptr()).capacity(2).get(values);
+        return new double[] {values[0], values[1]};
+    }
+
+    @Test
+    void aTaskOnAnotherThreadIsInTheContextThatItIsGiven() {
+        autograd.context(context -> {
+            CallContext carried = CallContext.current();
+            Value sum = CompletableFuture.supplyAsync(
+                            () -> carried.supply(() -> workers.call(0, 1, "aten::add", t1, t2)))
+                    .join();
+            autograd.backward(context, List.of(tensor(workers.local("aten::sum", sum))));
+            assertGradient(context, t1, 1, 1);
+            assertGradient(context, t2, 1, 1);
         });
     }
 

@@ -177,6 +177,35 @@ final class TestWorkers implements AutoCloseable {
         }
     }
 
+    /** A leaf with one dimension. */
+    @SuppressWarnings("try")
+    Value leaf(boolean isSparse, double... elements) {
+        if (!isSparse) {
+            return leaf(new long[] {elements.length}, elements);
+        }
+        try (org.bytedeco.javacpp.PointerScope scope = new org.bytedeco.javacpp.PointerScope()) {
+            io.waybill.torch.NativeTensor dense =
+                    NATIVES.of(tensor(leaf(false, new long[] {elements.length}, elements)));
+            org.bytedeco.pytorch.Tensor sparse = dense.tensor().to_sparse();
+            dense.release();
+            sparse.set_requires_grad(true);
+            io.waybill.torch.NativeTensor leaf = NATIVES.hold(sparse);
+            try {
+                return keep(NATIVES.describe(leaf));
+            } finally {
+                leaf.release();
+            }
+        } catch (RejectedMessageException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The native side of a live tensor, dense or sparse; to be released. */
+    static io.waybill.torch.NativeTensor live(Value value) {
+        Tensor known = value instanceof Value.OfSparse sparse ? sparse.value().values() : tensor(value);
+        return NATIVES.find(known).orElseThrow();
+    }
+
     private static List<Value> list(double... elements) {
         List<Value> values = new ArrayList<>();
         for (double element : elements) {

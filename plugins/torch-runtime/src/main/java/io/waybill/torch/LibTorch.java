@@ -167,8 +167,8 @@ public final class LibTorch {
     private static String reason(Path file, UnsatisfiedLinkError error) {
         String text = String.valueOf(error.getMessage());
         if (text.contains("already loaded in another classloader")) {
-            return "libtorch is in use by an earlier version of this bundle, and native libraries load once per process: "
-                    + "restart the node";
+            return "libtorch is in use by an earlier version of this bundle, or by the program that this node is in, and "
+                    + "native libraries load once per process: restart the node, or use libtorch in one of the two";
         }
         return "libtorch cannot be loaded: " + file + ": " + text
                 + "; it needs Linux on x86-64 with glibc 2.35 and the "

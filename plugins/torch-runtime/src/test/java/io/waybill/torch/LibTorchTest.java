@@ -3,7 +3,11 @@ package io.waybill.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.File;
 import java.io.IOException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -46,6 +50,33 @@ class LibTorchTest {
         new LibTorch(NATIVES, 0).load();
 
         assertThat(torch.get_num_threads()).isEqualTo(Runtime.getRuntime().availableProcessors());
+    }
+
+    /** A program that uses this plugin as a library and embeds a node that has it as a bundle. */
+    @Test
+    void saysThatAnotherCopyOfThisPluginHasLoadedThem() throws Exception {
+        new LibTorch(NATIVES, 1).load();
+        URL[] same = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(LibTorchTest::url)
+                .toArray(URL[]::new);
+        try (URLClassLoader bundle = new URLClassLoader(same, ClassLoader.getPlatformClassLoader())) {
+            Class<?> copied = bundle.loadClass(LibTorch.class.getName());
+            Object copy = copied.getConstructor(Path.class, int.class).newInstance(NATIVES, 1);
+            assertThat(copied).isNotSameAs(LibTorch.class);
+            assertThatThrownBy(() -> copied.getMethod("load").invoke(copy))
+                    .cause()
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("or by the program that this node is in")
+                    .hasMessageContaining("use libtorch in one of the two");
+        }
+    }
+
+    private static URL url(String path) {
+        try {
+            return Path.of(path).toUri().toURL();
+        } catch (MalformedURLException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

@@ -24,6 +24,7 @@ final class Gradients {
         Node accumulator;
         Tensor tensor;
         Tensor gradient;
+        boolean isOwn; // no other object holds the gradient's memory
     }
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -56,6 +57,7 @@ final class Gradients {
             Leaf leaf = of(accumulator);
             Tensor before = leaf.gradient;
             leaf.gradient = before == null ? Pointers.keep(gradient) : InputSlots.sum(before, gradient);
+            leaf.isOwn = before != null;
             Pointers.free(before);
         } finally {
             lock.unlock();
@@ -76,7 +78,7 @@ final class Gradients {
         try {
             for (Leaf leaf : leaves.values()) {
                 if (leaf.tensor != null && leaf.gradient != null) {
-                    list.add(new LeafGradient(new Tensor(leaf.tensor), new Tensor(leaf.gradient)));
+                    list.add(new LeafGradient(new Tensor(leaf.tensor), own(leaf)));
                 }
             }
             return list;
@@ -89,10 +91,29 @@ final class Gradients {
         lock.lock();
         try {
             Leaf leaf = leaves.get(accumulator.address());
-            return leaf == null || leaf.gradient == null ? Optional.empty() : Optional.of(new Tensor(leaf.gradient));
+            return leaf == null || leaf.gradient == null ? Optional.empty() : Optional.of(own(leaf));
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Returns a new object of the gradient, whose holder may change it in place: what another holds, too, is copied when it is first returned. */
+    private static Tensor own(Leaf leaf) {
+        if (!leaf.isOwn && isShared(leaf.gradient)) {
+            Tensor shared = leaf.gradient;
+            leaf.gradient = Pointers.own(shared.clone());
+            Pointers.free(shared);
+        }
+        leaf.isOwn = true;
+        return new Tensor(leaf.gradient);
+    }
+
+    /** Whether others hold a gradient, or its elements overlap. Views of the parts of a sparse one don't count: they can't be told from its own. */
+    private static boolean isShared(Tensor gradient) {
+        return gradient.use_count() > 1
+                || !gradient.is_sparse()
+                        && (!gradient.is_non_overlapping_and_dense()
+                                || gradient.storage().use_count() > 1);
     }
 
     int size() {

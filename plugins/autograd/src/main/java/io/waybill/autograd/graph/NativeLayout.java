@@ -30,7 +30,7 @@ final class NativeLayout {
     }
 
     /** Eight bytes at any address. */
-    private static final class Word extends LongPointer {
+    static final class Word extends LongPointer {
         Word() {
             super((Pointer) null);
         }

@@ -20,6 +20,7 @@ final class NodeRunner {
     private final Gradients gradients;
     private final PassListener listener;
     private final InputFit fit = new InputFit();
+    private final Hooks.RetainedGradients retained = new Hooks.RetainedGradients();
     private final PriorityQueue<GraphNode> ready = new PriorityQueue<>();
     private int left;
 
@@ -87,8 +88,8 @@ final class NodeRunner {
     }
 
     /** Returns the gradients of the inputs after the hooks that come before the node; the caller frees them. */
-    private static TensorVector before(GraphNode node) {
-        return Hooks.before(node.node, node.slots.take());
+    private TensorVector before(GraphNode node) {
+        return Hooks.before(node.node, node.slots.take(), retained);
     }
 
     private void accumulate(GraphNode node, TensorVector in) {

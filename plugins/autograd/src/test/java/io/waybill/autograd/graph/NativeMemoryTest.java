@@ -2,11 +2,15 @@ package io.waybill.autograd.graph;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Waits;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -21,6 +25,20 @@ class NativeMemoryTest {
 
     @RegisterExtension
     static final LibTorchLoaded TORCH = new LibTorchLoaded();
+
+    /** Objects that earlier test classes of this JVM left to the garbage collector are not counted. */
+    @BeforeEach
+    void collectWhatOtherTestsLeft() {
+        AtomicInteger same = new AtomicInteger();
+        AtomicLong count = new AtomicLong();
+        Waits.until("no object is freed any more", () -> {
+            System.gc();
+            Pointer.deallocateReferences();
+            long now = Pointer.totalCount();
+            same.set(count.getAndSet(now) == now ? same.get() + 1 : 0);
+            return same.get() > 5;
+        });
+    }
 
     @Test
     void isFlatOverManyContextsWithPasses() {

@@ -2,13 +2,21 @@ package io.waybill.autograd.graph;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Waits;
+import io.waybill.torch.NodeHooks;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.CompilationUnit;
 import org.bytedeco.pytorch.FunctionPostHook;
 import org.bytedeco.pytorch.FunctionPreHook;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.QualifiedName;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -24,6 +32,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What libtorch's engine does around the nodes is done here too. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
+@SuppressWarnings("try")
 class NodeSemanticsTest {
 
     @RegisterExtension
@@ -91,6 +100,129 @@ class NodeSemanticsTest {
                     .isInstanceOf(BackwardException.class)
                     .hasMessageContaining("register it on the tensor instead");
         }
+    }
+
+    /** Adds a number to the counter, and multiplies the results. */
+    private static FunctionPostHook counting(AtomicInteger counter, int number, double factor) {
+        return new FunctionPostHook() {
+            @Override
+            public TensorVector apply(TensorVector results, TensorVector gradients) {
+                counter.addAndGet(number);
+                Tensor[] changed = Arrays.stream(results.get())
+                        .map(result -> result.defined() ? result.mul(new Scalar(factor)) : result)
+                        .toArray(Tensor[]::new);
+                return new TensorVector(changed);
+            }
+        };
+    }
+
+    @Test
+    void runsHooksAfterTheNodesOfLeavesOncePerPass() {
+        Tensor x = Tensors.leaf(1, 2);
+        Tensor sum = x.add(x);
+        AtomicInteger counter = new AtomicInteger();
+        NodeHooks.Registration one = NodeHooks.after(accumulator(sum, 0), counting(counter, 1, 1));
+        NodeHooks.Registration two = NodeHooks.after(accumulator(sum, 0), counting(counter, 2, 1));
+        NodeHooks.Registration other = NodeHooks.after(accumulator(sum, 1), counting(counter, 2, 1));
+
+        backward(sum.sum());
+
+        assertThat(counter).hasValue(5);
+        assertThat(context.gradientCount()).isEqualTo(1);
+        one.close();
+        one.close();
+        backward(sum.sum());
+        assertThat(counter).hasValue(9);
+        two.close();
+        other.close();
+        backward(sum.sum());
+        assertThat(counter).hasValue(9);
+        assertThat(gradient(x)).containsExactly(6, 6);
+    }
+
+    private static Node accumulator(Tensor sum, int edge) {
+        return sum.grad_fn().next_edge(edge).function();
+    }
+
+    @Test
+    void runsHooksAfterNodesOfOperatorsAsLibtorchDoes() {
+        Tensor x = Tensors.leaf(1, 2);
+        Tensor h = x.mul(new Scalar(3));
+        AtomicInteger counter = new AtomicInteger();
+        try (NodeHooks.Registration ten = NodeHooks.after(h.grad_fn(), counting(counter, 1, 10))) {
+            assertThat(Tensors.gradients(List.of(h.sum()), List.of(x)).get(0)).containsExactly(30, 30);
+            backward(h.sum());
+            assertThat(gradient(x)).containsExactly(30, 30);
+            assertThat(counter).hasValue(2);
+        }
+        backward(h.sum());
+        assertThat(gradient(x)).containsExactly(33, 33);
+    }
+
+    @Test
+    void hooksAfterNodesAreFreedOnce() {
+        List<WeakReference<FunctionPostHook>> hooks = new ArrayList<>();
+        AtomicInteger counter = new AtomicInteger();
+        for (int i = 0; i < 200; i++) {
+            try (PointerScope scope = new PointerScope()) {
+                Tensor h = Tensors.leaf(1, 2).mul(new Scalar(3));
+                FunctionPostHook hook = counting(counter, 1, 1);
+                hooks.add(new WeakReference<>(hook));
+                NodeHooks.after(h.grad_fn(), hook).close();
+            }
+        }
+        Waits.until("the hooks are unreachable", () -> {
+            System.gc();
+            return hooks.stream().allMatch(hook -> hook.get() == null);
+        });
+        assertThat(counter).hasValue(0);
+    }
+
+    @Test
+    void failsWhenAHookAfterANodeReturnsNothing() {
+        Tensor h = Tensors.leaf(1, 2).mul(new Scalar(3));
+        FunctionPostHook nothing = new FunctionPostHook() {
+            @Override
+            public TensorVector apply(TensorVector results, TensorVector gradients) {
+                return null;
+            }
+        };
+        try (NodeHooks.Registration added = NodeHooks.after(h.grad_fn(), nothing)) {
+            run(h.sum());
+            assertThat(report.failure)
+                    .isInstanceOf(BackwardException.class)
+                    .hasMessageContaining("a hook after MulBackward1 returned null");
+        }
+    }
+
+    @Test
+    void keepsTheGradientsOfTensorsThatRetainThem() {
+        assertThat(Hooks.RetainedGradients.POSITION)
+                .as("where a node counts its hooks")
+                .isPositive();
+        Tensor p = Tensors.of(1, 2);
+        context.received(9, 1, List.of(p));
+        Tensor x = Tensors.leaf(3, 4);
+        Tensor h = x.mul(p);
+        TensorVector halves = torch.unbind(h, 0);
+        Tensor second = halves.get(1);
+        p.retain_grad();
+        h.retain_grad();
+        second.retain_grad();
+        Tensor root = halves.get(0).mul(new Scalar(5)).add(second.mul(new Scalar(7)));
+
+        for (int pass = 1; pass <= 100; pass++) {
+            backward(root);
+            if (pass % 20 == 0) {
+                System.gc(); // what is freed twice is found
+            }
+            assertThat(Tensors.values(h.grad())).containsExactly(pass * 5, pass * 7);
+            assertThat(Tensors.values(second.grad())).containsExactly(pass * 7);
+            assertThat(Tensors.values(p.grad())).containsExactly(pass * 15, pass * 28);
+        }
+        assertThat(x.grad().defined()).as("a leaf's own").isFalse();
+        assertThat(gradient(x)).containsExactly(100 * 5, 100 * 14);
+        assertThat(Tensors.gradients(List.of(root), List.of(x)).get(0)).containsExactly(5, 14);
     }
 
     @Test
