@@ -97,6 +97,15 @@ class DeviceSettingsTest {
         assertThatThrownBy(() -> DeviceSettings.parseMaps(text)).isInstanceOf(IllegalArgumentException.class);
     }
 
+    @Test
+    void refusesIndicesBelowZero() {
+        for (String map : List.of("b toy:-2=toy:0", "b toy:0=toy:-2")) {
+            assertThatThrownBy(() -> DeviceSettings.parseMaps(map))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("a device index is from 0 to 127: -2");
+        }
+    }
+
     private static PeerRoutes routes(DeviceSettings own, Map<String, String> published) {
         PeerRoutes routes = new PeerRoutes("a", own, "b");
         routes.declared(published);

@@ -42,6 +42,7 @@ public record Step(
         String name,
         Integer id,
         JsonNode context,
+        Integer driver,
         List<JsonNode> roots,
         boolean retain,
         boolean fast,

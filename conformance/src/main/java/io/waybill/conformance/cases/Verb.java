@@ -54,9 +54,9 @@ public enum Verb {
     /** Runs a backward pass, from roots or the value of a reference. */
     BACKWARD("context roots ref retain fast times"),
     /** Reads the gradients of leaves, or all that a context has. */
-    GRADIENTS("context roots as"),
+    GRADIENTS("context driver roots as"),
     /** Reads what a context has recorded. */
-    RECORDED("context"),
+    RECORDED("context driver"),
     /** Leaves the home. */
     SHUTDOWN(""),
     /** Kills the worker's process. Done by the harness. */

@@ -1,5 +1,6 @@
 package io.waybill.conformance.harness;
 
+import io.waybill.conformance.cases.WorkerSpec;
 import io.waybill.conformance.worker.WorkerMain;
 import java.io.IOException;
 import java.net.URISyntaxException;
@@ -19,14 +20,15 @@ import java.util.stream.Stream;
  */
 public record WorkerLauncher(Path distribution, Path directory) {
 
-    /** Additional classes of the processes: this module, its JSON library, and the plugins that a program uses as libraries. */
+    /** Additional classes of all processes: this module and its JSON library. */
     private static final List<String> OWN_CLASSES = List.of(
             WorkerMain.class.getName(),
-            "io.waybill.torch.LibTorch",
-            "io.waybill.script.ScriptEngine",
-            "io.waybill.autograd.Autograd",
             "com.fasterxml.jackson.databind.ObjectMapper",
             "com.fasterxml.jackson.annotation.JsonProperty");
+
+    /** The plugins that a program uses as libraries. A node has them as bundles. */
+    private static final List<String> LIBRARIES =
+            List.of("io.waybill.torch.LibTorch", "io.waybill.script.ScriptEngine", "io.waybill.autograd.Autograd");
 
     /** Returns the directory of temporary files of all workers. */
     public Path temporary() {
@@ -38,7 +40,7 @@ public record WorkerLauncher(Path distribution, Path directory) {
         return new WorkerLauncher(distribution, Files.createDirectories(directory.resolve(name)));
     }
 
-    Process start(String worker, Path log) throws IOException {
+    Process start(WorkerSpec.Kind kind, Path log) throws IOException {
         Files.createDirectories(temporary());
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -50,7 +52,7 @@ public record WorkerLauncher(Path distribution, Path directory) {
                 "-Duser.home=" + directory,
                 "-Djava.io.tmpdir=" + temporary(),
                 "-cp",
-                classPath(),
+                classPath(kind),
                 WorkerMain.class.getName(),
                 distribution.toString(),
                 directory.resolve("home").toString()));
@@ -67,7 +69,7 @@ public record WorkerLauncher(Path distribution, Path directory) {
     }
 
     /** The distribution's libraries as its command names them, so that a prepared distribution's archive of classes fits. */
-    private String classPath() throws IOException {
+    private String classPath(WorkerSpec.Kind kind) throws IOException {
         StringJoiner path = new StringJoiner(":");
         try (Stream<Path> libraries = Files.list(distribution.resolve("lib"))) {
             libraries
@@ -75,8 +77,12 @@ public record WorkerLauncher(Path distribution, Path directory) {
                     .sorted()
                     .forEach(each -> path.add(each.toString()));
         }
+        List<String> classes = new ArrayList<>(OWN_CLASSES);
+        if (kind == WorkerSpec.Kind.AUTOGRAD) {
+            classes.addAll(LIBRARIES);
+        }
         try {
-            for (String each : OWN_CLASSES) {
+            for (String each : classes) {
                 path.add(Path.of(Class.forName(each)
                                 .getProtectionDomain()
                                 .getCodeSource()

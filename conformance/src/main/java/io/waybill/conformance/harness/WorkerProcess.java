@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.waybill.cli.process.ChildEnd;
 import io.waybill.conformance.cases.CaseFormatException;
 import io.waybill.conformance.cases.CaseJson;
+import io.waybill.conformance.cases.WorkerSpec;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -32,6 +33,7 @@ final class WorkerProcess implements AutoCloseable {
 
     private final String name;
     private final ObjectNode join;
+    private final WorkerSpec.Kind kind;
     private final WorkerLauncher launcher;
     private final Path log;
     private final ExecutorService reader;
@@ -44,6 +46,7 @@ final class WorkerProcess implements AutoCloseable {
     WorkerProcess(String name, ObjectNode join, WorkerLauncher launcher) throws IOException {
         this.name = name;
         this.join = join;
+        this.kind = WorkerSpec.of(name, join.get("spec")).kind();
         this.launcher = launcher;
         this.log = launcher.directory().resolve(name.replace(':', '_') + ".log");
         this.reader = Executors.newSingleThreadExecutor(reading -> {
@@ -55,7 +58,7 @@ final class WorkerProcess implements AutoCloseable {
     }
 
     private void start() throws IOException {
-        process = launcher.start(name, log);
+        process = launcher.start(kind, log);
         in = new PrintWriter(process.outputWriter(StandardCharsets.UTF_8), true);
         out = process.inputReader(StandardCharsets.UTF_8);
         send(join);

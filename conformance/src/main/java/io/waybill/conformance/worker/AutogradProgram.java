@@ -25,8 +25,6 @@ import io.waybill.worker.Worker;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.global.torch;
 
 /**
  * Operators and autograd in a program without bundles.
@@ -35,7 +33,6 @@ import org.bytedeco.pytorch.global.torch;
  * @param engine which runs operators here
  * @param autograd the contexts of this worker
  */
-@SuppressWarnings("try")
 record AutogradProgram(NativeTensors natives, ScriptEngine engine, Autograd autograd) {
 
     private static final Provider PROVIDER = new Provider("autograd", "conformance");
@@ -47,8 +44,12 @@ record AutogradProgram(NativeTensors natives, ScriptEngine engine, Autograd auto
         Autograd autograd = new Autograd(worker.broker(), natives);
         worker.interceptors().calls().add(InterceptorSpec.ofAll(autograd, PROVIDER));
         HandlerExecutor executor = registry.newExecutor(PROVIDER, ExecutorSettings.forProcessors(2));
-        MessageHandler leaf = (message, outbox) -> outbox.respond(leaf(natives));
-        registry.add(HandlerSpec.of(HandlerKey.parse(Operations.PREFIX + "leaf"), leaf, PROVIDER, executor));
+        new LeafOperations(natives).all().forEach((name, handler) -> {
+            for (String prefix : List.of("", HandlerKey.FUNCTION_PREFIX)) {
+                HandlerKey key = HandlerKey.parse(prefix + Operations.PREFIX + name);
+                registry.add(HandlerSpec.of(key, handler, PROVIDER, executor));
+            }
+        });
         for (MessageHandler handler :
                 List.of(new ScriptCall(engine), new ForwardRequests(autograd), new BackwardRequests(autograd))) {
             Class<?> type = handler.getClass();
@@ -76,20 +77,6 @@ record AutogradProgram(NativeTensors natives, ScriptEngine engine, Autograd auto
             return natives.describe(handle);
         } finally {
             handle.release();
-        }
-    }
-
-    /** Returns a 3 by 3 tensor of ones that requires a gradient. */
-    private static Value leaf(NativeTensors natives) throws RejectedMessageException {
-        try (PointerScope scope = new PointerScope()) {
-            org.bytedeco.pytorch.Tensor ones = torch.ones(3, 3);
-            ones.set_requires_grad(true);
-            NativeTensor handle = natives.hold(ones);
-            try {
-                return natives.describe(handle);
-            } finally {
-                handle.release();
-            }
         }
     }
 }

@@ -36,7 +36,6 @@ final class AutogradSteps implements AutoCloseable {
     private final List<ContextGradients> gradients = new ArrayList<>();
     private final List<Object> hooks = new ArrayList<>();
 
-    /** @param program null on a worker of another kind */
     AutogradSteps(AutogradProgram program) {
         this.program = program;
     }
@@ -45,7 +44,7 @@ final class AutogradSteps implements AutoCloseable {
     Value live(Value input) {
         boolean isLeaf = input instanceof Value.OfTensor dense && dense.value().requiresGrad()
                 || input instanceof Value.OfSparse sparse && sparse.value().requiresGrad();
-        if (program == null || !isLeaf) {
+        if (!isLeaf) {
             return input;
         }
         try {
@@ -61,9 +60,6 @@ final class AutogradSteps implements AutoCloseable {
     }
 
     private Autograd autograd() {
-        if (program == null) {
-            throw new CaseFormatException("only a worker of the kind autograd has contexts");
-        }
         return program.autograd();
     }
 
@@ -81,20 +77,26 @@ final class AutogradSteps implements AutoCloseable {
             case HOOK -> hook(tensor(maker.value(step.value())), step.factor());
             case BACKWARD -> backward(step, maker);
             case GRADIENTS -> gradients(step, maker);
-            default -> recorded(context(step, maker));
+            default -> step.context() == null ? recorded(candidates(step)) : recorded(context(step, maker));
         };
     }
 
-    /** Returns the context that a step names, or else the only one. */
+    /** Returns the context that a step names, or else the only one, of the driver if that is given. */
     private long context(Step step, ValueMaker maker) {
         if (step.context() != null) {
             return ((Value.Int) maker.value(step.context())).value();
         }
-        List<ContextStatus> all = autograd().contexts();
+        List<ContextStatus> all = candidates(step);
         if (all.size() != 1) {
             throw new CaseFormatException("a step without context needs a worker with one, and this one has " + all);
         }
         return all.get(0).id();
+    }
+
+    private List<ContextStatus> candidates(Step step) {
+        return autograd().contexts().stream()
+                .filter(each -> step.driver() == null || each.driver() == step.driver())
+                .toList();
     }
 
     private static Tensor tensor(Value value) {
@@ -153,6 +155,14 @@ final class AutogradSteps implements AutoCloseable {
         return new Value.Items(values);
     }
 
+    /** Returns what the only context has recorded; none if there is none. */
+    private Value recorded(List<ContextStatus> all) {
+        if (all.isEmpty()) {
+            return Value.NONE;
+        }
+        return all.size() == 1 ? recorded(all.get(0).id()) : Value.of(all.size() + " contexts");
+    }
+
     private Value recorded(long context) {
         Map<Value, Value> fields = new LinkedHashMap<>();
         for (ContextStatus status : autograd().contexts()) {
@@ -173,9 +183,6 @@ final class AutogradSteps implements AutoCloseable {
 
     @Override
     public void close() {
-        if (program == null) {
-            return;
-        }
         program.autograd().contexts().forEach(status -> program.autograd().release(status.id()));
         gradients.forEach(ContextGradients::close);
         for (Value value : kept) {

@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 
 /**
  * Runs the steps of one case on one worker. A method that runs a step returns what went wrong; empty when its result is as expected.
@@ -32,7 +33,7 @@ final class StepDriver implements AutoCloseable {
 
     private final TestWorker worker;
     private final ValueMaker maker;
-    private final AutogradSteps autograd;
+    private final AutogradSteps autograd; // null on workers of another kind, which lack the classes
     private final Map<String, List<CompletableFuture<Response>>> sent = new HashMap<>();
     private final List<Response> responses = new ArrayList<>();
     private final List<RRef> references = new ArrayList<>();
@@ -40,8 +41,9 @@ final class StepDriver implements AutoCloseable {
     /** @param inputs of the case */
     StepDriver(TestWorker worker, Map<String, JsonNode> inputs) {
         this.worker = worker;
-        this.autograd = new AutogradSteps(worker.autograd());
-        this.maker = new ValueMaker(worker.newMemory(), inputs, autograd::live);
+        this.autograd = worker.autograd() == null ? null : new AutogradSteps(worker.autograd());
+        this.maker = new ValueMaker(
+                worker.newMemory(), inputs, autograd == null ? UnaryOperator.identity() : autograd::live);
     }
 
     Optional<String> run(Step step) {
@@ -91,10 +93,18 @@ final class StepDriver implements AutoCloseable {
                     worker.leave();
                     return Value.NONE;
                 });
-            case CONTEXT, LEAVE, LOCAL, HOOK, BACKWARD, GRADIENTS -> expect(step, () -> autograd.run(step, maker));
-            case RECORDED -> eventually(step, () -> autograd.run(step, maker));
+            case CONTEXT, LEAVE, LOCAL, HOOK, BACKWARD, GRADIENTS ->
+                expect(step, () -> autograd().run(step, maker));
+            case RECORDED -> eventually(step, () -> autograd().run(step, maker));
             case KILL, RESTART -> throw new CaseFormatException("not for a worker: " + step.verb());
         };
+    }
+
+    private AutogradSteps autograd() {
+        if (autograd == null) {
+            throw new CaseFormatException("only a worker of the kind autograd has contexts");
+        }
+        return autograd;
     }
 
     /** Checks the outcome of an action, and names its value. */
@@ -291,7 +301,9 @@ final class StepDriver implements AutoCloseable {
         sent.values().forEach(futures -> futures.forEach(StepDriver::drop));
         responses.forEach(Response::close);
         references.forEach(RRef::close);
-        autograd.close();
+        if (autograd != null) {
+            autograd.close();
+        }
         maker.close();
         worker.operations().reset();
     }

@@ -49,11 +49,14 @@ final class ValueMaker implements AutoCloseable {
         named.put(name, value);
     }
 
-    /** Returns what is called so; {@code p.1} is element 1 of the list {@code p}. */
+    /** Returns what is called so; {@code p.1} is element 1 of the list or tuple {@code p}. */
     Value get(String name) {
         int dot = name.lastIndexOf('.');
-        if (dot > 0 && named.get(name.substring(0, dot)) instanceof Value.Items items) {
+        Value whole = dot > 0 ? named.get(name.substring(0, dot)) : null;
+        if (whole instanceof Value.Items items) {
             return items.values().get(Integer.parseInt(name.substring(dot + 1)));
+        } else if (whole instanceof Value.Tuple tuple) {
+            return tuple.values().get(Integer.parseInt(name.substring(dot + 1)));
         }
         if (!named.containsKey(name)) {
             JsonNode input = inputs.get(name);
