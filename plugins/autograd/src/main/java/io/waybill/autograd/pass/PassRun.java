@@ -79,10 +79,17 @@ final class PassRun implements PassListener {
         try {
             reached = pass.roots(roots);
         } catch (RuntimeException e) {
+            if (hasEnded()) { // another pass, or the end of the context, has ended it meanwhile
+                end.failed(Passes.over(context, id));
+                return;
+            }
             failHere(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
             throw new IllegalArgumentException(e.getMessage(), e);
         }
-        await(end);
+        if (!await(end)) {
+            end.failed(Passes.over(context, id));
+            return;
+        }
         discover(reached, new PassEnd() {
             @Override
             public void done() {
@@ -96,9 +103,14 @@ final class PassRun implements PassListener {
         });
     }
 
-    private synchronized void await(PassEnd end) {
+    private synchronized boolean hasEnded() {
+        return hasEnded;
+    }
+
+    /** Adds a waiter; returns false when the pass has ended, and the waiter would miss that. */
+    private synchronized boolean await(PassEnd end) {
         isInitiator = true;
-        waiting.add(end);
+        return !hasEnded && waiting.add(end);
     }
 
     /** Asks the senders of these messages; ends when all have responded. */
@@ -254,10 +266,10 @@ final class PassRun implements PassListener {
             if (hasEnded) {
                 return null;
             }
+            context.passFailed(id, failure); // before others see that it has ended
             ends = end();
             stopped = pass;
         }
-        context.passFailed(id, failure);
         if (stopped != null) {
             stopped.cancel();
         }
