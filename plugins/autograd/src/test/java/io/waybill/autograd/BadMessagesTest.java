@@ -67,13 +67,14 @@ class BadMessagesTest {
     @TempDir
     private Path directory;
 
+    private final LastReceived last = new LastReceived();
     private TestWorkers workers;
     private Autograd autograd;
     private Value leaf;
 
     @BeforeEach
     void join() throws Exception {
-        workers = TestWorkers.of(directory.resolve("home"), WORKERS);
+        workers = TestWorkers.of(directory.resolve("home"), WORKERS, worker -> worker.with(last));
         autograd = workers.autograd(0);
         leaf = workers.leaf(new long[] {2}, 1, 2);
     }
@@ -189,7 +190,7 @@ class BadMessagesTest {
         Value complex = workers.local("aten::complex", fitting, fitting);
         autograd.context(context -> {
             Value product = workers.call(0, 1, "aten::mul", leaf, leaf);
-            long sent = sentBy(1);
+            long sent = last.messageId();
             refused(context, sent, "wrong shape: expected [2], found [3]", List.of(three));
             refused(context, sent, "wrong number of gradients: expected 1, found 2", List.of(fitting, fitting));
             refused(context, sent, "wrong number of gradients: expected 1, found 0", List.of());
@@ -197,12 +198,6 @@ class BadMessagesTest {
             refused(context, sent + 1, "Could not find send function for autograd message id", List.of(fitting));
             autograd.backward(context, List.of(tensor(workers.local("aten::sum", product)))); // all is as before
         });
-    }
-
-    /** The id of the only message that a worker has sent in a context: of its response. */
-    private long sentBy(int worker) {
-        assertThat(workers.autograd(worker).contexts().get(0).sends()).isEqualTo(1);
-        return workers.worker(worker).broker().nextId() - 1;
     }
 
     private void refused(long context, long messageId, String text, List<Value> gradients) {

@@ -41,6 +41,7 @@ class TwoPassesTest {
     private Path directory;
 
     private final Autograd[] all = new Autograd[WORKERS];
+    private final LastReceived last = new LastReceived();
     private TestWorkers workers;
     private Value leaf;
 
@@ -68,7 +69,7 @@ class TwoPassesTest {
         workers = TestWorkers.of(
                 directory.resolve("home"),
                 WORKERS,
-                worker -> worker.with(new RelayHandler()).with(new Begin(this)));
+                worker -> worker.with(last).with(new RelayHandler()).with(new Begin(this)));
         for (int i = 0; i < WORKERS; i++) {
             all[i] = workers.autograd(i);
         }
@@ -138,7 +139,7 @@ class TwoPassesTest {
     void theDriversPassContinues() {
         all[0].context(context -> {
             Value loss = relayed("worker1");
-            long sent = workers.worker(1).broker().nextId() - 1;
+            long sent = last.messageId();
             discover(2, context, sent); // worker 2 begins a pass, and never goes on
             Waits.until("its pass runs", () -> all[1].passes() == 1);
             assertThat(backward(all[0], context, loss)).isEqualTo("done");
@@ -153,7 +154,7 @@ class TwoPassesTest {
     void thatOfALowerIdIsNotEnded() {
         all[0].context(context -> {
             relayed("worker1");
-            long sent = workers.worker(1).broker().nextId() - 1;
+            long sent = last.messageId();
             discover(2, context, sent);
             Waits.until("its pass runs", () -> all[1].passes() == 1);
             CallException refused = catchThrowableOfType(CallException.class, () -> discover(3, context, sent));

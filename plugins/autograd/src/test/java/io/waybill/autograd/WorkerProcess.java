@@ -87,7 +87,8 @@ final class WorkerProcess implements AutoCloseable {
     private String response(String expected) throws InterruptedException {
         String line = responses.poll(PATIENCE_S, TimeUnit.SECONDS);
         if (line == null || !line.startsWith(expected)) {
-            throw new AssertionError("expected " + expected + ", got " + line + "; its log:\n" + log());
+            String state = process.waitFor(1, TimeUnit.SECONDS) ? "it ended with " + process.exitValue() : "it lives";
+            throw new AssertionError("expected " + expected + ", got " + line + "; " + state + "; its log:\n" + log());
         }
         return line.substring(expected.length()).strip();
     }
