@@ -10,9 +10,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Runs the cases of one file. The file's workers are started once, in a home of their own; those of a case for that case.
@@ -86,6 +88,20 @@ public final class FileRun implements AutoCloseable {
         }
         for (WorkerProcess worker : started.values()) {
             worker.awaitReady();
+        }
+    }
+
+    /** Ends the file's workers and removes their home, which is large; logs and scripts stay. */
+    public void end() throws IOException {
+        close();
+        Path home = launcher.home();
+        if (!Files.exists(home)) {
+            return;
+        }
+        try (Stream<Path> all = Files.walk(home)) {
+            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(each);
+            }
         }
     }
 

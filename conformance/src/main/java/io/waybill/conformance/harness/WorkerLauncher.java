@@ -35,6 +35,11 @@ public record WorkerLauncher(Path distribution, Path directory) {
         return directory.resolve("tmp");
     }
 
+    /** Returns the home of a file's workers. */
+    Path home() {
+        return directory.resolve("home");
+    }
+
     /** Returns a launcher for the workers of a file, with a home and logs of its own. */
     WorkerLauncher below(String name) throws IOException {
         return new WorkerLauncher(distribution, Files.createDirectories(directory.resolve(name)));
@@ -55,7 +60,7 @@ public record WorkerLauncher(Path distribution, Path directory) {
                 classPath(kind),
                 WorkerMain.class.getName(),
                 distribution.toString(),
-                directory.resolve("home").toString()));
+                home().toString()));
         Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ".jsa");
         if (Files.exists(archive)) {
             command.addAll(1, List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off"));

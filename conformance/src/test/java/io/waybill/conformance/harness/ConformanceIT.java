@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import io.waybill.conformance.cases.CaseFile;
 import io.waybill.conformance.cases.ConformanceCase;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -94,7 +95,7 @@ class ConformanceIT {
                     chosen.stream()
                             .filter(each -> each.skip() == null)
                             .forEach(each -> complete(wrong.get(each), run, each));
-                    run.close();
+                    end(run);
                 },
                 files);
         Stream<DynamicTest> cases = chosen.stream()
@@ -115,6 +116,14 @@ class ConformanceIT {
             wrong.complete(run.run(tested));
         } catch (Throwable e) {
             wrong.completeExceptionally(e);
+        }
+    }
+
+    private static void end(FileRun run) {
+        try {
+            run.end();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
