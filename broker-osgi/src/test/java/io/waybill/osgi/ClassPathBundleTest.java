@@ -155,9 +155,7 @@ class ClassPathBundleTest {
         all.assertThat(((Value.Items) node.call("control:tools.list", Map.of()).field("commands")).values())
                 .as("commands")
                 .hasSize(1);
-        all.assertThat(node.registry.policies().current().policies())
-                .as("policies")
-                .hasSize(1);
+        all.assertThat(node.registry.policies().current()).as("the policy").isNotNull();
         all.assertAll();
 
         try (Response response = peer.call(Request.operation("node", "text.count"))) {
