@@ -18,7 +18,7 @@ public final class GraphShape {
         this.graph = graph;
     }
 
-    /** The edges of each send function, in the order in which they were made. A leaf is {@code leaf}, a receive function {@code recv}. */
+    /** The edges of each send function, by message id. A leaf is {@code leaf}, a receive function {@code recv}. */
     public static List<String> sends(ContextGraph graph) {
         List<PassEntry> entries = new ArrayList<>(graph.sends());
         Collections.sort(entries);
