@@ -160,6 +160,9 @@ class InterceptedObjectsTest {
                 Response response = reference.toHere()) {
             assertThat(response.value()).isEqualTo(Value.of(7));
         }
+        Waits.until(
+                () -> "the response to the creation, which may come after the value; seen: " + seen,
+                () -> seen.size() >= 4);
         assertThat(seen)
                 .containsExactlyInAnyOrder(
                         "SCRIPT_REMOTE_CALL of test::seven",

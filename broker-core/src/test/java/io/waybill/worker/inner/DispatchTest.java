@@ -167,7 +167,7 @@ class DispatchTest {
         "text.refused, REFUSED, UNKNOWN_ERROR, not today",
         "text.error, HANDLER_FAILED, UNKNOWN_ERROR, planted in the inner handler",
         "text.bad, HANDLER_FAILED, UNKNOWN_ERROR, planted in the inner handler",
-        "text.none, NO_RESPONSE, UNKNOWN_ERROR, without a response to OfOperation[name=text.none]",
+        "text.none, NO_RESPONSE, UNKNOWN_ERROR, without a response to text.none",
         "text.unknown, UNKNOWN_OPERATION, UNKNOWN_ERROR, no handler for the operation text.unknown"
     })
     void failsAWrappedCallAsABareOne(String operation, ErrorCode code, ErrorKind kind, String text) {
