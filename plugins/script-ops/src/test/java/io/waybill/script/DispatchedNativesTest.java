@@ -355,6 +355,11 @@ class DispatchedNativesTest {
             assertThat(late.handle((response, failure) -> failure).join()).isNotNull();
             return begun.getCount() == 0;
         });
+        Waits.until(
+                "the envelope's handler has given up",
+                () -> handlers.statuses().stream()
+                        .filter(status -> status.key().equals(HandlerKey.parse("0x150")))
+                        .allMatch(status -> status.inFlight() == 0));
         released.countDown();
         Waits.until("the operator returned", () -> ended.getCount() == 0);
         assertThat(results).isEmpty(); // the rest is checked at the end of each test
