@@ -316,8 +316,10 @@ public final class Worker implements Caller, AutoCloseable {
      * @throws IllegalStateException in a listener or a non-blocking handler, which must not wait
      */
     public int drain(Duration limit) {
-        parts.calls.requireMayBlock();
-        return parts.callDrain.await(limit);
+        if (!closing.isClosed()) {
+            parts.calls.requireMayBlock();
+        }
+        return parts.callDrain.await(limit, closing::isClosed);
     }
 
     /**

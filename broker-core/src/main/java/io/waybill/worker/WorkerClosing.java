@@ -61,6 +61,13 @@ final class WorkerClosing {
         }
     }
 
+    /** Returns whether the close is complete. */
+    boolean isClosed() {
+        synchronized (closing) {
+            return closed;
+        }
+    }
+
     /** Waits until the close is complete. Under the lock. */
     private void awaitClosed() {
         boolean interrupted = false;

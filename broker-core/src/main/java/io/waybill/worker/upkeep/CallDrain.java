@@ -6,6 +6,7 @@ import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RepeatedCalls;
 import io.waybill.worker.poll.WaitingCallers;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 
 /**
  * Waits for the outcomes of this worker's calls. A call is over when its listener has returned: a program that ends then has seen every
@@ -39,24 +40,25 @@ public final class CallDrain {
     /**
      * Waits until no call is open, or the limit has passed, or the thread is interrupted.
      *
+     * @param isClosed returns whether the worker has closed, which ended all calls
      * @return the number of calls that are open; at least one when a listener has not returned
      */
-    public int await(Duration limit) {
+    public int await(Duration limit, BooleanSupplier isClosed) {
         long untilNs = host.clock().monotonicNs() + limit.toNanos();
-        int left = open();
+        int left = open(isClosed);
         while (left > 0
                 && host.clock().monotonicNs() - untilNs < 0
                 && !Thread.currentThread().isInterrupted()) {
             host.threads().pause(LOOK_NS);
-            left = open();
+            left = open(isClosed);
         }
         return left;
     }
 
     /** Returns the number of open calls. It is zero only if it was while no thread polled: a thread that polls may be inside a listener. */
-    private int open() {
+    private int open(BooleanSupplier isClosed) {
         int left = count();
-        if (left > 0) {
+        if (left > 0 || isClosed.getAsBoolean()) {
             return left;
         }
         int[] leftThen = {1};

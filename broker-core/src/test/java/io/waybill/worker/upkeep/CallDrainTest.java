@@ -150,6 +150,13 @@ class CallDrainTest {
     }
 
     @Test
+    void endsWithItsWorker() throws IOException {
+        client.callAsync(to("text.echo")).join().close();
+        client.close();
+        hasNoneOpen();
+    }
+
+    @Test
     void isRefusedWhereItWouldWaitForItself() {
         CompletableFuture<Throwable> thrown = new CompletableFuture<>();
         client.callAsync(to("text.echo")).whenComplete((response, failure) -> {
