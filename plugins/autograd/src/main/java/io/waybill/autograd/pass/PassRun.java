@@ -35,7 +35,8 @@ final class PassRun implements PassListener {
     private final PassOptions options;
     private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this
     private BackwardPass pass; // guarded by this; null before it begins
-    private int open = 1; // guarded by this: calls in flight, and one for what is computed here
+    private int calls; // guarded by this: in flight
+    private boolean isComputed; // guarded by this: nothing more is computed here
     private int feeding; // guarded by this: threads in feed
     private boolean isInitiator; // guarded by this
     private boolean hasEnded; // guarded by this
@@ -164,7 +165,7 @@ final class PassRun implements PassListener {
      */
     private synchronized List<PassEnd> idle(int fed) {
         feeding -= fed;
-        boolean isIdle = feeding == 0 && open == 1 && !hasEnded;
+        boolean isIdle = feeding == 0 && calls == 0 && !hasEnded;
         if (!isIdle || isInitiator || options.isFast()) {
             return List.of();
         }
@@ -187,12 +188,12 @@ final class PassRun implements PassListener {
             if (hasEnded) {
                 return;
             }
-            open++;
+            calls++;
         }
         home.messages().gradients(this, recv, gradients, new PassEnd() {
             @Override
             public void done() {
-                closeOne();
+                advance(false);
             }
 
             @Override
@@ -204,7 +205,7 @@ final class PassRun implements PassListener {
 
     @Override
     public void done() {
-        closeOne();
+        advance(true);
     }
 
     @Override
@@ -220,14 +221,17 @@ final class PassRun implements PassListener {
                                 cause));
     }
 
-    private void closeOne() {
+    /** Notes that everything is computed here, or that a call has been responded to. */
+    private void advance(boolean computed) {
         List<PassEnd> ends;
         boolean isOver;
         synchronized (this) {
             if (hasEnded) {
                 return;
             }
-            isOver = --open == 0;
+            isComputed |= computed;
+            calls -= computed ? 0 : 1;
+            isOver = isComputed && calls == 0;
             ends = isOver ? end() : idle(0);
         }
         if (isOver) {
