@@ -66,6 +66,12 @@ class ResourcesSystemTest {
             Worker stays = swarm.join("stays");
             cycle(swarm, stays); // what is loaded and opened once for the process
             Waits.until("links of those that left are closed", () -> linksOf(stays) == 0);
+            Waits.until(
+                    "the index is open, which its thread does in its own time",
+                    () -> descriptorList().stream()
+                                    .filter(file -> file.endsWith("stays/index"))
+                                    .count()
+                            >= 2);
             List<String> filesBefore = descriptorList();
             Set<String> threadsBefore = threads();
             for (int i = 0; i < CYCLES; i++) {
