@@ -31,7 +31,7 @@ final class WorkerProgram {
                 drive(workers, line.substring(6));
             }
         }
-        Runtime.getRuntime().halt(0); // as a process that nobody waits for
+        Runtime.getRuntime().halt(0); // without an orderly close
     }
 
     /** Returns what is left of passes and contexts. */
