@@ -62,8 +62,8 @@ final class Handles {
             }
             requireUse(user, user.holds(), operation);
         } else if (reference instanceof OwnerReference owner) {
-            if (owner.neverCreated != null) {
-                throw owner.neverCreated;
+            if (owner.unusable != null) {
+                throw owner.unusable;
             }
             requireUse(owner, owner.handles, operation);
         }

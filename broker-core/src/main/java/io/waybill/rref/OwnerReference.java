@@ -34,7 +34,7 @@ public final class OwnerReference implements Reference {
     State state;
     OwnedValue value; // null until SETTLED, and when it failed or was closed
     CallException failure; // null unless it failed
-    CallException neverCreated; // null unless this worker's own request to create it timed out or was made to fail
+    CallException unusable; // null unless its own creation here failed, or it came when its value was gone
     int handles;
     /** Fetches that are reading the value. */
     int readers;

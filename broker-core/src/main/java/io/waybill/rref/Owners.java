@@ -139,7 +139,7 @@ final class Owners {
     void creationFailed(OwnerReference entry, CallException why) {
         CallException failure = RRefErrors.creationFailed(why);
         if (entry.state == OwnerReference.State.CREATING && failure != why) {
-            entry.neverCreated = failure;
+            entry.unusable = failure;
         }
         finish(entry.id(), null, failure);
     }
@@ -222,10 +222,12 @@ final class Owners {
         return entry;
     }
 
+    /** One whose value is gone: it is not passed on, for the table would have it as a value that was there. */
     private static OwnerReference failed(ForkData data, CallException failure) {
         OwnerReference entry =
                 new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.COMPLETED);
         entry.failure = failure;
+        entry.unusable = failure;
         return entry;
     }
 

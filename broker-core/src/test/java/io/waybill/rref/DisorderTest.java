@@ -2,6 +2,7 @@ package io.waybill.rref;
 
 import static io.waybill.rref.ReferencesTest.error;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
@@ -268,6 +269,25 @@ class DisorderTest {
         exchange.deliverAll();
         assertThat(ready.get(0).orElseThrow().code()).isEqualTo(ErrorCode.OWNER_LOST);
         exchange.worker(0).release(user);
+        requireClean(0, 1);
+    }
+
+    @Test
+    void passesNoReferenceOnWhoseValueAnEarlierIncarnationHad() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.begin(new Holder(1, 2), 1000);
+        Arrival back = exchange.share(user, 0, 1);
+        Reference atOwner = back.references().get(0);
+        assertThatExceptionOfType(CallException.class)
+                .as("its value would be in the owner's table, as one that was there")
+                .isThrownBy(() -> exchange.worker(1).forks().fork(atOwner, exchange.incarnation(2)))
+                .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.OWNER_LOST));
+        exchange.worker(0).whenCompleted(user, ready::add);
+        exchange.deliverAll();
+        assertThat(ready.get(0).orElseThrow().code()).isEqualTo(ErrorCode.OWNER_LOST);
+        exchange.worker(1).forks().release(back);
+        exchange.worker(0).release(user);
+        exchange.deliverAll();
         requireClean(0, 1);
     }
 
