@@ -112,6 +112,8 @@ public final class Worker implements Caller, AutoCloseable {
                         e);
             }
         }
+        // not before it is noted: whoever reads it may kill the process
+        LOG.error("Worker {} stops, because {}", parts.directory.name(), cause.getMessage());
         parts.requestWriter.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
         try {
             closing.close(Duration.ZERO); // no response can be written from now on

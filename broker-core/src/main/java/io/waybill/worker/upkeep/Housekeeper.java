@@ -238,9 +238,7 @@ public final class Housekeeper implements Agent {
     private void lookForDamage() {
         String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
         if (!damage.isEmpty()) {
-            stop(
-                    "another process changed its files: " + damage,
-                    new HomeException("worker " + workerName + " stopped: " + damage));
+            stop(new HomeException("another process changed its files: " + damage));
         }
     }
 
@@ -248,14 +246,13 @@ public final class Housekeeper implements Agent {
         try {
             own.turn();
         } catch (LostFileException e) {
-            stop("one of its files is lost: " + e.getMessage(), e);
+            stop(new HomeException("one of its files is lost: " + e.getMessage(), e));
         }
     }
 
-    private void stop(String why, IOException failure) {
+    private void stop(IOException failure) {
         if (!damaged) {
             damaged = true;
-            LOG.error("Worker {} stops, because {}", workerName, why);
             threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this thread to end
         }
     }
