@@ -44,12 +44,10 @@ class KeptReferencesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
     private static final int BYTES = 8 * (256 * 256 + 8);
-    private static final RRefSettings QUICK = new RRefSettings(
-            Duration.ofMillis(500),
-            Duration.ofSeconds(30),
-            Duration.ofMinutes(2),
-            ControlRetries.DEFAULTS,
-            Keeping.ON_REQUEST);
+    /** For a value that nobody asks for. */
+    private static final Duration SHORT_GRACE = Duration.ofMillis(500);
+    /** Within which the user asks for its fork again, also on a busy machine. */
+    private static final Duration GRACE = Duration.ofSeconds(4);
 
     @TempDir
     private Path directory;
@@ -71,12 +69,16 @@ class KeptReferencesTest {
     }
 
     private void joinOwner(Keeping keeping) throws IOException {
-        owner = workers.join(
+        owner = joinOwner(handlers(), keeping, GRACE);
+    }
+
+    private Worker joinOwner(HandlerRegistry handlers, Keeping keeping, Duration grace) throws IOException {
+        RRefSettings references = new RRefSettings(
+                grace, Duration.ofSeconds(30), Duration.ofMinutes(2), ControlRetries.DEFAULTS, keeping);
+        return workers.join(
                 "owner",
-                handlers(),
-                Workers.SETTINGS.toBuilder()
-                        .references(QUICK.withKeeping(keeping))
-                        .build());
+                handlers,
+                Workers.SETTINGS.toBuilder().references(references).build());
     }
 
     private HandlerRegistry handlers() {
@@ -275,7 +277,7 @@ class KeptReferencesTest {
         assertThat(files()).hasSize(1);
         sum.close(); // says nothing: its owner is away
         user.close();
-        joinOwner(Keeping.ALL);
+        owner = joinOwner(handlers(), Keeping.ALL, SHORT_GRACE);
         assertThat(owner.rpc().debugInfo()).containsEntry("num_owner_rrefs", "1");
         Waits.until("no file is left", () -> files().isEmpty());
         assertNothingLeft(owner);
@@ -340,12 +342,7 @@ class KeptReferencesTest {
     void areKeptInTheBackgroundForHandlersOnThePoller() throws IOException {
         HandlerRegistry handlers = workers.registry();
         workers.handleOnPoller(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.respond(Value.of(7)));
-        owner = workers.join(
-                "owner",
-                handlers,
-                Workers.SETTINGS.toBuilder()
-                        .references(QUICK.withKeeping(Keeping.ALL))
-                        .build());
+        owner = joinOwner(handlers, Keeping.ALL, GRACE);
         try (RRef seven = remote("test::seven")) {
             assertHolds(seven, 7); // the value is there once its file is
             assertThat(files()).hasSize(1);
