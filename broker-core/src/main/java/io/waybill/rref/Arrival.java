@@ -43,10 +43,16 @@ public final class Arrival {
 
     Optional<CallException> failure() {
         for (Reference reference : references) {
-            if (reference instanceof UserReference user && user.failure != null) {
-                return Optional.of(user.failure);
+            CallException failure = failure(reference);
+            if (failure != null) {
+                return Optional.of(failure);
             }
         }
         return Optional.empty();
+    }
+
+    /** Why a body that is given the reference can't use it; null when it can, or may wait. */
+    static CallException failure(Reference reference) {
+        return reference instanceof UserReference user ? user.failure : ((OwnerReference) reference).unusable;
     }
 }

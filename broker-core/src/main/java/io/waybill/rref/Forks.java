@@ -132,7 +132,8 @@ public final class Forks {
         gate.enter();
         try {
             for (Reference reference : arrival.references()) {
-                if (reference instanceof UserReference user && (!user.isCompleted() || user.failure != null)) {
+                boolean waits = reference instanceof UserReference user && !user.isCompleted();
+                if (waits || Arrival.failure(reference) != null) {
                     return false;
                 }
             }

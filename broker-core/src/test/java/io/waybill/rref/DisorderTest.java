@@ -278,6 +278,11 @@ class DisorderTest {
         exchange.begin(new Holder(1, 2), 1000);
         Arrival back = exchange.share(user, 0, 1);
         Reference atOwner = back.references().get(0);
+        assertThat(exchange.worker(1).forks().isReady(back)).isFalse();
+        exchange.worker(1).forks().whenReady(back, ready::add);
+        assertThat(ready.remove(0).orElseThrow().code())
+                .as("why the request that brought it is refused")
+                .isEqualTo(ErrorCode.OWNER_LOST);
         assertThatExceptionOfType(CallException.class)
                 .as("its value would be in the owner's table, as one that was there")
                 .isThrownBy(() -> exchange.worker(1).forks().fork(atOwner, exchange.incarnation(2)))
