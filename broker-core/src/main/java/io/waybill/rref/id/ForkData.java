@@ -26,7 +26,7 @@ public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int owne
                     "owner and parent are worker ids, 0.." + WorkerInfo.MAX_ID + ": " + owner + ", " + parent);
         }
         if (ownerEpoch < 1) {
-            throw new IllegalArgumentException("a generation is at least 1: " + ownerEpoch);
+            throw new IllegalArgumentException("an epoch is at least 1: " + ownerEpoch);
         }
     }
 

@@ -13,7 +13,7 @@ public record Holder(int worker, int epoch) {
     public Holder {
         if (worker < 0 || worker > WorkerInfo.MAX_ID || epoch < 1) {
             throw new IllegalArgumentException("a worker id is 0.." + WorkerInfo.MAX_ID
-                    + " and a generation at least 1: " + worker + ", " + epoch);
+                    + " and an epoch at least 1: " + worker + ", " + epoch);
         }
     }
 }

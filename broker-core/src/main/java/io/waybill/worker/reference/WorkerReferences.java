@@ -312,7 +312,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     @Override
     public void onReleasedForDead(Holder dead, int forks) {
         LOG.warn(
-                "Worker {} (generation {}) died with {} references to values of this worker; they are released",
+                "Worker {} (epoch {}) died with {} references to values of this worker; they are released",
                 dead.worker(),
                 dead.epoch(),
                 forks);

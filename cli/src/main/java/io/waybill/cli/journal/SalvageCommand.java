@@ -98,7 +98,7 @@ final class SalvageCommand implements Callable<Integer> {
             }
             out.printf(
                     Locale.ROOT,
-                    "%s: generation %d, the places of %d peers, %d other files%n",
+                    "%s: epoch %d, the places of %d peers, %d other files%n",
                     name,
                     salvaged.epoch(),
                     salvaged.positions(),
