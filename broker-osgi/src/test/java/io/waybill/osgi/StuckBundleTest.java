@@ -131,7 +131,7 @@ class StuckBundleTest {
 
     private void hangUntilOutOfService() {
         for (int i = 0; i < MAX; i++) {
-            send("text.hang", Duration.ofMillis(100));
+            send("text.hang", Duration.ofSeconds(2)); // it must begin before that
         }
         eventually("it is out of service", () -> server.stuck().contains("text.hang"));
         assertStuck(send("text.hang", Duration.ZERO), "org.acme.hang 1.0.0 is out of service for text.hang");

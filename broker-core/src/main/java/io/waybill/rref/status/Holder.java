@@ -12,8 +12,8 @@ public record Holder(int worker, int epoch) {
 
     public Holder {
         if (worker < 0 || worker > WorkerInfo.MAX_ID || epoch < 1) {
-            throw new IllegalArgumentException("a worker id is 0.." + WorkerInfo.MAX_ID
-                    + " and an epoch at least 1: " + worker + ", " + epoch);
+            throw new IllegalArgumentException(
+                    "a worker id is 0.." + WorkerInfo.MAX_ID + " and an epoch at least 1: " + worker + ", " + epoch);
         }
     }
 }

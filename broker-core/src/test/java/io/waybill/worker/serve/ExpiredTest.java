@@ -85,7 +85,7 @@ class ExpiredTest {
         CompletableFuture<Response> first = caller.callAsync(request(Duration.ZERO));
         Waits.until("the thread is busy", () -> begun.get() == 1);
         Failure second = new Failure();
-        long id = caller.call(request(Duration.ofMillis(300)), second);
+        long id = caller.call(request(Duration.ofSeconds(2)), second);
         Waits.until("the second is in hand", () -> server.counters().requestsBegun() == 2);
         assertExpiresUnrun(first, second, id);
     }
@@ -96,7 +96,7 @@ class ExpiredTest {
         CompletableFuture<Response> first = caller.callAsync(request(Duration.ZERO));
         Waits.until("the thread is busy", () -> begun.get() == 1);
         Failure second = new Failure();
-        long id = caller.call(request(Duration.ofMillis(300)), second);
+        long id = caller.call(request(Duration.ofSeconds(2)), second);
         Waits.until("the second parked", () -> server.counters().requestsParked() == 1);
         assertExpiresUnrun(first, second, id);
     }

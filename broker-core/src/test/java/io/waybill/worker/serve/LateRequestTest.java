@@ -185,11 +185,11 @@ class LateRequestTest {
     @Test
     void recordsPyTorchsWordsForAFetchWhoseValueDidNotCome() {
         try (RRef reference = caller.rpc().remote("server", new Invocation("held", List.of(), Map.of()))) {
-            assertThatThrownBy(() -> reference.toHere(Duration.ofMillis(100)))
-                    .isInstanceOfSatisfying(CallException.class, e -> assertTimedOut(e, 100));
+            assertThatThrownBy(() -> reference.toHere(Duration.ofSeconds(2)))
+                    .isInstanceOfSatisfying(CallException.class, e -> assertTimedOut(e, 2000));
 
             CallException recorded = recordedFailure();
-            assertTimedOut(recorded, 100);
+            assertTimedOut(recorded, 2000);
             assertThat(recorded).hasMessageEndingWith(" did not come before the deadline");
             hold.countDown();
         }

@@ -306,7 +306,7 @@ class StuckHandlerTest {
                 patient,
                 Workers.SETTINGS.toBuilder().drainLimit(Duration.ofSeconds(40)).build());
         CompletableFuture<Response> call =
-                caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ofMillis(300)));
+                caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ofSeconds(2)));
         assertTimedOut(call);
         Waits.until("it is deferred", () -> deferred.size() == 1);
 
