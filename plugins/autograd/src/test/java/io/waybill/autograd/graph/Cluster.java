@@ -2,14 +2,16 @@ package io.waybill.autograd.graph;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.function.Function;
 import org.bytedeco.pytorch.Tensor;
 
 /**
  * Workers of one autograd context in one JVM, worker 0 the driver: each has a context graph, and messages between them are copies that this carries in a
  * random order.
  */
-final class Cluster implements AutoCloseable {
+final class Cluster implements GraphWorkers, AutoCloseable {
 
     final List<ContextGraph> workers = new ArrayList<>();
     final Random order;
@@ -30,8 +32,13 @@ final class Cluster implements AutoCloseable {
         this.order = new Random(seed);
     }
 
-    /** Sends tensors from a worker to another one, and returns those that arrive. */
-    List<Tensor> send(int from, int to, List<Tensor> tensors) {
+    @Override
+    public int count() {
+        return workers.size();
+    }
+
+    @Override
+    public List<Tensor> send(int from, int to, List<Tensor> tensors) {
         List<Tensor> arrived =
                 tensors.stream().map(tensor -> tensor.detach().clone()).toList();
         List<Tensor> sent = new ArrayList<>();
@@ -52,6 +59,24 @@ final class Cluster implements AutoCloseable {
 
     Tensor send(int from, int to, Tensor tensor) {
         return send(from, to, List.of(tensor)).get(0);
+    }
+
+    @Override
+    public Tensor call(int from, int to, List<Tensor> arguments, Function<List<Tensor>, Tensor> function) {
+        return send(to, from, function.apply(send(from, to, arguments)));
+    }
+
+    @Override
+    public void backward(PassMode mode, List<Tensor> roots) {
+        backward(mode, GraphUse.RELEASE, roots.toArray(Tensor[]::new));
+        if (failure != null) {
+            throw new AssertionError("the pass failed", failure);
+        }
+    }
+
+    @Override
+    public Optional<double[]> gradient(int worker, Tensor leaf) {
+        return workers.get(worker).gradient(leaf).map(Tensors::values);
     }
 
     /** Runs a backward pass from roots on the driver, and returns when no message is left. */

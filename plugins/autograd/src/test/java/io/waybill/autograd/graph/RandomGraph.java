@@ -1,8 +1,12 @@
 package io.waybill.autograd.graph;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Collectors;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
@@ -12,10 +16,10 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /**
  * A random computation over several workers, and the same one without workers, where a message is the identity. Tensors have the shape (1, 2) or (2, 2).
  */
-final class RandomGraph {
+public final class RandomGraph {
 
     /** One tensor in both computations. */
-    static final class Value {
+    private static final class Value {
         final int worker;
         final Tensor spread;
         final Tensor local;
@@ -29,14 +33,15 @@ final class RandomGraph {
     }
 
     /** What an operator does, in both computations. */
-    interface Operator {
+    private interface Operator {
         Tensor apply(Tensor x, Tensor y);
     }
 
-    final List<Value> leaves = new ArrayList<>();
-    final List<Value> roots = new ArrayList<>();
-    private final Cluster cluster;
+    private final List<Value> leaves = new ArrayList<>();
+    private final List<Value> roots = new ArrayList<>();
+    private final GraphWorkers workers;
     private final Random random;
+    private final PassMode mode;
     private final boolean isMixed;
     private final List<Value> pool = new ArrayList<>();
 
@@ -46,9 +51,10 @@ final class RandomGraph {
      * @param mode whether all messages must be used
      * @param isMixed whether some tensors have 32 bits
      */
-    RandomGraph(Cluster cluster, long seed, PassMode mode, boolean isMixed) {
-        this.cluster = cluster;
+    public RandomGraph(GraphWorkers workers, long seed, PassMode mode, boolean isMixed) {
+        this.workers = workers;
         this.random = new Random(seed);
+        this.mode = mode;
         this.isMixed = isMixed;
         for (int i = 2 + random.nextInt(3); i > 0; i--) {
             addLeaf();
@@ -56,7 +62,7 @@ final class RandomGraph {
         for (int i = 3 + random.nextInt(28); i > 0; i--) {
             step();
         }
-        chooseRoots(mode);
+        chooseRoots();
     }
 
     private void addLeaf() {
@@ -66,7 +72,7 @@ final class RandomGraph {
         Tensor local = spread.clone();
         spread.set_requires_grad(true);
         local.set_requires_grad(true);
-        Value leaf = new Value(random.nextInt(cluster.workers.size()), spread, local);
+        Value leaf = new Value(random.nextInt(workers.count()), spread, local);
         leaves.add(leaf);
         pool.add(leaf);
     }
@@ -76,7 +82,7 @@ final class RandomGraph {
     }
 
     private int anyWorker() {
-        return random.nextInt(cluster.workers.size());
+        return random.nextInt(workers.count());
     }
 
     private void step() {
@@ -128,7 +134,10 @@ final class RandomGraph {
 
     private Value carry(Value value, int worker, Tensor local) {
         value.isUsed = true;
-        return new Value(worker, cluster.send(value.worker, worker, value.spread), local);
+        return new Value(
+                worker,
+                workers.send(value.worker, worker, List.of(value.spread)).get(0),
+                local);
     }
 
     private void changeInPlace(int worker) {
@@ -153,8 +162,18 @@ final class RandomGraph {
         for (int i = 1 + random.nextInt(3); i > 0; i--) {
             arguments.add(bring(any(), caller));
         }
-        List<Tensor> arrived = cluster.send(
-                caller, callee, arguments.stream().map(value -> value.spread).toList());
+        Tensor[] result = new Tensor[1]; // without workers
+        Tensor spread = workers.call(
+                caller, callee, arguments.stream().map(value -> value.spread).toList(), arrived -> {
+                    Value sum = handle(callee, depth, arguments, arrived);
+                    sum.isUsed = true;
+                    result[0] = sum.local;
+                    return sum.spread;
+                });
+        return new Value(caller, spread, result[0]);
+    }
+
+    private Value handle(int callee, int depth, List<Value> arguments, List<Tensor> arrived) {
         Value sum = null;
         for (int i = 0; i < arrived.size(); i++) {
             arguments.get(i).isUsed = true;
@@ -165,10 +184,10 @@ final class RandomGraph {
             pool.add(sum);
             sum = apply(Tensor::add, bring(call(callee, depth - 1), callee), sum);
         }
-        return carry(sum, caller, sum.local);
+        return sum;
     }
 
-    private void chooseRoots(PassMode mode) {
+    private void chooseRoots() {
         for (int i = 1 + random.nextInt(3); i > 0; i--) {
             addRoot(any());
         }
@@ -182,28 +201,50 @@ final class RandomGraph {
         roots.add(apply((x, y) -> x.sum(), here, here));
     }
 
-    /** Returns the bits of all gradients after a backward pass; null for none. */
-    List<double[]> backward(PassMode mode) {
-        cluster.backward(
-                mode, GraphUse.RELEASE, roots.stream().map(root -> root.spread).toArray(Tensor[]::new));
-        if (cluster.failure != null) {
-            throw new AssertionError("the pass failed", cluster.failure);
-        }
-        return leaves.stream().map(this::gradient).toList();
+    /** Returns all gradients after a backward pass; null for none. */
+    public List<double[]> backward() {
+        workers.backward(mode, roots.stream().map(root -> root.spread).toList());
+        return leaves.stream()
+                .map(leaf -> workers.gradient(leaf.worker, leaf.spread).orElse(null))
+                .toList();
     }
 
-    private double[] gradient(Value leaf) {
-        return cluster.workers
-                .get(leaf.worker)
-                .gradient(leaf.spread)
-                .map(Tensors::values)
-                .orElse(null);
-    }
-
-    /** Returns what libtorch computes without workers. */
-    List<double[]> expected() {
-        return Tensors.gradients(
+    /**
+     * Requires the gradients that libtorch computes without workers.
+     *
+     * @param what of an error, with the seed
+     */
+    public void assertGradients(List<double[]> gradients, String what) {
+        List<double[]> expected = Tensors.gradients(
                 roots.stream().map(root -> root.local).toList(),
                 leaves.stream().map(leaf -> leaf.local).toList());
+        double tolerance = isMixed ? 1e-5 : 1e-10;
+        for (int i = 0; i < expected.size(); i++) {
+            double[] found = gradients.get(i);
+            double[] wanted = expected.get(i);
+            String leaf = "gradient of leaf " + i + ", " + what;
+            if (wanted == null && mode == PassMode.FAST && found != null) {
+                assertThat(found).as(leaf).containsOnly(0); // what undefined gradients became on the way
+            } else if (wanted == null || found == null) {
+                assertThat(found).as(leaf).isEqualTo(wanted);
+            } else {
+                double max = Arrays.stream(wanted).map(Math::abs).max().orElse(0);
+                assertThat(found)
+                        .as(leaf)
+                        .usingComparatorWithPrecision(tolerance * Math.max(1, max))
+                        .containsExactly(wanted);
+            }
+        }
+    }
+
+    /** Formats gradients with all their bits. */
+    public static List<String> bits(List<double[]> gradients) {
+        return gradients.stream()
+                .map(values -> values == null
+                        ? "none"
+                        : Arrays.stream(values)
+                                .mapToObj(value -> Long.toHexString(Double.doubleToRawLongBits(value)))
+                                .collect(Collectors.joining(" ")))
+                .toList();
     }
 }
