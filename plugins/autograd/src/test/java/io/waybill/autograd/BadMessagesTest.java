@@ -94,7 +94,7 @@ class BadMessagesTest {
     }
 
     static Stream<Arguments> messages() {
-        Value text = Value.of("it failed");
+        Value failure = BackwardMessage.failed(ErrorCode.REFUSED, "it failed");
         ValueEncoder inner = new ValueEncoder();
         TestWorkers.invocation("aten::add", 1, 2).encode(inner);
         return Stream.of(
@@ -104,7 +104,7 @@ class BadMessagesTest {
                                 .encode()),
                 Arguments.of(MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ, ContextMessage.encode(CONTEXT)),
                 Arguments.of(MessageType.RREF_BACKWARD_REQ, new ReferenceBackward(CONTEXT, true, false).encode()),
-                Arguments.of(MessageType.BACKWARD_AUTOGRAD_REQ, backward(BackwardMessage.Kind.FAILED, text)),
+                Arguments.of(MessageType.BACKWARD_AUTOGRAD_REQ, backward(BackwardMessage.Kind.FAILED, failure)),
                 Arguments.of(MessageType.BACKWARD_AUTOGRAD_REQ, backward(BackwardMessage.Kind.DISCOVER, Value.NONE)),
                 Arguments.of(MessageType.BACKWARD_AUTOGRAD_REQ, backward(BackwardMessage.Kind.HELD, Value.NONE)),
                 Arguments.of(

@@ -24,7 +24,7 @@ import java.util.List;
  * </pre>
  *
  * The value of GRADIENTS is a list: for each tensor of the message that required a gradient, in order, its gradient or none. That of
- * DISCOVER and HELD is none, that of FAILED a text.
+ * DISCOVER and HELD is none, that of FAILED a tuple of the number of an {@link ErrorCode} and a text.
  *
  * @param content the value
  */
@@ -61,9 +61,20 @@ public record BackwardMessage(
         return ((Value.Items) content).values();
     }
 
+    /** Returns the content of a failure. */
+    public static Value failed(ErrorCode code, String text) {
+        return Value.tuple(Value.of(code.number()), Value.of(text));
+    }
+
+    /** Returns the code of a failure; {@link ErrorCode#UNKNOWN} when the sender knows one that this worker does not. */
+    public ErrorCode failureCode() {
+        long number = ((Value.Int) ((Value.Tuple) content).values().get(0)).value();
+        return number == (int) number ? ErrorCode.of((int) number) : ErrorCode.UNKNOWN;
+    }
+
     /** Returns the text of a failure. */
     public String failure() {
-        return ((Value.Text) content).value();
+        return ((Value.Text) ((Value.Tuple) content).values().get(1)).value();
     }
 
     /** Returns payload and tensors. */
@@ -99,13 +110,20 @@ public record BackwardMessage(
         boolean fits = switch (KINDS[kind]) {
             case GRADIENTS -> isGradients(content);
             case DISCOVER, HELD -> content instanceof Value.None;
-            case FAILED -> content instanceof Value.Text;
+            case FAILED -> isFailure(content);
         };
         if (!fits) {
             throw reader.malformed("of the kind " + KINDS[kind] + " has another value");
         }
         return new BackwardMessage(
                 contextId, passId, messageId, KINDS[kind], (flags & KEEPS_GRAPH) != 0, (flags & FAST) != 0, content);
+    }
+
+    private static boolean isFailure(Value content) {
+        return content instanceof Value.Tuple tuple
+                && tuple.values().size() == 2
+                && tuple.values().get(0) instanceof Value.Int
+                && tuple.values().get(1) instanceof Value.Text;
     }
 
     private static boolean isGradients(Value content) {

@@ -84,8 +84,8 @@ final class PassMessages {
     }
 
     /** Notifies a worker that the pass has failed. */
-    void failed(PassRun run, int worker, String text) {
-        ByteBuffer payload = run.message(0, BackwardMessage.Kind.FAILED, Value.of(text))
+    void failed(PassRun run, int worker, ErrorCode code, String text) {
+        ByteBuffer payload = run.message(0, BackwardMessage.Kind.FAILED, BackwardMessage.failed(code, text))
                 .encode()
                 .payload();
         notifications.send(worker, MessageType.BACKWARD_AUTOGRAD_REQ, payload, failure -> {

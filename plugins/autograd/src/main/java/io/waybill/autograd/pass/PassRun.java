@@ -175,7 +175,7 @@ final class PassRun implements PassListener {
     private void computing(Runnable step) {
         try {
             step.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failed(e);
         }
     }
@@ -217,7 +217,7 @@ final class PassRun implements PassListener {
                                 ErrorKind.UNKNOWN_ERROR,
                                 ErrorCode.HANDLER_FAILED,
                                 MessageId.NONE,
-                                String.valueOf(cause.getMessage()),
+                                cause.getMessage() == null ? cause.toString() : cause.getMessage(),
                                 cause));
     }
 
@@ -248,7 +248,7 @@ final class PassRun implements PassListener {
         }
         for (int worker : context.knownWorkers()) { // first: what the ends do is foreign
             if (worker != home.self()) {
-                home.messages().failed(this, worker, home.prefixed(failure));
+                home.messages().failed(this, worker, failure.code(), home.prefixed(failure));
             }
         }
         ends.forEach(each -> each.failed(failure));

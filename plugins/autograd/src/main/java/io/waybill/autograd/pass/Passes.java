@@ -107,7 +107,7 @@ public final class Passes {
     /** Ends a pass that has failed elsewhere, also before it reached this worker. */
     public void failedElsewhere(AutogradContext context, BackwardMessage message) {
         PassRun run;
-        CallException failure = failure(ErrorCode.HANDLER_FAILED, message.failure());
+        CallException failure = failure(message.failureCode(), message.failure());
         synchronized (this) {
             run = running.get(message.contextId());
             if (run == null || run.id() != message.passId()) {
