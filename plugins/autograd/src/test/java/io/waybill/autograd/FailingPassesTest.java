@@ -24,16 +24,23 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorBase;
 import org.bytedeco.pytorch.TensorTensorHook;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Passes that fail in one worker, while others wait. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
@@ -43,6 +50,7 @@ class FailingPassesTest {
     private static final AtomicInteger FAILING = new AtomicInteger();
     private static final List<Hook> HOOKS = new CopyOnWriteArrayList<>();
     private static final List<TensorTensorHook> RELEASING = new CopyOnWriteArrayList<>();
+    private static final AtomicReference<UnaryOperator<TensorBase>> CHANGING = new AtomicReference<>();
     private static final CountDownLatch[] HANGING = new CountDownLatch[2];
 
     @TempDir
@@ -98,6 +106,10 @@ class FailingPassesTest {
                 HANGING[0].countDown();
                 Waits.until("the hook may return", () -> HANGING[1].getCount() == 0);
             }
+            UnaryOperator<TensorBase> changing = CHANGING.get();
+            if (changing != null) {
+                return changing.apply(gradient);
+            }
             if (FAILING.get() > 0) {
                 throw new IllegalStateException("Simulate error on backward pass");
             }
@@ -117,6 +129,7 @@ class FailingPassesTest {
         autograd = workers.autograd(0);
         t1 = workers.leaf(new long[] {2}, 1, 2);
         FAILING.set(0);
+        CHANGING.set(null);
         HANGING[0] = null;
     }
 
@@ -132,6 +145,8 @@ class FailingPassesTest {
         }
         workers.close();
         assertThat(TestWorkers.NATIVES.liveCount()).as("handles").isZero();
+        Waits.until(
+                () -> TestWorkers.NATIVES.storageCount() + " storages", () -> TestWorkers.NATIVES.storageCount() == 0);
     }
 
     private Value throughAll() {
@@ -159,6 +174,51 @@ class FailingPassesTest {
                 }
                 try (ContextGradients gradients = autograd.gradients(context)) {
                     assertThat(elements(gradients.of(tensor(t1)).orElseThrow())).containsExactly(10, 10);
+                }
+            });
+        }
+    }
+
+    static Stream<Arguments> hooks() {
+        return Stream.of(
+                hook("an exception of a hook", gradient -> {
+                    throw new IllegalArgumentException("an exception of a hook");
+                }),
+                hook("an error of a hook", gradient -> {
+                    throw new AssertionError("an error of a hook");
+                }),
+                hook("StackOverflowError", gradient -> {
+                    throw new StackOverflowError();
+                }),
+                hook("has changed the size of value", gradient -> torch.ones(3)),
+                hook("has changed the type of value", gradient -> torch.ones(2).to(torch.ScalarType.Double)));
+    }
+
+    private static Arguments hook(String text, UnaryOperator<TensorBase> hook) {
+        return Arguments.of(text, hook);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("hooks")
+    void aHookThatFailsEndsThePassInAllWorkers(String text, UnaryOperator<TensorBase> hook) {
+        for (BackwardMode mode : BackwardMode.values()) {
+            autograd.context(context -> {
+                Value loss = throughAll();
+                CHANGING.set(hook);
+                assertThatThrownBy(() -> autograd.backward(context, List.of(tensor(loss)), true, mode))
+                        .isInstanceOf(CallException.class)
+                        .hasMessageStartingWith("Error on Node 1: Error on Node 2: Error on Node 3: ")
+                        .hasMessageContaining(text)
+                        .extracting(failure -> ((CallException) failure).code())
+                        .isEqualTo(ErrorCode.HANDLER_FAILED);
+                CHANGING.set(null);
+                for (int i = 0; i < 4; i++) {
+                    Autograd each = workers.autograd(i);
+                    Waits.until("no pass is left", () -> each.passes() == 0);
+                }
+                autograd.backward(context, List.of(tensor(loss)), true, mode);
+                try (ContextGradients gradients = autograd.gradients(context)) {
+                    assertThat(elements(gradients.of(tensor(t1)).orElseThrow())).containsExactly(2, 2);
                 }
             });
         }

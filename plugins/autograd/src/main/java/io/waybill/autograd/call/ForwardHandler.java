@@ -70,7 +70,7 @@ public final class ForwardHandler implements MessageHandler {
                 }
             } catch (RejectedMessageException e) {
                 later.fail(e.code(), e.getMessage());
-            } catch (RuntimeException e) { // of libtorch: the caller must not wait for its deadline
+            } catch (RuntimeException | Error e) { // of libtorch: the caller must not wait for its deadline
                 later.fail(ErrorCode.HANDLER_FAILED, e.toString());
             }
         }

@@ -14,7 +14,7 @@ public class BackwardException extends RuntimeException {
     }
 
     /** Returns the exception for a node that threw. */
-    static BackwardException of(String node, RuntimeException failure) {
+    static BackwardException of(String node, Throwable failure) {
         String text = text(failure);
         boolean isHookInJava = text.startsWith("Cannot call pure virtual function");
         return new BackwardException(
@@ -27,7 +27,7 @@ public class BackwardException extends RuntimeException {
 
     /** Returns the part of libtorch's text that is about the computation, without the C++ stack below it. */
     static String text(Throwable failure) {
-        String text = String.valueOf(failure.getMessage());
+        String text = failure.getMessage() == null ? failure.toString() : failure.getMessage();
         int end = text.indexOf("\nException raised from ");
         String first = end < 0 ? text.lines().findFirst().orElse(text) : text.substring(0, end);
         return first.strip();

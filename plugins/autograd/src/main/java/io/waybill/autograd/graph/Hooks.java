@@ -35,7 +35,7 @@ final class Hooks {
                 result = next;
             }
             return result;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             Pointers.free(result);
             throw e;
         }
@@ -67,7 +67,7 @@ final class Hooks {
                 result = next;
             }
             return result;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             Pointers.free(result);
             throw e;
         }

@@ -80,7 +80,7 @@ final class NodeRunner {
             }
         } catch (BackwardException e) {
             throw e;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // hooks are foreign code
             throw BackwardException.of(node.name(), e);
         } finally {
             Pointers.free(in);
@@ -120,7 +120,7 @@ final class NodeRunner {
                 boolean isZero = mode == PassMode.FAST && !gradient.defined();
                 complete.add(isZero ? Pointers.own(node.node.input_metadata(i).zeros_like()) : Pointers.keep(gradient));
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // hooks are foreign code
             throw BackwardException.of(node.name(), e);
         } finally {
             Pointers.free(in);

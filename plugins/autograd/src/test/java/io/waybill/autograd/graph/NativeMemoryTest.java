@@ -3,13 +3,16 @@ package io.waybill.autograd.graph;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.testing.core.Waits;
+import io.waybill.torch.NodeHooks;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.FunctionPostHook;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -79,6 +82,39 @@ class NativeMemoryTest {
             abandon(i);
         }
         assertThat(Pointer.totalCount()).isEqualTo(count);
+    }
+
+    @Test
+    void isFreedWhenAHookThrowsAnError() {
+        failInHook();
+        long count = Pointer.totalCount();
+        for (int i = 0; i < 200; i++) {
+            failInHook();
+        }
+        assertThat(Pointer.totalCount()).isEqualTo(count);
+    }
+
+    @SuppressWarnings("try")
+    private static void failInHook() {
+        try (PointerScope scope = new PointerScope();
+                ContextGraph context = new ContextGraph()) {
+            Tensor product = Tensors.leaf(new double[LARGE]).mul(Tensors.of(new double[LARGE]));
+            FunctionPostHook hook = new FunctionPostHook() {
+                @Override
+                public TensorVector apply(TensorVector results, TensorVector inputs) {
+                    throw new AssertionError();
+                }
+            };
+            try (NodeHooks.Registration added = NodeHooks.after(product.grad_fn(), hook)) {
+                RecordedPass events = new RecordedPass();
+                BackwardPass pass = context.begin(PassMode.FAST, GraphUse.RELEASE, events);
+                pass.roots(List.of(product.sum()));
+                pass.start();
+                assertThat(events.failure)
+                        .hasMessage("MulBackward0 failed: java.lang.AssertionError")
+                        .hasCauseInstanceOf(AssertionError.class);
+            }
+        }
     }
 
     /** A context with large tensors whose pass does not come to its end. */
