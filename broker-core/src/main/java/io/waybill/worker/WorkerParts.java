@@ -207,7 +207,7 @@ final class WorkerParts {
                 host.clock(),
                 requestAppender,
                 pending,
-                new LinkLookup(links, host),
+                new LinkLookup(links, host, waiting::mayBlock),
                 transit,
                 poller,
                 waiting,

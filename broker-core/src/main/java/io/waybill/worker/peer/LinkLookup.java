@@ -8,9 +8,10 @@ import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
- * Finds the link to the receiver of a call, and waits while that worker is starting.
+ * Finds the link to the receiver of a call, and waits while that worker is starting, unless the thread must not wait.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -19,18 +20,24 @@ public final class LinkLookup {
     private final Links links;
     private final Clock clock;
     private final Threads threads;
+    private final BooleanSupplier mayBlock;
 
-    public LinkLookup(Links links, Host host) {
+    /**
+     * @param mayBlock whether the calling thread may wait
+     */
+    public LinkLookup(Links links, Host host, BooleanSupplier mayBlock) {
         this.links = links;
         this.clock = host.clock();
         this.threads = host.threads();
+        this.mayBlock = mayBlock;
     }
 
     /**
      * Returns the link to the receiver of a call.
      *
      * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
-     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when it is
+     * starting, and this thread must not wait
      */
     public PeerLink require(String to, long deadlineNs) {
         PeerLink link = links.named(to);
@@ -44,7 +51,8 @@ public final class LinkLookup {
      * Returns the link to the worker with this id, even if the id is another worker's name.
      *
      * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
-     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when it is
+     * starting, and this thread must not wait
      */
     public PeerLink require(int id, long deadlineNs) {
         return require(WorkerInfo.address(id), deadlineNs);
@@ -77,6 +85,11 @@ public final class LinkLookup {
             if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
                 throw CallErrors.timedOutBeforeSending(
                         deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
+            }
+            if (!mayBlock.getAsBoolean()) {
+                throw CallErrors.refused(
+                        ErrorCode.BACK_PRESSURE,
+                        "worker " + peer.name() + " is still starting, and this thread must not wait for it");
             }
             threads.pause(2_000_000);
             if (Thread.currentThread().isInterrupted()) {
