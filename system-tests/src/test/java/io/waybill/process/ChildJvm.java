@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -30,6 +31,9 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     private static final int DUMP_S = 5;
+    private static final String JAVA = ProcessHandle.current().info().command().orElseThrow();
+    private static final String CLASS_PATH = ClassArchive.ordered(System.getProperty("java.class.path"));
+    private static final ClassArchive CLASSES = new ClassArchive(Path.of("target"), JAVA, CLASS_PATH);
 
     private final String name;
     private final Process process;
@@ -51,18 +55,20 @@ public final class ChildJvm implements AutoCloseable {
     public static ChildJvm start(String name, List<String> options, Class<?> main, List<String> arguments, Log log)
             throws IOException {
         List<String> command = new ArrayList<>();
-        command.add(ProcessHandle.current().info().command().orElseThrow());
+        command.add(JAVA);
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
             if (argument.startsWith("--add-") || argument.startsWith("--enable-") || argument.startsWith("-D")) {
                 command.add(argument);
             }
         }
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"));
+        command.addAll(CLASSES.options(JAVA));
         command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of("-cp", CLASS_PATH, main.getName()));
         command.addAll(arguments);
-        return new ChildJvm(
-                name, new ProcessBuilder(command).redirectErrorStream(true).start(), log);
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        CLASSES.started(process);
+        return new ChildJvm(name, process, log);
     }
 
     private void read(Log log) {
