@@ -260,7 +260,7 @@ class WorkerCloseTest {
     @Test
     void leavesThoughAListenerDoesNotComeBack() throws Exception {
         workers.handle(handlers, "text.never", (message, outbox) -> outbox.later());
-        join(PATIENT);
+        join(HASTY);
         client.call(to("text.echo"), listener(() -> {
             begun.countDown();
             awaitHold();
