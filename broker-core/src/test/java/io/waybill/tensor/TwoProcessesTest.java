@@ -56,6 +56,8 @@ class TwoProcessesTest {
         }
         command.addAll(List.of(
                 "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 ReceivingProcess.class.getName(),

@@ -75,7 +75,12 @@ class KeptStateCrashTest {
                 command.add(flag);
             }
         }
-        command.addAll(List.of("-Xmx128m", "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of(
+                "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path")));
         command.addAll(List.of(
                 CountingProcess.class.getName(), directory.resolve("home").toString()));
         return new ProcessBuilder(command)

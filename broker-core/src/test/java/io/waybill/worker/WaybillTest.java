@@ -384,7 +384,13 @@ class WaybillTest {
                 command.add(flag);
             }
         }
-        command.addAll(List.of("-Xmx128m", "-Xshare:auto", "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of(
+                "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xshare:auto",
+                "-cp",
+                System.getProperty("java.class.path")));
         command.addAll(List.of(PROGRAM.toString(), home.toString(), server, "to be or not to be"));
         Path out = directory.resolve("out");
         Path err = directory.resolve("err");

@@ -291,6 +291,8 @@ class JournalIndexTest {
                 .forEach(command::add);
         command.addAll(List.of(
                 "-Xmx256m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 AppendingProcess.class.getName(),

@@ -46,6 +46,8 @@ class RocksLibraryTest {
     private String loadedFrom(String property) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-cp",
                         System.getProperty("java.class.path"),
                         "-D" + RocksLibrary.DIRECTORY_PROPERTY + "=" + property,

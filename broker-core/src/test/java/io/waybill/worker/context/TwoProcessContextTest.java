@@ -51,7 +51,12 @@ class TwoProcessContextTest {
                 command.add(flag);
             }
         }
-        command.addAll(List.of("-Xmx128m", "-cp", System.getProperty("java.class.path")));
+        command.addAll(List.of(
+                "-Xmx128m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path")));
         command.addAll(
                 List.of(RelayProcess.class.getName(), directory.resolve("home").toString()));
         relay = new ProcessBuilder(command)

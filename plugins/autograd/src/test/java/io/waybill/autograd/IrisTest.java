@@ -88,7 +88,8 @@ class IrisTest {
                         flag.startsWith("--add-") || flag.startsWith("-Dchronicle.") || flag.startsWith("-Dslf4j."))
                 .forEach(command::add);
         command.add("-D" + LibTorch.NATIVES_PROPERTY + "=" + System.getProperty(LibTorch.NATIVES_PROPERTY));
-        command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+        command.addAll(
+                List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path")));
         command.add(EXAMPLE.resolve("Iris.java").toString());
         command.addAll(
                 List.of(home.toString(), "worker0", EXAMPLE.resolve("iris.csv").toString(), curve.toString()));
