@@ -29,6 +29,8 @@ import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -107,17 +109,24 @@ class ClaimTest {
         }
     }
 
+    /** A listener that loses its permit, for it takes too long on a busy machine, has heard its response: another call shows it. */
     @Test
     void isPossibleUntilTheListenerReturned() throws Exception {
         Worker caller = workers.join("caller");
-        long behindFirst = positionBehind(caller, 0, new CompletableFuture<>());
-        CompletableFuture<Long> inListener = new CompletableFuture<>();
-        long behindSecond = positionBehind(caller, behindFirst, inListener);
-        assertThat(inListener.get())
-                .as(
-                        "position in the callee's responses while the listener runs; behind the response it is %d",
-                        behindSecond)
-                .isEqualTo(behindFirst);
+        long behind = positionBehind(caller, 0, new CompletableFuture<>());
+        List<Long> inListeners = new ArrayList<>();
+        List<Long> before = new ArrayList<>();
+        for (int call = 0; call < 20; call++) {
+            CompletableFuture<Long> inListener = new CompletableFuture<>();
+            before.add(behind);
+            behind = positionBehind(caller, behind, inListener);
+            inListeners.add(inListener.get());
+            if (inListeners.get(call).equals(before.get(call))) {
+                return;
+            }
+        }
+        throw new AssertionError("positions in the callee's responses while a listener ran: " + inListeners
+                + "; before each response: " + before);
     }
 
     /** Calls, and returns the position that the caller writes behind the response. */
