@@ -102,12 +102,8 @@ class AutogradIT {
 
     @BeforeEach
     void startNodes() throws Exception {
-        environment.put("PATH", "/usr/bin:/bin");
-        environment.put("HOME", directory.toString());
+        environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", directory.resolve("home").toString());
-        environment.put(
-                "WAYBILL_JAVA",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString());
         for (String name : List.of("ps0", "ps1")) {
             Command node = begin("node", "--name", name);
             nodes.add(node);

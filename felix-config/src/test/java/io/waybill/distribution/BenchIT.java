@@ -14,6 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,10 +45,22 @@ class BenchIT {
     @CsvSource({
         "lookup --messages 20000 --lookups 500 --rounds 1, lookups_per_s p50_ns p99_ns raw_p50_ns opened_p50_ns",
         "reference --calls 100 --rounds 1, p50_ns p99_ns call_p50_ns",
+    })
+    void givesItsFigures(String arguments, String figures) throws Exception {
+        measure(arguments, figures);
+    }
+
+    @ParameterizedTest
+    @Tag("ci")
+    @CsvSource({
         "replay --calls 20000 --rounds 1, replayed_per_s replay_ns_per_call alone_ns_per_call ratio wrong_named",
         "pairs --processes 4 --seconds 1 --rounds 1 --waiting low-cpu, calls_per_s p50_ns p99_ns alone_calls_per_s alone_p50_ns",
     })
-    void givesItsFigures(String arguments, String figures) throws Exception {
+    void givesItsFiguresOfManyCalls(String arguments, String figures) throws Exception {
+        measure(arguments, figures);
+    }
+
+    private void measure(String arguments, String figures) throws Exception {
         List<String> words = new ArrayList<>(List.of(COMMAND.toString(), "bench"));
         words.addAll(List.of(arguments.split(" ")));
         words.add("--json");
