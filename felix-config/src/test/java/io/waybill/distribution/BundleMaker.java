@@ -31,8 +31,10 @@ final class BundleMaker {
               <service><provide interface="io.waybill.api.handler.MessageHandler"/></service>
               <property name="waybill.handles.message" type="String" value="%2$s"/>
               <property name="waybill.non.blocking" type="Boolean" value="%3$s"/>
+              %4$s
             </scr:component>
             """;
+    private static final String REFERENCE = "<reference name=\"%2$s\" interface=\"%1$s\" field=\"%2$s\"/>";
 
     private final Path directory;
     private final Path libraries;
@@ -69,6 +71,7 @@ final class BundleMaker {
         private boolean nonBlocking;
         private String body = "outbox.respond(Value.of(\"on\"));";
         private String members = "";
+        private String references = "";
 
         private Draft(String name, String operation) {
             this.name = name;
@@ -93,9 +96,21 @@ final class BundleMaker {
 
         /** Also an activator, whose start does this. */
         Draft start(String statements) {
-            members = "@Override public void start(org.osgi.framework.BundleContext c) {" + statements + "}\n"
+            members += "@Override public void start(org.osgi.framework.BundleContext c) {" + statements + "}\n"
                     + "@Override public void stop(org.osgi.framework.BundleContext c) {}\n";
             manifest.getMainAttributes().putValue("Bundle-Activator", "bad.Handler");
+            return this;
+        }
+
+        /** A field with a service of this type, as {@code @Reference} declares it. */
+        Draft reference(String type, String field) {
+            references += REFERENCE.formatted(type, field);
+            return members("private " + type + " " + field + ";\n");
+        }
+
+        /** Other members of the handler's class. */
+        Draft members(String declarations) {
+            members += declarations;
             return this;
         }
 
@@ -116,14 +131,14 @@ final class BundleMaker {
                         put(out, "bad/" + each.getFileName(), Files.readAllBytes(each));
                     }
                 }
-                String component = COMPONENT.formatted("bad.Handler", operation, nonBlocking);
+                String component = COMPONENT.formatted("bad.Handler", operation, nonBlocking, references);
                 put(out, "OSGI-INF/bad.Handler.xml", component.getBytes(StandardCharsets.UTF_8));
             }
             return jar;
         }
 
         private String source() {
-            boolean activated = !members.isEmpty();
+            boolean activated = manifest.getMainAttributes().getValue("Bundle-Activator") != null;
             return "package bad;\nimport io.waybill.api.*;\nimport io.waybill.api.handler.*;\n"
                     + "public final class Handler implements MessageHandler"
                     + (activated ? ", org.osgi.framework.BundleActivator" : "") + " {\n" + members

@@ -20,6 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -92,6 +93,7 @@ class LostGradientsTest {
 
     /** Only the worker that loses its messages has a timeout: the others are notified. */
     @ParameterizedTest
+    @Tag("ci")
     @CsvSource({"SMART, 0", "SMART, 2", "FAST, 1", "FAST, 2"})
     void aMessageThatIsLostFailsThePassEverywhere(BackwardMode mode, int losing) throws Exception {
         try (TestWorkers workers = join(id -> WorkerSettings.builder()

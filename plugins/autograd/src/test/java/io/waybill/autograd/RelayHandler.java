@@ -9,6 +9,7 @@ import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.torch.NativeTensor;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
@@ -29,6 +30,7 @@ final class RelayHandler implements MessageHandler {
     /** What a route of one worker multiplies with. */
     static final double FACTOR = 6;
 
+    private static final Duration TIMEOUT = Duration.ofMinutes(2);
     private static final long DELAY_NS = 1_000_000;
     private static final List<Object> HOOKS = new CopyOnWriteArrayList<>();
 
@@ -63,7 +65,8 @@ final class RelayHandler implements MessageHandler {
                 respond(outbox, doubled);
                 return;
             }
-            try (Response response = outbox.caller().call(request(route, doubled))) {
+            try (Response response =
+                    outbox.caller().call(request(route, doubled).timeout(TIMEOUT))) {
                 respond(outbox, response.value("tensor"));
             }
         } finally {
