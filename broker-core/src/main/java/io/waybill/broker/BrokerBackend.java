@@ -5,6 +5,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.home.Peer;
 import java.util.List;
+import java.util.concurrent.Future;
 
 /** What {@link Brokers} get from the worker, or from what stands for one in a replay. Thread-safe. */
 public interface BrokerBackend {
@@ -21,6 +22,16 @@ public interface BrokerBackend {
      * @throws IllegalStateException when there are none
      */
     Rpc rpc();
+
+    /** Whether this thread may wait for other workers. */
+    boolean mayWait();
+
+    /**
+     * Waits until a future is done.
+     *
+     * @throws IllegalStateException when this thread may not wait
+     */
+    void await(Future<?> future) throws InterruptedException;
 
     /** All workers of the home as of the last look; the same list object as long as nothing has changed. */
     List<Peer> peers();

@@ -18,6 +18,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.Future;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -156,6 +157,20 @@ public final class OwnedBroker implements Broker {
     public long nextId() {
         requireOpen();
         return shared.backend().nextId();
+    }
+
+    @Override
+    public boolean mayWait() {
+        requireOpen();
+        return shared.backend().mayWait();
+    }
+
+    @Override
+    public void await(Future<?> future) throws InterruptedException {
+        if (!future.isDone()) { // what was in flight when this was revoked has failed
+            requireOpen();
+            shared.backend().await(future);
+        }
     }
 
     @Override

@@ -7,22 +7,24 @@ import io.waybill.broker.BrokerBackend;
 import io.waybill.broker.UniqueIds;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.peer.Links;
 import java.util.List;
+import java.util.concurrent.Future;
 
 /** What the brokers of a worker use of it. Thread-safe. */
 final class WorkerBackend implements BrokerBackend {
 
     private final Incarnation self;
-    private final Caller caller;
+    private final Calls calls;
     private final WorkerRpc rpc;
     private final Links links;
     private final UniqueIds ids;
 
-    WorkerBackend(WorkerDirectory directory, Caller caller, WorkerRpc rpc, Links links) {
+    WorkerBackend(WorkerDirectory directory, Calls calls, WorkerRpc rpc, Links links) {
         this.self = new Incarnation(directory.info(), directory.epoch());
-        this.caller = caller;
+        this.calls = calls;
         this.rpc = rpc;
         this.links = links;
         this.ids = new UniqueIds(directory);
@@ -35,13 +37,23 @@ final class WorkerBackend implements BrokerBackend {
 
     @Override
     public Caller caller() {
-        return caller;
+        return calls;
     }
 
     @Override
     public Rpc rpc() {
         rpc.requireServing();
         return rpc;
+    }
+
+    @Override
+    public boolean mayWait() {
+        return calls.mayBlock();
+    }
+
+    @Override
+    public void await(Future<?> future) throws InterruptedException {
+        calls.await(future);
     }
 
     @Override

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Future;
 
 /** A worker whose calls have no outcome until the test gives one. */
 final class TestBackend implements BrokerBackend, Caller {
@@ -32,6 +33,16 @@ final class TestBackend implements BrokerBackend, Caller {
     @Override
     public Rpc rpc() {
         throw new IllegalStateException("only calls");
+    }
+
+    @Override
+    public boolean mayWait() {
+        return true;
+    }
+
+    @Override
+    public void await(Future<?> future) {
+        throw new IllegalStateException("not here");
     }
 
     @Override

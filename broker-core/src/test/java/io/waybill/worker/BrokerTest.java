@@ -114,6 +114,72 @@ class BrokerTest {
     }
 
     @Test
+    void pollsWhileAThreadWaitsForAFuture() throws Exception {
+        HandlerRegistry registry = workers.registry();
+        workers.handle(
+                registry, "text.count", (message, outbox) -> outbox.response().int64("words", 6));
+        workers.join("server", registry);
+        Broker broker = workers.join("client").broker();
+        Thread waiter = Thread.currentThread();
+        Set<Thread> completing = new HashSet<>();
+        for (int i = 0; i < 1_000 && !completing.contains(waiter); i++) {
+            assertThat(broker.mayWait()).isTrue();
+            CompletableFuture<Boolean> seen = new CompletableFuture<>();
+            broker.caller().callAsync(Request.operation("server", "text.count")).thenAccept(response -> {
+                response.close();
+                completing.add(Thread.currentThread());
+                seen.complete(broker.mayWait());
+            });
+            broker.await(seen);
+            assertThat(seen.join()).as("whether a listener may wait").isFalse();
+        }
+        assertThat(completing).as("the threads that completed it").contains(waiter);
+    }
+
+    @Test
+    void refusesToWaitOnThePoller() throws Exception {
+        HandlerRegistry registry = workers.registry();
+        workers.handle(
+                registry, "text.count", (message, outbox) -> outbox.response().int64("words", 6));
+        workers.join("server", registry);
+        Broker broker = workers.join("client").broker();
+        CompletableFuture<Void> waited = broker.caller()
+                .callAsync(Request.operation("server", "text.count"))
+                .thenAccept(response -> {
+                    response.close();
+                    try {
+                        broker.await(CompletableFuture.completedFuture("done"));
+                        broker.await(new CompletableFuture<>());
+                    } catch (InterruptedException e) {
+                        throw new AssertionError(e);
+                    }
+                });
+        broker.await(waited);
+        assertThatThrownBy(waited::join).hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void endsAWaitForAFutureAtAnInterrupt() throws Exception {
+        Broker broker = workers.join("client").broker();
+        CompletableFuture<Void> never = new CompletableFuture<>();
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        Thread waiter = new Thread(() -> {
+            try {
+                broker.await(never);
+                interrupted.complete(false);
+            } catch (InterruptedException e) {
+                interrupted.complete(!Thread.currentThread().isInterrupted());
+            }
+        });
+        waiter.start();
+        eventually("it is parked", () -> waiter.getState() == Thread.State.TIMED_WAITING);
+        waiter.interrupt();
+        assertThat(interrupted).succeedsWithin(Duration.ofSeconds(60)).isEqualTo(true);
+        never.complete(null);
+        broker.await(never); // done: returns at once
+    }
+
+    @Test
     void isRevokedWhenItsWorkerCloses() throws Exception {
         Worker worker = workers.join("self");
         Broker broker = worker.broker();

@@ -10,7 +10,10 @@ import io.waybill.api.broker.Incarnation;
 import io.waybill.broker.BrokerBackend;
 import io.waybill.home.Peer;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -59,6 +62,20 @@ final class ReplayBackend implements BrokerBackend {
     private static IllegalStateException refused() {
         return new IllegalStateException(
                 "a replay has no calls outside of a handler: a handler that is to be replayed calls through its outbox");
+    }
+
+    @Override
+    public boolean mayWait() {
+        return true;
+    }
+
+    @Override
+    public void await(Future<?> future) throws InterruptedException {
+        try {
+            future.get();
+        } catch (ExecutionException | CancellationException e) {
+            // the caller looks at the outcome
+        }
     }
 
     @Override

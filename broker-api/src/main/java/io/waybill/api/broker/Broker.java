@@ -3,11 +3,13 @@ package io.waybill.api.broker;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Future;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -66,6 +68,21 @@ public interface Broker {
      * @throws IllegalStateException when the worker's file of ids is damaged or can't be written
      */
     long nextId();
+
+    /**
+     * Returns whether this thread may wait for other workers: not the worker's poller, that is in a non-blocking handler or a
+     * {@link ResponseListener}, where calls also don't wait for room.
+     */
+    boolean mayWait();
+
+    /**
+     * Waits until a future is done, and polls meanwhile as a blocking call does: no other thread has to be woken for what completes it. Any future,
+     * such as one that the responses to several calls complete. Returns at once when it is done; its outcome is not looked at.
+     *
+     * @throws InterruptedException when this thread is interrupted before
+     * @throws IllegalStateException when this thread {@linkplain #mayWait may not wait}
+     */
+    void await(Future<?> future) throws InterruptedException;
 
     /**
      * A counter of this bundle or program. It keeps its count while the worker runs, also when the bundle is updated.

@@ -7,7 +7,7 @@
  *   <li>{@link io.waybill.api.broker.PeerListener} to follow the workers of the home
  * </ul>
  */
-@Version("1.0.0")
+@Version("1.1.0")
 package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.Version;

@@ -13,6 +13,7 @@ import io.waybill.worker.reference.ReferenceCalls;
 import io.waybill.worker.reference.SentReferences;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 /**
  * The calling side of a worker: writes requests, and waits for outcomes or returns futures of them.
@@ -120,6 +121,16 @@ public final class Calls implements Caller, ReferenceCalls {
         } finally {
             poller.surfaceFaults();
         }
+    }
+
+    /**
+     * Waits until a future is done, and polls meanwhile.
+     *
+     * @throws IllegalStateException when this thread polls already
+     */
+    public void await(Future<?> future) throws InterruptedException {
+        waits.requireMayBlock();
+        waits.await(future);
     }
 
     @Override

@@ -11,4 +11,7 @@ public interface WaitCondition {
 
     /** Parks the calling thread until the condition is met or {@code maxNs} has passed; may return early. */
     void park(long maxNs);
+
+    /** The waiting thread was interrupted while it was parked. It has the interrupt again when it has stopped waiting. */
+    default void interrupted() {}
 }

@@ -2,6 +2,7 @@ package io.waybill.worker.poll;
 
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -82,6 +83,13 @@ public final class WaitingCallers {
         }
     }
 
+    /** Waits until a future is done, or this thread is interrupted, and polls meanwhile. */
+    public void await(Future<?> future) throws InterruptedException {
+        FutureWait wait = new FutureWait(future);
+        await(wait);
+        wait.surfaceInterrupt();
+    }
+
     private void pollFor(WaitCondition call) {
         long budgetNs = waiting.callerNs();
         long sinceNs = 0;
@@ -126,7 +134,10 @@ public final class WaitingCallers {
             while (!call.isMet()) {
                 poller.unparkIfStandingBy();
                 parkOnce(call);
-                interrupted |= Thread.interrupted(); // the outcome has priority; the interrupt is kept for later
+                if (Thread.interrupted()) { // the outcome has priority; the interrupt is kept for later
+                    interrupted = true;
+                    call.interrupted();
+                }
             }
         } finally {
             parked.getAndDecrement();

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
@@ -224,6 +225,21 @@ public final class ManualBroker implements Broker {
     public long nextId() {
         requireOpen();
         return ++lastId;
+    }
+
+    @Override
+    public boolean mayWait() {
+        requireOpen();
+        return true;
+    }
+
+    /** Throws unless the future is done: it is the test that completes it. */
+    @Override
+    public void await(Future<?> future) {
+        requireOpen();
+        if (!future.isDone()) {
+            throw new IllegalStateException("a future that nothing completes while the test waits for it");
+        }
     }
 
     @Override
