@@ -3,12 +3,9 @@ package io.waybill.autograd.context;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 
@@ -25,15 +22,7 @@ public final class ContextTable {
     private static final int MAX_RELEASED = 65_536;
 
     private final Map<Long, AutogradContext> contexts = new ConcurrentHashMap<>(); // written under this
-    private final Set<Long> released = Collections.newSetFromMap(
-            new LinkedHashMap<>() { // guarded by this
-                private static final long serialVersionUID = 1L;
-
-                @Override
-                protected boolean removeEldestEntry(Map.Entry<Long, Boolean> eldest) {
-                    return size() > MAX_RELEASED;
-                }
-            });
+    private final ReleasedIds released = new ReleasedIds(MAX_RELEASED); // guarded by this
     private final LongFunction<AutogradContext> creation;
 
     /** @param creation makes a context with this id */
@@ -92,7 +81,7 @@ public final class ContextTable {
     }
 
     synchronized List<Long> releasedIds() {
-        return new ArrayList<>(released);
+        return released.all();
     }
 
     /** Returns all contexts. */
