@@ -103,10 +103,10 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         ArrivedTensors arrived = new ArrivedTensors(natives);
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
         Notifications notifications = new Notifications(broker);
-        this.passes = new Passes(broker, natives, notifications);
+        this.passes = new Passes(broker, notifications);
         this.cleanUp = new CleanUp(broker, contexts, notifications, this::end);
         this.orphans = new Orphans(broker, contexts, cleanUp, notifications, passes::workerEnded, optimizers::closeIf);
-        this.rootPasses = new RootPasses(passes, natives);
+        this.rootPasses = new RootPasses(broker, passes, natives);
         this.referencePasses = new ReferencePasses(broker, contexts, rootPasses);
         this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages, orphans::ask);
         this.forward = new ForwardHandler(contexts, messages);
@@ -187,6 +187,12 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     public void release(long context) {
         current.leave(context);
         cleanUp.release(context);
+    }
+
+    /** Releases a context that another worker has released. */
+    void releasedBy(int worker, long context) {
+        current.leave(context);
+        cleanUp.releasedBy(worker, context);
     }
 
     @Override

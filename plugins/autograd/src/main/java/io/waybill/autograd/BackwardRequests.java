@@ -1,7 +1,6 @@
 package io.waybill.autograd;
 
 import io.waybill.api.Message;
-import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
@@ -10,9 +9,9 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
-/** Serves backward passes that other workers began. Computes, and waits for nothing but the value of a reference. Thread-safe. */
+/** Serves backward passes from the values of references that others have: it waits for the value. Thread-safe. */
 @Component
-@HandlesMessage({"BACKWARD_AUTOGRAD_REQ", "RREF_BACKWARD_REQ"})
+@HandlesMessage("RREF_BACKWARD_REQ")
 public final class BackwardRequests implements MessageHandler {
 
     private final Autograd autograd;
@@ -24,10 +23,6 @@ public final class BackwardRequests implements MessageHandler {
 
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        if (message.type() == MessageType.BACKWARD_AUTOGRAD_REQ) {
-            autograd.backward().handle(message, outbox);
-        } else {
-            autograd.referencePasses().handle(message, outbox);
-        }
+        autograd.referencePasses().handle(message, outbox);
     }
 }

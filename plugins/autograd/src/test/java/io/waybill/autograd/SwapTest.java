@@ -77,7 +77,7 @@ class SwapTest {
         }
     }
 
-    @HandlesMessage({"FORWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
+    @HandlesMessage({"FORWARD_AUTOGRAD_REQ", "BACKWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
     @NonBlocking
     private record Forward(Versions versions) implements MessageHandler {
         @Override
@@ -86,7 +86,7 @@ class SwapTest {
         }
     }
 
-    @HandlesMessage({"BACKWARD_AUTOGRAD_REQ", "RREF_BACKWARD_REQ"})
+    @HandlesMessage("RREF_BACKWARD_REQ")
     private record Backward(Versions versions) implements MessageHandler {
         @Override
         public void handle(Message message, Outbox outbox) throws RejectedMessageException {

@@ -7,6 +7,8 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
@@ -29,6 +31,7 @@ public final class LeasedTensors {
     }
 
     private static final ScalarType[] SCALAR_TYPES = new ScalarType[64];
+    private static final AtomicReferenceArray<TensorOptions> OPTIONS = new AtomicReferenceArray<>(SCALAR_TYPES.length);
 
     static {
         for (ScalarType type : ScalarType.values()) {
@@ -166,13 +169,29 @@ public final class LeasedTensors {
         return null;
     }
 
+    /** libtorch's options of a tensor with the element type of this one. They are never freed, and never changed. */
+    @SuppressWarnings("try")
+    static TensorOptions options(Tensor tensor) {
+        int code = tensor.dtype().code();
+        TensorOptions known = OPTIONS.get(code);
+        if (known != null) {
+            return known;
+        }
+        try (PointerScope scope = new PointerScope()) {
+            TensorOptions made = new TensorOptions(SCALAR_TYPES[code]);
+            made.retainReference();
+            OPTIONS.set(code, made); // of two threads one keeps its own
+            return made;
+        }
+    }
+
     private org.bytedeco.pytorch.Tensor view(Tensor tensor) throws RejectedMessageException {
         Storage storage = tensor.storage();
         if (!storage.device().isCpu()) {
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE, "operators run on cpu here, and " + tensor + " is not there");
         }
-        TensorOptions options = new TensorOptions(SCALAR_TYPES[tensor.dtype().code()]);
+        TensorOptions options = options(tensor);
         long[] sizes = tensor.sizes();
         if (storage.sizeBytes() == 0) {
             return torch.empty(sizes, options, null);

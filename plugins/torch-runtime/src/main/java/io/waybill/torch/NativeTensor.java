@@ -36,6 +36,13 @@ public final class NativeTensor {
         }
     }
 
+    /** Makes a handle that takes over this object of the caller's {@code PointerScope}, with one count. */
+    static NativeTensor own(Tensor tensor) {
+        tensor.retainReference();
+        LIVE.incrementAndGet();
+        return new NativeTensor(tensor);
+    }
+
     static void requireDefined(Tensor tensor) {
         if (tensor == null || tensor.isNull() || !tensor.defined()) {
             throw new IllegalArgumentException("a native tensor is a defined one: "

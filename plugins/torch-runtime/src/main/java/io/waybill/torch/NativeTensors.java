@@ -4,11 +4,14 @@ import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.global.torch;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -84,6 +87,35 @@ public final class NativeTensors {
     /** Makes a handle for one tensor of a message, as {@link #of(List)} does. */
     public NativeTensor of(Tensor tensor) throws RejectedMessageException {
         return of(List.of(tensor)).get(0);
+    }
+
+    /**
+     * Makes a handle for a copy of a tensor in libtorch's memory: without its graph, and not requiring a gradient. For small tensors, which cost less to
+     * copy than to lease.
+     *
+     * @return the handle, with one count, which the caller owns
+     * @throws RejectedMessageException as {@link #of(List)} does
+     */
+    @SuppressWarnings("try")
+    public NativeTensor copyOf(Tensor tensor) throws RejectedMessageException {
+        Storage storage = tensor.storage();
+        long bytes = tensor.elementBytes();
+        boolean isPlain = bytes > 0 && storage.device().isCpu() && tensor.isContiguous() && !mayHaveSide(tensor);
+        try (PointerScope scope = new PointerScope()) {
+            if (isPlain) {
+                org.bytedeco.pytorch.Tensor copy = torch.empty(tensor.sizes(), LeasedTensors.options(tensor), null);
+                long from = storage.address()
+                        + tensor.storageOffset() * tensor.dtype().sizeBytes();
+                Pointer.memcpy(copy.data_ptr(), new Address(from), bytes);
+                return NativeTensor.own(copy);
+            }
+            NativeTensor leased = of(tensor);
+            try {
+                return NativeTensor.own(leased.tensor().detach().clone());
+            } finally {
+                leased.release();
+            }
+        }
     }
 
     /**

@@ -5,7 +5,7 @@
  * <p>{@link io.waybill.torch.NativeTensors} converts between tensors of messages and libtorch's, and lets bundles pass live tensors with
  * their graph to one another, as {@link io.waybill.torch.NativeTensor}.
  */
-@Version("1.3.0")
+@Version("1.4.0")
 package io.waybill.torch;
 
 import org.osgi.annotation.versioning.Version;

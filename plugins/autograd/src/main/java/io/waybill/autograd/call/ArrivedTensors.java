@@ -31,9 +31,8 @@ public final class ArrivedTensors {
     }
 
     /** Returns a live tensor that does not require a gradient, over the bytes of the message or a copy. */
-    @SuppressWarnings("try")
     public NativeTensor take(Tensor tensor) throws RejectedMessageException {
-        return taken(natives.of(tensor), isCopied(tensor));
+        return isCopied(tensor) ? natives.copyOf(tensor) : taken(natives.of(tensor), false);
     }
 
     /** Returns a live sparse tensor that does not require a gradient. */

@@ -9,7 +9,7 @@ import java.lang.System.Logger.Level;
 import java.util.function.Consumer;
 
 /**
- * Releases contexts: here, and at every worker that knows of them, which notify those that they know of. Any of them may begin.
+ * Releases contexts: here, and at every worker that knows of them, which notify the others that they know of. Any of them may begin.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -35,11 +35,20 @@ public final class CleanUp {
      * Releases a context everywhere. Does not wait for the others. If it is not here, a message of it that comes later does not create it.
      */
     public void release(long contextId) {
+        release(contextId, WorkerIds.UNKNOWN);
+    }
+
+    /** Releases a context that another worker has released: that one is not notified, and all others are. */
+    public void releasedBy(int other, long contextId) {
+        release(contextId, other);
+    }
+
+    private void release(long contextId, int other) {
         contexts.remove(contextId).ifPresent(context -> {
             ending.accept(context);
             int self = broker.self().worker().id();
             for (int worker : context.knownWorkers()) {
-                if (worker != self) {
+                if (worker != self && worker != other) {
                     notifications.send(
                             worker,
                             MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ,

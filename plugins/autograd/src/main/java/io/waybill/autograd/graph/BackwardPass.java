@@ -16,7 +16,7 @@ import org.bytedeco.pytorch.Tensor;
  * other workers computed. After the first of these nothing more can be discovered.
  *
  * <p><b>Threads.</b> Any. None is blocked until gradients arrive: {@link #start} and {@link #feed} compute what became possible and return. If another thread is
- * computing, they leave the work to it. Grad mode is off meanwhile and then as before, callbacks included. <b>Ownership.</b> Tensors that are passed stay the
+ * computing, they leave the work to it. A thread that may compute only briefly hands the rest over ({@link PassListener#isBrief}). Grad mode is off meanwhile and then as before, callbacks included. <b>Ownership.</b> Tensors that are passed stay the
  * caller's; tensors in callbacks are the pass's. <b>Order.</b> Sums are computed in an order that depends on the graph and the message ids alone.
  */
 public final class BackwardPass {
@@ -30,6 +30,7 @@ public final class BackwardPass {
     /** What the computing thread does next. */
     private enum Next {
         ENTRY,
+        HAND_OVER,
         IDLE,
         DONE
     }
@@ -43,6 +44,7 @@ public final class BackwardPass {
     private final PassGraph graph; // guarded by lock until it is sealed
     private final Deque<PassEntry> fed = new ArrayDeque<>(2); // guarded by lock
     private boolean isComputing; // guarded by lock: a thread has taken the work
+    private boolean isHandedOver; // guarded by lock: until another thread goes on with the work that was taken
     private NodeRunner runner; // written under lock; used by the thread that computes
     private PassEntry entry; // of the thread that computes
     private volatile State state =
@@ -207,17 +209,57 @@ public final class BackwardPass {
 
     private boolean isDoneAfterRunning() {
         try {
-            Next next = next();
+            runner.brief(listener.isBrief());
+            Next next = runReady();
             while (next == Next.ENTRY) {
                 runner.feed(entry);
-                while (state == State.RUNNING && runner.runNext()) {}
-                next = next();
+                next = runReady();
+            }
+            if (next == Next.HAND_OVER) {
+                listener.handOver(this::computeRest);
             }
             return next == Next.DONE;
         } catch (RuntimeException | Error e) { // foreign code: operators, hooks and callbacks
             fail(e);
             return false;
         }
+    }
+
+    /** Runs the nodes that are ready, as far as this thread may. */
+    private Next runReady() {
+        while (state == State.RUNNING) {
+            if (runner.isTooMuch()) {
+                return handedOver();
+            }
+            if (!runner.runNext()) {
+                break;
+            }
+        }
+        return next();
+    }
+
+    private Next handedOver() {
+        lock.lock();
+        try {
+            isHandedOver = state == State.RUNNING;
+            return isHandedOver ? Next.HAND_OVER : next();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Goes on with what was handed over, unless the pass was cancelled meanwhile. */
+    private void computeRest() {
+        lock.lock();
+        try {
+            if (!isHandedOver) {
+                return;
+            }
+            isHandedOver = false;
+        } finally {
+            lock.unlock();
+        }
+        compute();
     }
 
     /** Takes an entry that was fed. If there is none, another thread may compute. */
@@ -243,6 +285,7 @@ public final class BackwardPass {
         lock.lock();
         try {
             isComputing = false;
+            isHandedOver = false;
             boolean isFirst = state == State.RUNNING;
             end();
             if (!isFirst) {
@@ -259,7 +302,9 @@ public final class BackwardPass {
         lock.lock();
         try {
             state = State.ENDED;
-            if (!isComputing) {
+            if (!isComputing || isHandedOver) {
+                isComputing = false;
+                isHandedOver = false;
                 end();
             }
         } finally {

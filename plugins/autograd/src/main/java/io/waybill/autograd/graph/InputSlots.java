@@ -98,6 +98,16 @@ final class InputSlots {
         return Pointers.own(first.is_sparse() && !second.is_sparse() ? second.add(first) : first.add(second));
     }
 
+    /** Returns how many elements the sums of all inputs have. */
+    long elements() {
+        long count = 0;
+        for (int i = 0; sums != null && i < inputs; i++) {
+            Tensor sum = sums.get(i);
+            count += sum.defined() ? sum.numel() : 0;
+        }
+        return count;
+    }
+
     /** Takes the sums of all inputs. The caller frees them. */
     TensorVector take() {
         TensorVector taken = sums == null ? Pointers.own(new TensorVector(inputs)) : sums;

@@ -15,6 +15,11 @@ import org.bytedeco.pytorch.TensorVector;
  */
 final class NodeRunner {
 
+    /** Nodes that a thread with little time runs: about a third of a millisecond. */
+    private static final int MAX_BRIEF_NODES = 64;
+    /** Elements of the gradients for a node that such a thread runs. */
+    private static final long MAX_BRIEF_ELEMENTS = 16_384;
+
     private final PassMode mode;
     private final GraphUse use;
     private final Gradients gradients;
@@ -23,6 +28,7 @@ final class NodeRunner {
     private final Hooks.RetainedGradients retained = new Hooks.RetainedGradients();
     private final PriorityQueue<GraphNode> ready = new PriorityQueue<>();
     private int left;
+    private int brief; // nodes that may be run before the rest is handed over; negative for any number
 
     /**
      * Creates a runner.
@@ -35,6 +41,20 @@ final class NodeRunner {
         this.gradients = gradients;
         this.listener = listener;
         this.left = left;
+    }
+
+    /** Sets whether the thread that runs nodes from now on has little time. */
+    void brief(boolean isBrief) {
+        brief = isBrief ? MAX_BRIEF_NODES : -1;
+    }
+
+    /** Returns whether the next node is too much for a thread that has little time. */
+    boolean isTooMuch() {
+        if (brief < 0) {
+            return false;
+        }
+        GraphNode next = ready.peek();
+        return next != null && (brief-- == 0 || next.slots.elements() > MAX_BRIEF_ELEMENTS);
     }
 
     /** Returns how many nodes are to be run. */

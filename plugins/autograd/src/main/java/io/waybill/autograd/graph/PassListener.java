@@ -19,6 +19,16 @@ public interface PassListener {
      */
     void received(RecvId recv, List<Tensor> gradients);
 
+    /** Returns whether the calling thread may compute only briefly. Asked when it begins to compute. */
+    default boolean isBrief() {
+        return false;
+    }
+
+    /** Runs the rest of a computation on a thread that may take long. What it throws fails the pass. */
+    default void handOver(Runnable rest) {
+        rest.run();
+    }
+
     /** Everything in the pass was computed, and all callbacks of {@link #received} have returned. */
     void done();
 

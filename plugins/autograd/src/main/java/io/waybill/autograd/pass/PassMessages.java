@@ -16,12 +16,14 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.graph.RecvId;
 import io.waybill.autograd.message.BackwardMessage;
-import io.waybill.torch.NativeTensor;
-import io.waybill.torch.NativeTensors;
+import io.waybill.torch.DescribedResults;
+import io.waybill.torch.LeasedTensors;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.bytedeco.javacpp.PointerScope;
 
 /**
  * Sends the messages of backward passes. None waits for its response.
@@ -31,13 +33,11 @@ import java.util.Optional;
 final class PassMessages {
 
     private final Broker broker;
-    private final NativeTensors natives;
     private final Notifications notifications;
 
-    PassMessages(Broker broker, NativeTensors natives, Notifications notifications) {
+    PassMessages(Broker broker, Notifications notifications) {
         this.broker = broker;
         this.notifications = notifications;
-        this.natives = natives;
     }
 
     /** Sends gradients to the worker that a message came from. */
@@ -63,12 +63,19 @@ final class PassMessages {
         }
     }
 
-    private Value described(org.bytedeco.pytorch.Tensor gradient) throws RejectedMessageException {
-        NativeTensor handle = natives.hold(gradient.detach());
-        try {
-            return natives.describe(handle);
+    /** Describes a gradient for a message to another worker, which gets its bytes. */
+    @SuppressWarnings("try")
+    private static Value described(org.bytedeco.pytorch.Tensor gradient) throws RejectedMessageException {
+        DescribedResults described = LeasedTensors.forCall().results();
+        boolean isDone = false;
+        try (PointerScope scope = new PointerScope()) {
+            Value value = described.value(gradient.requires_grad() ? gradient.detach() : gradient);
+            isDone = true;
+            return value;
         } finally {
-            handle.release();
+            if (!isDone) {
+                described.release();
+            }
         }
     }
 
@@ -110,9 +117,31 @@ final class PassMessages {
         try {
             broker.caller().call(request, new Ended(end));
         } catch (CallException e) {
-            end.failed(e);
+            if (e.code() == ErrorCode.BACK_PRESSURE && !broker.mayWait()) {
+                sendLater(worker, encoded, end);
+            } else {
+                end.failed(e);
+            }
         } catch (IllegalStateException e) { // a replay sends nothing
             end.failed(Passes.failure(ErrorCode.CLOSED, e.getMessage()));
+        }
+    }
+
+    /** Sends a message on a thread that may wait until there is room for it. */
+    private void sendLater(int worker, BackwardMessage.Encoded encoded, PassEnd end) {
+        encoded.tensors().forEach(tensor -> tensor.storage().retain());
+        Runnable sending = () -> {
+            try {
+                send(worker, encoded, end);
+            } finally {
+                encoded.tensors().forEach(tensor -> tensor.storage().release());
+            }
+        };
+        try {
+            broker.schedule(Duration.ZERO, sending);
+        } catch (IllegalStateException e) { // the worker ends, or too much waits
+            encoded.tensors().forEach(tensor -> tensor.storage().release());
+            end.failed(Passes.failure(ErrorCode.BACK_PRESSURE, e.getMessage()));
         }
     }
 

@@ -14,6 +14,7 @@ import io.waybill.autograd.message.BackwardMessage;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.Executor;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -73,9 +74,10 @@ final class PassRun implements PassListener {
     /**
      * Runs the pass from its roots.
      *
+     * @param thread passed what computes, once everything that takes part is known
      * @throws IllegalArgumentException when one can't be differentiated
      */
-    void start(List<Tensor> roots, PassEnd end) {
+    void start(List<Tensor> roots, Executor thread, PassEnd end) {
         List<RecvId> reached;
         try {
             reached = pass.roots(roots);
@@ -94,7 +96,7 @@ final class PassRun implements PassListener {
         discover(reached, new PassEnd() {
             @Override
             public void done() {
-                computing(pass::start);
+                computing(() -> thread.execute(() -> computing(pass::start)));
             }
 
             @Override
@@ -181,6 +183,16 @@ final class PassRun implements PassListener {
     }
 
     // ---- what the graph reports
+
+    @Override
+    public boolean isBrief() {
+        return !home.mayTakeLong();
+    }
+
+    @Override
+    public void handOver(Runnable rest) {
+        home.compute(rest);
+    }
 
     @Override
     public void received(RecvId recv, List<Tensor> gradients) {

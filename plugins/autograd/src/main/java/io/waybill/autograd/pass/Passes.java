@@ -10,10 +10,11 @@ import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.context.ContextTable;
 import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.message.BackwardMessage;
-import io.waybill.torch.NativeTensors;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -31,9 +32,9 @@ public final class Passes {
     private final PassMessages messages;
     private final Map<Long, PassRun> running = new HashMap<>(); // by context; guarded by this
 
-    public Passes(Broker broker, NativeTensors natives, Notifications notifications) {
+    public Passes(Broker broker, Notifications notifications) {
         this.broker = broker;
-        this.messages = new PassMessages(broker, natives, notifications);
+        this.messages = new PassMessages(broker, notifications);
     }
 
     PassMessages messages() {
@@ -42,6 +43,24 @@ public final class Passes {
 
     int self() {
         return broker.self().worker().id();
+    }
+
+    /** Returns whether this thread may take long, or wait for room: not the poller. */
+    boolean mayTakeLong() {
+        return broker.mayWait();
+    }
+
+    /**
+     * Runs work on a thread that may take long: this one, or one of the bundle.
+     *
+     * @throws IllegalStateException when there is no such thread: the worker ends, or too much is scheduled
+     */
+    void compute(Runnable work) {
+        if (mayTakeLong()) {
+            work.run();
+        } else {
+            broker.schedule(Duration.ZERO, work);
+        }
     }
 
     /** Returns how many passes run. */
@@ -53,11 +72,12 @@ public final class Passes {
      * Begins a pass of this worker's own.
      *
      * @param roots whose gradients are ones; the caller keeps them
+     * @param thread passed what computes from the roots; it may take long
      * @param end notified when the pass has ended in all workers
      * @throws IllegalStateException when another pass of the context runs
      * @throws IllegalArgumentException when a root can't be differentiated
      */
-    public void begin(AutogradContext context, List<Tensor> roots, PassOptions options, PassEnd end) {
+    void begin(AutogradContext context, List<Tensor> roots, PassOptions options, Executor thread, PassEnd end) {
         PassRun run = new PassRun(this, context, broker.nextId(), options);
         PassRun other;
         while ((other = beginUnlessOther(run)) != null) {
@@ -66,7 +86,7 @@ public final class Passes {
             }
             other.fail(failure(ErrorCode.REFUSED, conflict(run)));
         }
-        run.start(roots, end);
+        run.start(roots, thread, end);
     }
 
     /** Begins a pass; returns the one that runs in its context, if any. */

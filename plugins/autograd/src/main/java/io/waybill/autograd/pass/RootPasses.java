@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.broker.Broker;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.autograd.context.AutogradContext;
 import io.waybill.torch.NativeTensor;
@@ -13,19 +14,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Backward passes that begin in this worker, from roots.
+ * Backward passes that begin in this worker, from roots. A thread that waits for one computes what follows from the roots here, and polls.
  *
  * <p><b>Threads.</b> Any. <b>Errors.</b> {@link IllegalArgumentException} with PyTorch's text for roots that can't be differentiated.
  */
 public final class RootPasses {
 
+    private final Broker broker;
     private final Passes passes;
     private final NativeTensors natives;
 
-    public RootPasses(Passes passes, NativeTensors natives) {
+    public RootPasses(Broker broker, Passes passes, NativeTensors natives) {
+        this.broker = broker;
         this.passes = passes;
         this.natives = natives;
     }
@@ -37,7 +41,8 @@ public final class RootPasses {
      */
     public void run(AutogradContext context, List<Tensor> roots, boolean keepsGraph, boolean isFast) {
         CompletableFuture<Void> ended = new CompletableFuture<>();
-        begin(context, roots, PassOptions.of(isFast, keepsGraph), new PassEnd() {
+        CompletableFuture<Runnable> discovered = new CompletableFuture<>();
+        begin(context, roots, PassOptions.of(isFast, keepsGraph), discovered::complete, new PassEnd() {
             @Override
             public void done() {
                 ended.complete(null);
@@ -46,10 +51,17 @@ public final class RootPasses {
             @Override
             public void failed(CallException failure) {
                 ended.completeExceptionally(failure);
+                discovered.complete(() -> {});
             }
         });
         try {
+            broker.await(discovered);
+            discovered.join().run();
+            broker.await(ended);
             ended.get();
+        } catch (IllegalStateException e) { // a thread that must not wait
+            passes.fail(context, Passes.failure(ErrorCode.REFUSED, e.getMessage()));
+            throw e;
         } catch (ExecutionException e) {
             CallException failure = (CallException) e.getCause();
             throw new CallException(failure.kind(), failure.code(), failure.messageId(), failure.getMessage(), failure);
@@ -65,9 +77,13 @@ public final class RootPasses {
         }
     }
 
-    /** Begins a pass. */
-    @SuppressWarnings("try")
+    /** Begins a pass, without waiting. */
     void begin(AutogradContext context, List<Tensor> roots, PassOptions options, PassEnd end) {
+        begin(context, roots, options, passes::compute, end);
+    }
+
+    @SuppressWarnings("try")
+    private void begin(AutogradContext context, List<Tensor> roots, PassOptions options, Executor thread, PassEnd end) {
         List<NativeTensor> handles = new ArrayList<>();
         try (PointerScope scope = new PointerScope()) {
             List<org.bytedeco.pytorch.Tensor> live = new ArrayList<>();
@@ -76,7 +92,7 @@ public final class RootPasses {
                 handles.add(handle);
                 live.add(handle.tensor());
             }
-            passes.begin(context, live, options, end);
+            passes.begin(context, live, options, thread, end);
         } catch (RejectedMessageException e) {
             throw new IllegalArgumentException("a root can't be differentiated: " + e.getMessage(), e);
         } finally {
