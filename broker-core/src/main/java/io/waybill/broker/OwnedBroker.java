@@ -11,8 +11,11 @@ import io.waybill.api.broker.Subscription;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
 import io.waybill.dispatch.Provider;
+import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -32,6 +35,7 @@ public final class OwnedBroker implements Broker {
 
     private static final Logger LOG = LoggerFactory.getLogger(OwnedBroker.class);
     private static final int MAX_SUBSCRIPTIONS = 1_000;
+    private static final long SECOND_NS = 1_000_000_000;
     private static final int MAX_TIMERS = 10_000;
     /** How long the owner's callbacks may take to end, once for the failures of calls in flight, and once for all others. */
     private static final Duration END_LIMIT = Duration.ofSeconds(1);
@@ -171,6 +175,16 @@ public final class OwnedBroker implements Broker {
             requireOpen();
             shared.backend().await(future);
         }
+    }
+
+    @Override
+    public InstantSource clock() {
+        requireOpen();
+        Clock clock = shared.host().clock();
+        return () -> {
+            long wallNs = clock.wallNs();
+            return Instant.ofEpochSecond(Math.floorDiv(wallNs, SECOND_NS), Math.floorMod(wallNs, SECOND_NS));
+        };
     }
 
     @Override

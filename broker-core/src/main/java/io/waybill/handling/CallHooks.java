@@ -43,8 +43,8 @@ public final class CallHooks implements InterceptedCall {
     private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
     private KeptRequest kept; // null unless an interceptor keeps the request
     // How many of them had the request, and were not notified of the outcome. The thread that decrements it notifies
-    // that one: the thread that
-    // completes the call, and, while an interceptor holds that thread, the one that ends the call at its deadline.
+    // that
+    // one: it completes the call, or, while an interceptor holds that one, ends the call at its deadline.
     private final AtomicInteger open = new AtomicInteger();
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
@@ -87,9 +87,11 @@ public final class CallHooks implements InterceptedCall {
     /**
      * Calls the interceptors of the request, and returns the one to send.
      *
+     * @param isAwaited whether the calling thread waits for the outcome
      * @throws CallException when one of them fails the call
      */
-    public Request request() {
+    public Request request(boolean isAwaited) {
+        outgoing.awaited(isAwaited);
         enter(callersContext);
         try {
             boolean live = PassedObjects.areLive(outgoing.request().tensors());

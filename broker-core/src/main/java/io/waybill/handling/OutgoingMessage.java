@@ -26,6 +26,7 @@ final class OutgoingMessage implements OutgoingCall {
     private final CallHooks call;
     private Request called; // by the program
     private Request request;
+    private boolean isAwaited;
     private boolean open; // while interceptors may change it
     private List<Tensor> tensors = List.of(); // those passed by an interceptor
     private List<RRef> references = List.of(); // handles of those passed by an interceptor
@@ -38,6 +39,11 @@ final class OutgoingMessage implements OutgoingCall {
         called = first;
         request = first;
         open = true;
+    }
+
+    /** Sets whether the calling thread waits for the outcome. */
+    void awaited(boolean awaited) {
+        isAwaited = awaited;
     }
 
     /** Lets no interceptor change the request any more. */
@@ -128,6 +134,12 @@ final class OutgoingMessage implements OutgoingCall {
         int length =
                 Invocation.nameLength(Byte.toUnsignedInt(payload[0]) | Byte.toUnsignedInt(payload[1]) << Byte.SIZE);
         return length > Invocation.MAX_NAME_BYTES || NAME_AT + length > payloadLength ? 0 : length;
+    }
+
+    @Override
+    public boolean isAwaited() {
+        current();
+        return isAwaited;
     }
 
     @Override

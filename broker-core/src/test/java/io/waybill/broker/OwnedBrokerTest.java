@@ -19,6 +19,7 @@ import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -338,5 +339,17 @@ class OwnedBrokerTest {
                 onFailure.accept(failure);
             }
         };
+    }
+
+    @Test
+    void hasTheClockOfItsHost() {
+        long beforeNs = Host.real().clock().wallNs();
+        Duration sinceBefore = Duration.between(
+                Instant.EPOCH.plusNanos(beforeNs), broker.clock().instant());
+        assertThat(sinceBefore).isBetween(Duration.ofSeconds(-60), Duration.ofSeconds(60));
+        revoke();
+        assertThatThrownBy(broker::clock)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(REVOKED);
     }
 }

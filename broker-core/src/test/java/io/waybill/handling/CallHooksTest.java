@@ -57,7 +57,7 @@ class CallHooksTest {
 
     private CallException failureOfRequest() {
         try {
-            hooks.request();
+            hooks.request(false);
         } catch (CallException e) {
             return e;
         }
@@ -108,7 +108,7 @@ class CallHooksTest {
             InterceptorChain<CallInterceptor> chain = chain();
             chain.begin();
             hooks.open(chain, request, MessageId.NONE, CallContext.EMPTY);
-            hooks.request();
+            hooks.request(false);
             hooks.releaseRequest();
             hooks.respond(response);
             chain.end();
@@ -132,7 +132,7 @@ class CallHooksTest {
         });
         add(new Noting("outer"));
         hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
-        hooks.request();
+        hooks.request(false);
         CallException failure = hooks.respond(response());
         assertThat(failure.code()).isEqualTo(ErrorCode.REFUSED);
         assertThat(failure.messageId()).isEqualTo(5);
@@ -160,7 +160,7 @@ class CallHooksTest {
     void passesAnInterceptorByThatLeftAndHadWrappedNothing() {
         Interceptors.Registration leaving = add(new Noting("left"));
         hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
-        hooks.request();
+        hooks.request(false);
         leaving.withdraw(Duration.ZERO);
         assertThat(hooks.respond(response())).isNull();
         assertThat(seen).containsExactly("left request");
@@ -184,7 +184,7 @@ class CallHooksTest {
             elsewhere.join();
         });
         hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
-        hooks.request();
+        hooks.request(false);
         assertThat(elsewhere.join()).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> kept.join().wrap(MessageType.userRequest(0x42), ByteBuffer.allocate(1)))
                 .isInstanceOf(IllegalStateException.class);
@@ -206,7 +206,7 @@ class CallHooksTest {
             }
         });
         hooks.open(chain(), request, MessageId.NONE, CallContext.EMPTY);
-        assertThat(hooks.request()).isSameAs(request);
+        assertThat(hooks.request(false)).isSameAs(request);
         assertThat(hooks.respond(response())).isNull();
     }
 

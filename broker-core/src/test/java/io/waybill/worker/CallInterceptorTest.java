@@ -500,4 +500,13 @@ class CallInterceptorTest {
                 () -> middle.pendingCalls() == 0
                         && middle.interceptors().calls().statuses().get(0).inFlight() == 0);
     }
+
+    @Test
+    void knowsWhetherTheCallerWaits() throws Exception {
+        add("text.echo", "watch", 0, call -> seen.add(call.isAwaited() ? "awaited" : "not awaited"));
+        Request request = Request.operation("server", "text.echo");
+        caller.call(request).close();
+        caller.callAsync(request).get(60, TimeUnit.SECONDS).close();
+        assertThat(seen).containsExactly("awaited", "not awaited");
+    }
 }

@@ -8,6 +8,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.Future;
 import org.osgi.annotation.versioning.ProviderType;
@@ -83,6 +84,12 @@ public interface Broker {
      * @throws IllegalStateException when this thread {@linkplain #mayWait may not wait}
      */
     void await(Future<?> future) throws InterruptedException;
+
+    /**
+     * The wall clock of this worker, as in {@code Outbox.clock()}; clocks of the workers of one host agree. Not recorded: a handler uses that of its
+     * outbox.
+     */
+    InstantSource clock();
 
     /**
      * A counter of this bundle or program. It keeps its count while the worker runs, also when the bundle is updated.

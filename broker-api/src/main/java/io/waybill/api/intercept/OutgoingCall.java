@@ -21,6 +21,9 @@ public interface OutgoingCall extends InterceptedCall {
      */
     String operation();
 
+    /** Returns whether the calling thread waits for the outcome: of {@code Caller.call(request)} and {@code Rpc.rpcSync}, and of reading a reference. */
+    boolean isAwaited();
+
     /** Returns the payload as it is now, read-only. */
     ByteBuffer payload();
 

@@ -66,7 +66,7 @@ final class CallInterception implements ResponseListener {
      * @throws CallException when one of them fails the call
      */
     Request intercepted() {
-        return hooks.request();
+        return hooks.request(target instanceof BlockingCall);
     }
 
     /** Returns the context of the program's call, which is current for its listener. */

@@ -22,7 +22,7 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        ReplayedNestedCall asked = outbox.ask(request);
+        ReplayedNestedCall asked = outbox.ask(request, false);
         CompletableFuture<Response> response = new CompletableFuture<>();
         if (asked.hasOutcome()) {
             try {
@@ -36,7 +36,7 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public long call(Request request, ResponseListener listener) {
-        ReplayedNestedCall asked = outbox.ask(request);
+        ReplayedNestedCall asked = outbox.ask(request, false);
         if (asked.hasOutcome()) {
             deliver(asked, listener);
         }

@@ -57,7 +57,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
     @Override
     public RRef remote(String to, Invocation call, Duration timeout) {
         ReplayedNestedCall asked = outbox.ask(
-                Request.invocation(to, MessageType.SCRIPT_REMOTE_CALL, call).timeout(timeout));
+                Request.invocation(to, MessageType.SCRIPT_REMOTE_CALL, call).timeout(timeout), false);
         List<ForkData> references = asked.recorded().request().references();
         if (references.isEmpty()) {
             throw ReplayCandidate.refused("the call on record names no reference that it creates");

@@ -118,7 +118,7 @@ final class ReplayOutbox implements ComposedOutbox {
         if (!mayBlock) {
             throw Failure.mustNotWait();
         }
-        ReplayedNestedCall asked = ask(request);
+        ReplayedNestedCall asked = ask(request, true);
         if (!asked.hasOutcome()) {
             throw stopWith(RunOutcome.notReplayable("what its handler learned of call " + MessageId.text(asked.id())
                     + " is not on record: there is no response to it"));
@@ -129,9 +129,10 @@ final class ReplayOutbox implements ComposedOutbox {
     /**
      * Passes a request through its interceptors, and finds the call on record that it is.
      *
+     * @param isAwaited whether the calling thread waits for the outcome
      * @throws CallException when there is none, or an interceptor fails the call
      */
-    ReplayedNestedCall ask(Request request) {
+    ReplayedNestedCall ask(Request request, boolean isAwaited) {
         InterceptorChain<CallInterceptor> interceptors = candidate.interceptorsOf(request);
         CallContext context = CallContext.current();
         if (interceptors == null) {
@@ -140,7 +141,7 @@ final class ReplayOutbox implements ComposedOutbox {
         CallHooks hooks = new CallHooks(candidate.depth());
         hooks.open(interceptors, request, recorded.id(), context);
         try {
-            Request intercepted = hooks.request();
+            Request intercepted = hooks.request(isAwaited);
             return new ReplayedNestedCall(this, match(intercepted, hooks.sentContext()), hooks);
         } catch (RuntimeException | Error e) {
             hooks.failed(CallHooks.notSent(e));

@@ -12,6 +12,8 @@ import io.waybill.api.broker.Subscription;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -225,6 +227,13 @@ public final class ManualBroker implements Broker {
     public long nextId() {
         requireOpen();
         return ++lastId;
+    }
+
+    /** Stands at 1970, and {@link #advance}. */
+    @Override
+    public InstantSource clock() {
+        requireOpen();
+        return () -> Instant.EPOCH.plus(elapsed);
     }
 
     @Override

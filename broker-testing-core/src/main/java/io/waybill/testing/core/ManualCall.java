@@ -118,6 +118,11 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
     }
 
     @Override
+    public boolean isAwaited() {
+        return true;
+    }
+
+    @Override
     public ByteBuffer payload() {
         return message.payload();
     }
