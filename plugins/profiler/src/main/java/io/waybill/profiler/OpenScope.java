@@ -1,0 +1,44 @@
+package io.waybill.profiler;
+
+import io.waybill.api.context.ContextScope;
+import io.waybill.profiler.profile.ProfileEvent.Outcome;
+import io.waybill.profiler.record.CurrentEvent;
+import io.waybill.profiler.record.Recordings.OpenEvent;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** A scope of code. */
+final class OpenScope implements ProfileScope {
+
+    private final OpenEvent event; // null when nothing is recorded
+    private final ContextScope context; // null when nothing is recorded, or there is no room
+    private final AtomicBoolean endsWithFuture = new AtomicBoolean();
+
+    OpenScope(OpenEvent event) {
+        this.event = event;
+        this.context = event == null ? null : event.current().enter();
+    }
+
+    @Override
+    public <T> CompletableFuture<T> endWith(CompletableFuture<T> future) {
+        if (!endsWithFuture.compareAndSet(false, true)) {
+            throw new IllegalStateException("_call_end_callbacks_on_future can only be called once.");
+        }
+        return future.whenComplete((result, failure) -> end(failure == null ? Outcome.DONE : Outcome.FAILED));
+    }
+
+    @Override
+    public void close() {
+        CurrentEvent.leave(context);
+        if (!endsWithFuture.get()) {
+            end(Outcome.DONE);
+        }
+    }
+
+    private void end(Outcome outcome) {
+        if (event != null) {
+            event.end(outcome, List.of());
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package io.waybill.profiler;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.Message;
+import io.waybill.api.MessageType;
+import io.waybill.api.WorkerInfo;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.api.intercept.OutgoingCall;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/** Names of events, as PyTorch makes them. Stateless. */
+final class ProfilingKey {
+
+    private static final String OF_OPERATORS = "torch.ops.";
+
+    private ProfilingKey() {}
+
+    /** Names a call, such as {@code rpc_sync#aten::add(worker0 -> worker1)}. */
+    static String of(OutgoingCall call, WorkerInfo self, List<Incarnation> peers) {
+        String to = name(call.to(), self, peers);
+        if (call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL) {
+            return "to_here#(" + self.name() + ")->(" + to + ")";
+        }
+        String mode = call.calledType() == MessageType.SCRIPT_REMOTE_CALL
+                        || call.calledType() == MessageType.PYTHON_REMOTE_CALL
+                ? "rpc_remote"
+                : call.isAwaited() ? "rpc_sync" : "rpc_async";
+        return mode + "#" + operation(call.operation()) + "(" + self.name() + " -> " + to + ")";
+    }
+
+    /** Names what a message calls. */
+    static String operation(Message message) {
+        MessageType type = message.type();
+        boolean isByName = type == MessageType.NAMED_CALL
+                || type == MessageType.SCRIPT_CALL
+                || type == MessageType.SCRIPT_REMOTE_CALL;
+        String name = isByName ? name(message.payload()) : "";
+        return name.isEmpty() ? type.name() : operation(name);
+    }
+
+    /** Returns the name at the begin of the payload of a call by name; empty when there is none, and its handler refuses it. */
+    private static String name(ByteBuffer payload) {
+        if (payload.remaining() < Short.BYTES) {
+            return "";
+        }
+        ByteBuffer bytes = payload.slice().order(ByteOrder.LITTLE_ENDIAN);
+        int length = Invocation.nameLength(bytes.getShort());
+        return length > Invocation.MAX_NAME_BYTES || length > bytes.remaining()
+                ? ""
+                : StandardCharsets.UTF_8
+                        .decode(bytes.slice(bytes.position(), length))
+                        .toString();
+    }
+
+    private static String operation(String called) {
+        int dot = called.startsWith(OF_OPERATORS) ? called.indexOf('.', OF_OPERATORS.length()) : -1;
+        return dot < 0 ? called : called.substring(OF_OPERATORS.length(), dot) + "::" + called.substring(dot + 1);
+    }
+
+    private static String name(String to, WorkerInfo self, List<Incarnation> peers) {
+        String id = to.startsWith("#") ? to.substring(1) : to;
+        if (id.equals(Integer.toString(self.id()))) {
+            return self.name();
+        }
+        for (Incarnation peer : peers) {
+            if (id.equals(Integer.toString(peer.worker().id()))) {
+                return peer.worker().name();
+            }
+        }
+        return to;
+    }
+}

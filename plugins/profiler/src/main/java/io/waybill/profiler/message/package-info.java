@@ -1,0 +1,2 @@
+/** The payloads of the profiler's messages. */
+package io.waybill.profiler.message;

@@ -1,0 +1,44 @@
+package io.waybill.profiler.profile;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What happened in all workers. Immutable.
+ *
+ * @param events each one after the one that caused it
+ * @param workers names of the workers, by id
+ * @param dropped number of events for which there was no room
+ */
+public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, long dropped) {
+
+    public Profile {
+        events = List.copyOf(events);
+        workers = Map.copyOf(workers);
+    }
+
+    /** Returns the name of a worker; its id when its name is not known. */
+    public String worker(int id) {
+        return workers.getOrDefault(id, Integer.toString(id));
+    }
+
+    /** Returns the totals of all names, the largest first. */
+    public List<NameTotals> totals() {
+        return NameTotals.of(events);
+    }
+
+    /** Returns the totals as lines of text, with times in microseconds. */
+    public String table() {
+        return ProfileTable.of(totals());
+    }
+
+    /** Returns the profile in the Trace Event Format, which Perfetto and chrome://tracing open. */
+    public String chromeTrace() {
+        return TraceText.of(this);
+    }
+
+    /** Returns the profile as one page of HTML, which needs nothing from elsewhere. */
+    public String html() {
+        return ProfilePage.of(this);
+    }
+}

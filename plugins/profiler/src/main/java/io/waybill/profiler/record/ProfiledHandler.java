@@ -1,0 +1,121 @@
+package io.waybill.profiler.record;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.profiler.message.ProfilingId;
+import io.waybill.profiler.message.ProfilingRequest;
+import io.waybill.profiler.message.ProfilingResponse;
+import io.waybill.profiler.profile.ProfileEvent;
+import io.waybill.profiler.profile.ProfilerConfig;
+import io.waybill.profiler.profile.ProfilerState;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * Responds to {@code RUN_WITH_PROFILING_REQ}: hands the message inside to its handler while it records, and responds with the outcome and the events. An error
+ * brings events, too: it is inside the response, and fails the call at its caller.
+ *
+ * <p><b>Threads.</b> Any; never waits.
+ */
+public final class ProfiledHandler implements MessageHandler {
+
+    private static final Logger LOG = System.getLogger(ProfiledHandler.class.getName());
+
+    private final Recordings recordings;
+    private final int worker;
+    private final InstantSource clock;
+    private final boolean hasCuda;
+
+    /** @param worker id of this one */
+    public ProfiledHandler(Recordings recordings, int worker, InstantSource clock, boolean hasCuda) {
+        this.recordings = recordings;
+        this.worker = worker;
+        this.clock = clock;
+        this.hasCuda = hasCuda;
+    }
+
+    /** Returns what this worker can record of a configuration. */
+    public ProfilerConfig possible(ProfilerConfig config) {
+        switch (config.state()) {
+            case CPU:
+                return config;
+            case CUDA:
+                if (hasCuda) {
+                    return config;
+                }
+                LOG.log(
+                        Level.WARNING,
+                        "Profiler was requested to be enabled with CUDA on this node, but CUDA is not available."
+                                + " Falling back to CPU profiling only.");
+                return config.withState(ProfilerState.CPU);
+            default: // as PyTorch does, without a warning
+                return config.withState(ProfilerState.CPU);
+        }
+    }
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        ProfilingRequest request = ProfilingRequest.decode(message.payload());
+        Recording recording = new Recording(
+                request.id(),
+                ProfilingId.baseOf(message.id()),
+                possible(request.config()),
+                worker,
+                outbox.clock(),
+                clock);
+        LateResponse later = outbox.later();
+        recordings.add(recording);
+        CompletableFuture<Response> inner = null;
+        ContextScope scope = new CurrentEvent(request.id(), ProfileEvent.NO_PARENT).enter();
+        try {
+            inner = outbox.dispatchAsync(request.type(), request.payload(), message.tensors(), message.references());
+        } finally {
+            CurrentEvent.leave(scope);
+            if (inner == null) {
+                recordings.remove(recording);
+            }
+        }
+        inner.whenComplete((response, failure) -> completed(recording, later, response, failure));
+    }
+
+    private void completed(Recording recording, LateResponse later, Response response, Throwable failure) {
+        recordings.remove(recording);
+        List<ProfileEvent> events = recording.close();
+        try {
+            if (failure != null) {
+                later.send(failed(recording, events, failure).encode(), List.of(), List.of());
+            } else {
+                respond(recording, events, response, later);
+            }
+        } catch (RuntimeException e) { // the caller must not wait for its deadline
+            later.fail(ErrorCode.HANDLER_FAILED, e.toString());
+        }
+    }
+
+    private static ProfilingResponse failed(Recording recording, List<ProfileEvent> events, Throwable failure) {
+        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+        ErrorCode code = cause instanceof CallException known ? known.code() : ErrorCode.HANDLER_FAILED;
+        String text = cause instanceof CallException ? cause.getMessage() : cause.toString();
+        return ProfilingResponse.failed(recording.id(), code, String.valueOf(text), recording.dropped(), events);
+    }
+
+    private static void respond(Recording recording, List<ProfileEvent> events, Response response, LateResponse later) {
+        try (response) {
+            ProfilingResponse profiled = new ProfilingResponse(
+                    recording.id(), response.type(), response.payload(), recording.dropped(), events);
+            response.tensors().forEach(tensor -> tensor.storage().retain());
+            later.send(profiled.encode(), response.tensors(), response.references());
+        }
+    }
+}

@@ -1,0 +1,223 @@
+package io.waybill.profiler.record;
+
+import io.waybill.api.tensor.Tensor;
+import io.waybill.profiler.message.ProfilingId;
+import io.waybill.profiler.profile.ProfileEvent;
+import io.waybill.profiler.profile.ProfileEvent.Kind;
+import io.waybill.profiler.profile.ProfileEvent.Outcome;
+import io.waybill.profiler.profile.ProfilerConfig;
+import io.waybill.profiler.profile.ProfilerState;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The events of one profile, or of one profiled call at its callee. Events are known by their index, which is the order of their begins.
+ *
+ * <p><b>Threads.</b> Any. Nothing is recorded once it is closed.
+ */
+public final class Recording {
+
+    /** Index of an event for which there was no room, or that began too late. */
+    static final int NOT_RECORDED = -2;
+
+    private static final int MAX_EVENTS = 100_000;
+    private static final long SECOND_NS = 1_000_000_000;
+
+    private final ProfilingId id;
+    private final long callBase;
+    private final ProfilerConfig config;
+    private final int worker;
+    private final InstantSource clock;
+    private final InstantSource otherClock;
+    // all guarded by this
+    private final List<ProfileEvent> events = new ArrayList<>();
+    private final Map<Long, Integer> threads = new HashMap<>(); // numbers, by id
+    private int calls;
+    private long dropped;
+    private boolean isClosed;
+
+    /**
+     * Creates a recording without events.
+     *
+     * @param callBase of the ids of the calls in it
+     * @param clock of a handler, recorded for its replay; it may end before the recording
+     * @param otherClock read from then on
+     */
+    public Recording(
+            ProfilingId id,
+            long callBase,
+            ProfilerConfig config,
+            int worker,
+            InstantSource clock,
+            InstantSource otherClock) {
+        this.id = id;
+        this.callBase = callBase;
+        this.config = config;
+        this.worker = worker;
+        this.clock = clock;
+        this.otherClock = otherClock;
+    }
+
+    public ProfilingId id() {
+        return id;
+    }
+
+    public ProfilerConfig config() {
+        return config;
+    }
+
+    /** Returns the id of the next call. */
+    public synchronized ProfilingId nextCall() {
+        return new ProfilingId(callBase, ++calls);
+    }
+
+    /**
+     * Begins an event.
+     *
+     * @param parent its index; one that is not here counts as none
+     * @param tensors what it is given
+     */
+    public synchronized int begin(Kind kind, String name, int parent, List<Tensor> tensors) {
+        if (isClosed || isFull(1)) {
+            return NOT_RECORDED;
+        }
+        events.add(new ProfileEvent(
+                kind,
+                name,
+                known(parent),
+                worker,
+                threads.computeIfAbsent(Thread.currentThread().getId(), added -> threads.size()),
+                device(tensors),
+                nowNs(),
+                0,
+                Outcome.UNFINISHED,
+                config.reportInputShapes() ? shapes(tensors) : List.of(),
+                0));
+        return events.size() - 1;
+    }
+
+    /** Ends an event. Has no effect on one that has ended. */
+    public synchronized void end(int index, Outcome outcome, List<Tensor> results) {
+        if (isClosed || index < 0 || events.get(index).outcome() != Outcome.UNFINISHED) {
+            return;
+        }
+        events.set(
+                index, ended(events.get(index), outcome, nowNs(), config.profileMemory() ? memoryBytes(results) : 0));
+    }
+
+    private static ProfileEvent ended(ProfileEvent begun, Outcome outcome, long atNs, long memoryBytes) {
+        return new ProfileEvent(
+                begun.kind(),
+                begun.name(),
+                begun.parent(),
+                begun.worker(),
+                begun.thread(),
+                begun.device(),
+                begun.beginNs(),
+                Math.max(0, atNs - begun.beginNs()),
+                outcome,
+                begun.shapes(),
+                memoryBytes);
+    }
+
+    /**
+     * Adds what a call caused at its callee. Its times are moved by the little that clocks of two processes differ, if they are not within those of the call.
+     *
+     * @param call index of the call, which has ended
+     * @param remote each one after the one that caused it
+     */
+    public synchronized void add(int call, List<ProfileEvent> remote, long remoteDropped) {
+        dropped += remoteDropped;
+        if (isClosed || call < 0) {
+            return;
+        }
+        ProfileEvent caller = events.get(call);
+        long shiftNs = shiftNs(caller, remote);
+        int first = events.size();
+        for (int i = 0; i < remote.size() && !isFull(remote.size() - i); i++) {
+            int parent = remote.get(i).parent();
+            events.add(remote.get(i)
+                    .causedBy(caller.name(), parent == ProfileEvent.NO_PARENT ? call : first + parent, shiftNs));
+        }
+    }
+
+    private static long shiftNs(ProfileEvent caller, List<ProfileEvent> remote) {
+        long beginNs = Long.MAX_VALUE;
+        long endNs = Long.MIN_VALUE;
+        for (ProfileEvent event : remote) {
+            beginNs = Math.min(beginNs, event.beginNs());
+            endNs = Math.max(endNs, event.endNs());
+        }
+        if (remote.isEmpty() || beginNs >= caller.beginNs() && endNs <= caller.endNs()) {
+            return 0;
+        }
+        return beginNs < caller.beginNs()
+                ? caller.beginNs() - beginNs
+                : Math.max(caller.beginNs() - beginNs, caller.endNs() - endNs);
+    }
+
+    private boolean isFull(int more) {
+        if (events.size() < MAX_EVENTS) {
+            return false;
+        }
+        dropped += more;
+        return true;
+    }
+
+    private int known(int parent) {
+        return parent >= 0 && parent < events.size() ? parent : ProfileEvent.NO_PARENT;
+    }
+
+    /** Closes the recording. Events that have not ended end now. */
+    public synchronized List<ProfileEvent> close() {
+        if (!isClosed) {
+            long nowNs = events.isEmpty() ? 0 : nowNs();
+            isClosed = true;
+            for (int i = 0; i < events.size(); i++) {
+                ProfileEvent event = events.get(i);
+                if (event.outcome() == Outcome.UNFINISHED && event.durationNs() == 0) {
+                    events.set(i, ended(event, Outcome.UNFINISHED, nowNs, 0));
+                }
+            }
+        }
+        return List.copyOf(events);
+    }
+
+    /** Returns the number of events for which there was no room. */
+    public synchronized long dropped() {
+        return dropped;
+    }
+
+    private long nowNs() {
+        Instant now;
+        try {
+            now = clock.instant();
+        } catch (IllegalStateException e) { // the request has its outcome
+            now = otherClock.instant();
+        }
+        return now.getEpochSecond() * SECOND_NS + now.getNano();
+    }
+
+    private String device(List<Tensor> tensors) {
+        return config.state() == ProfilerState.CUDA && !tensors.isEmpty()
+                ? tensors.get(0).device().toString()
+                : "cpu";
+    }
+
+    private static List<List<Long>> shapes(List<Tensor> tensors) {
+        return tensors.stream()
+                .map(tensor -> Arrays.stream(tensor.sizes()).boxed().toList())
+                .toList();
+    }
+
+    private static long memoryBytes(List<Tensor> tensors) {
+        return tensors.stream()
+                .mapToLong(tensor -> tensor.elementCount() * tensor.dtype().sizeBytes())
+                .sum();
+    }
+}
