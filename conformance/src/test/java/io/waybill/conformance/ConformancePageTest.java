@@ -153,6 +153,18 @@ class ConformancePageTest {
                         100.0 * passing / autograd.size()));
     }
 
+    @Test
+    void saysHowMuchOfProfilingPasses() {
+        long all = rows.stream().filter(row -> row.group.equals("T11")).count();
+        assertThat(page)
+                .contains(String.format(
+                        Locale.ROOT,
+                        "Of the %d tests of profiling (T11) %d pass: %.1f %%.",
+                        all,
+                        count("T11", "passes"),
+                        100.0 * count("T11", "passes") / all));
+    }
+
     private static String line(String first, Stream<String> cells, String last) {
         return "| " + first + " | " + String.join(" | ", cells.toList()) + " | " + last + " |\n";
     }

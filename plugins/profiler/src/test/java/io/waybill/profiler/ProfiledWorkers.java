@@ -47,6 +47,7 @@ final class ProfiledWorkers implements AutoCloseable {
             Waybill joining = Waybill.connect(home, "worker" + i)
                     .options(JoinOptions.defaults().withId(i))
                     .with(new ScriptCall(ENGINE))
+                    .with("function:test.one", (message, outbox) -> outbox.respond(Value.of(1)))
                     .with("test.scope", all.scoped(i))
                     .with("test.route", new Route())
                     .with("test.async", new AsyncRoute())

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.RRef;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a profile has of calls to other workers: PyTorch's names, the right worker, and what caused what. */
@@ -230,32 +232,46 @@ class RemoteEventsTest {
         assertContained(profile);
     }
 
-    @Test
-    void aScopeOfTheProgramEnclosesItsCalls() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"true, aten::ones", "true, test.one", "false, aten::ones", "false, test.one"})
+    void aScopeOfTheProgramEnclosesItsCalls(boolean isSync, String called) throws Exception {
+        Invocation call = called.equals("test.one") ? invocation(called) : ones();
         Profile profile = profile(() -> {
             try (ProfileScope scope = workers.profilers.get(0).scope("foo")) {
-                workers.rpcSync(0, "worker1", ones());
+                if (isSync) {
+                    workers.rpcSync(0, "worker1", call);
+                } else {
+                    workers.workers
+                            .get(0)
+                            .rpc()
+                            .rpcAsync("worker1", call)
+                            .get(60, TimeUnit.SECONDS)
+                            .close();
+                }
             }
         });
-        assertThat(names(profile).get(0)).isEqualTo("foo");
+        String key = (isSync ? "rpc_sync#" : "rpc_async#") + called + "(worker0 -> worker1)";
+        assertThat(names(profile)).containsExactly("foo", key, key + "#remote_op: " + called);
         assertThat(profile.events()).extracting(ProfileEvent::parent).containsExactly(-1, 0, 1);
+        assertThat(profile.events()).extracting(ProfileEvent::worker).containsExactly(0, 0, 1);
         assertContained(profile);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"worker1", "worker0"})
-    void recordsTheCreationAndTheFetchOfAReference(String to) throws Exception {
+    @CsvSource({"worker1, aten::ones", "worker0, aten::ones", "worker1, test.one", "worker0, test.one"})
+    void recordsTheCreationAndTheFetchOfAReference(String to, String called) throws Exception {
+        Invocation call = called.equals("test.one") ? invocation(called) : ones();
         Profile profile = profile(() -> {
-            try (RRef reference = workers.workers.get(0).rpc().remote(to, ones())) {
+            try (RRef reference = workers.workers.get(0).rpc().remote(to, call)) {
                 reference.toHere(LIMIT).close();
                 Waits.until(
                         "no response to the creation",
                         () -> workers.workers.get(0).pendingCalls() == 0);
             }
         });
-        String key = "rpc_remote#aten::ones(worker0 -> " + to + ")";
+        String key = "rpc_remote#" + called + "(worker0 -> " + to + ")";
         assertThat(event(profile, key).worker()).isZero();
-        assertThat(event(profile, key + "#remote_op: aten::ones").worker()).isEqualTo(to.charAt(6) - '0');
+        assertThat(event(profile, key + "#remote_op: " + called).worker()).isEqualTo(to.charAt(6) - '0');
         if (!to.equals("worker0")) {
             event(profile, "to_here#(worker0)->(worker1)");
         }
