@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Stores that are kept on disk, over several incarnations of their worker. */
-@Timeout(120)
+@Timeout(300)
 class KeptStateTest {
 
     private static final StatePolicy ON_DISK = StatePolicy.KEEP.onDisk();

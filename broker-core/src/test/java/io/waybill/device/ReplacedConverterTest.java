@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A converter that leaves while messages use it. */
-@Timeout(120)
+@Timeout(300)
 class ReplacedConverterTest {
 
     private static final Device TOY = Device.parse("toy:0");

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class HandlerRegistryTest {
 
     private static final HandlerKey COUNT = HandlerKey.parse("text.count");

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 
 /** A listener that does not return, and the other threads that come to it. */
-@Timeout(120)
+@Timeout(300)
 class CallListenersTest {
 
     private static final String PROVIDER = "org.acme.slow 1";

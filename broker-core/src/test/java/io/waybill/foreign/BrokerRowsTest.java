@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a bundle gives to its Broker, and what it keeps of it after its end. */
-@Timeout(120)
+@Timeout(300)
 class BrokerRowsTest {
 
     private static final Provider OTHER = new Provider("org.acme.other", "1.0.0");

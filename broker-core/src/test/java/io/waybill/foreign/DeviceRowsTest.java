@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Device converters that misbehave, at the caller and at the callee, for the request and for the response. */
-@Timeout(120)
+@Timeout(300)
 class DeviceRowsTest {
 
     @TempDir

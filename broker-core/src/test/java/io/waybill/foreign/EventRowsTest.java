@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Listeners for what happens to calls that misbehave, at the caller and at the callee. */
-@Timeout(120)
+@Timeout(300)
 class EventRowsTest {
 
     @TempDir

@@ -48,7 +48,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the other interceptors of a call see when one of them hangs or releases what is not its own, and who is charged. */
-@Timeout(120)
+@Timeout(300)
 class InterceptorOutcomesTest {
 
     @TempDir

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Deferred responses that are completed twice, by several threads, or after their end. */
-@Timeout(120)
+@Timeout(300)
 class LateResponseRowsTest {
 
     /** How a response is completed. */

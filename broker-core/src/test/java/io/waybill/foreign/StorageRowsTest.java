@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Storages on a device that misbehave, at the caller and at the callee; and converters for other kinds of handlers. */
-@Timeout(120)
+@Timeout(300)
 class StorageRowsTest {
 
     private static final String LATER = "row.later";

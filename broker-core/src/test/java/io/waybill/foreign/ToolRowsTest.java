@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Commands of bundles that misbehave when they describe themselves, and when they run. */
-@Timeout(120)
+@Timeout(300)
 class ToolRowsTest {
 
     @TempDir

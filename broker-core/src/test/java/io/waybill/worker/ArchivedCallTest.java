@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What real workers leave in their archives. */
-@Timeout(120)
+@Timeout(300)
 class ArchivedCallTest {
 
     private static final TensorConfig TENSORS = new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10);

@@ -42,7 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Interceptors around the calls of a worker. */
-@Timeout(120)
+@Timeout(300)
 class CallInterceptorTest {
 
     private static final MessageType ENVELOPE = MessageType.userRequest(0x42);

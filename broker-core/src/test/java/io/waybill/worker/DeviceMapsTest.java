@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tensors on devices between workers whose devices differ. */
-@Timeout(120)
+@Timeout(300)
 class DeviceMapsTest {
 
     private static final Device CPU = Device.CPU;

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tensors and references of messages inside others, and values that these create. */
-@Timeout(120)
+@Timeout(300)
 class DispatchedObjectsTest {
 
     private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()

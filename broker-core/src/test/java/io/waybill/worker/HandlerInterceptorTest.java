@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Interceptors around the handlers of a worker. */
-@Timeout(120)
+@Timeout(300)
 class HandlerInterceptorTest {
 
     @TempDir

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Mistakes that authors of handlers and listeners make easily, and what they cost. {@code io.waybill.foreign} has all others, in a table. */
-@Timeout(120)
+@Timeout(300)
 class HandlerMistakesTest {
 
     private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()

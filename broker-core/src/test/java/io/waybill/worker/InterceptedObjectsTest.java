@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tensors and references of calls that interceptors wrap and unwrap. */
-@Timeout(120)
+@Timeout(300)
 class InterceptedObjectsTest {
 
     private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()

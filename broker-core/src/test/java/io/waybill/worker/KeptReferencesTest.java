@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Values that are kept, and an owner that leaves while others have references to them, and joins again. */
-@Timeout(90)
+@Timeout(300)
 class KeptReferencesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);

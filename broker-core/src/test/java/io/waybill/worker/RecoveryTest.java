@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The search for what an earlier incarnation left without a response, with something that throws in it. */
-@Timeout(60)
+@Timeout(180)
 class RecoveryTest {
 
     private static final String OPERATION = "count.up";

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Handlers that call, and leave and pass on references, on behalf of their requests. */
-@Timeout(60)
+@Timeout(180)
 class RpcInHandlersTest {
 
     private static final Duration LONG_ENOUGH_TO_BEGIN = Duration.ofSeconds(2);

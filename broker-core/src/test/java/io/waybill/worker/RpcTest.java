@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Remote references between real workers of one process. Where script-ops would run an operator, these add two ints. */
-@Timeout(60)
+@Timeout(180)
 class RpcTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);

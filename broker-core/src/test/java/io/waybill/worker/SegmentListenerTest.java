@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Converters that are notified of segments, in workers that send each other tensors. */
-@Timeout(120)
+@Timeout(300)
 class SegmentListenerTest {
 
     private static final int BYTES = 1 << 20;

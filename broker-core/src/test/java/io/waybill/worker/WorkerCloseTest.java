@@ -43,7 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A worker that is closed: from wherever, whatever runs. */
-@Timeout(120)
+@Timeout(300)
 class WorkerCloseTest {
 
     private static final WorkerSettings PATIENT =

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What is kept of a journal, and what is not, for a worker that was killed. */
-@Timeout(120)
+@Timeout(300)
 class RetentionSystemTest {
 
     private static final int WINDOW = 64;

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class AgentThreadTest {
 
     private static final long HOUR_NS = TimeUnit.HOURS.toNanos(1);

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Faults that real workers of one process make on purpose. */
-@Timeout(120)
+@Timeout(300)
 class InjectionTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);

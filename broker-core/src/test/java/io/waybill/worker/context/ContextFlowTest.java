@@ -45,7 +45,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Every way in which a call begins, a handler runs, and an outcome is delivered: each has the context of its call. */
-@Timeout(120)
+@Timeout(300)
 class ContextFlowTest {
 
     private static final Duration LONG = Duration.ofSeconds(30);

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Contexts as they stand in the journals of workers. */
-@Timeout(60)
+@Timeout(180)
 class ContextOnRecordTest {
 
     private static final TraceContext TRACE = new TraceContext(0xabc, 0xdef, 0x77, 1, "v=1");

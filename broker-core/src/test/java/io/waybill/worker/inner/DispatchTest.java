@@ -45,7 +45,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Messages inside others: a call is wrapped at its caller, and dispatched to its handler at its callee. */
-@Timeout(120)
+@Timeout(300)
 class DispatchTest {
 
     private static final int KIND = 0x50;

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What happens when a peer is slow, or its handler is away. */
-@Timeout(60)
+@Timeout(180)
 class FlowTest {
 
     @TempDir

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Calls that outlive the incarnation of the worker they were sent to. */
-@Timeout(60)
+@Timeout(180)
 class AcrossIncarnationsTest {
 
     private static final String OPERATION = "count.up";

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What a caller that joined again learns of the calls of its incarnation before. */
-@Timeout(60)
+@Timeout(180)
 class ClaimTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Requests that a caller which joined again sends under the ids of its incarnation before. Their handlers are begun at most once. */
-@Timeout(60)
+@Timeout(180)
 class RepeatTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Values of remote references that hold references, between real workers of one process. */
-@Timeout(60)
+@Timeout(180)
 class HeldInValuesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);

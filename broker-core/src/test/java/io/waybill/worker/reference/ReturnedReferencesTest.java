@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** References that travel in responses between real workers of one process. */
-@Timeout(60)
+@Timeout(180)
 class ReturnedReferencesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
+@Timeout(180)
 class SerialExecutorTest {
 
     private static final ExecutorSettings ONE_TASK = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));

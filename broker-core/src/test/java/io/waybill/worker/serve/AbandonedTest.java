@@ -46,7 +46,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Requests that were answered without their handler, because its bundle left and its thread did not come back in time. */
-@Timeout(60)
+@Timeout(180)
 class AbandonedTest {
 
     private static final Duration SOON = Duration.ofMillis(50);

@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Access policies in front of handlers, in real workers. */
-@Timeout(120)
+@Timeout(300)
 class AccessPolicyCallTest {
 
     private static final Provider GUARD = new Provider("org.acme.guard", "1.2.0");

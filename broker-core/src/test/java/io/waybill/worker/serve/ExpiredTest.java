@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Requests whose deadline passes before their handler begins. */
-@Timeout(60)
+@Timeout(180)
 class ExpiredTest {
 
     private static final String OPERATION = "test.slow";

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Requests whose deadline passes before their handler begins: which side notices first must not show in the error. */
-@Timeout(60)
+@Timeout(180)
 class LateRequestTest {
 
     private static final String PYTORCH = "RPCErr:1:RPC ran for more than set timeout (%d ms) and will now be marked"

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Calls to handlers of patterns, between real workers. */
-@Timeout(120)
+@Timeout(300)
 class PatternCallTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(20);

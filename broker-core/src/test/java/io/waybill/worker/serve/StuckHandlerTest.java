@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Handlers that don't come back, in real workers. */
-@Timeout(120)
+@Timeout(300)
 class StuckHandlerTest {
 
     private static final int MAX = 2;

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Real workers of one process that leave together. */
-@Timeout(120)
+@Timeout(300)
 class GroupShutdownTest {
 
     private static final Duration LONG = Duration.ofSeconds(60);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** How far a worker says that it has finished a peer's requests. */
-@Timeout(60)
+@Timeout(180)
 class LowWatermarksTest {
 
     private static final int SOME = 50;
