@@ -54,6 +54,11 @@ public final class OutgoingResponse {
         this.onFailure = onFailure;
     }
 
+    /** Returns an empty response, which reports to the same listener. */
+    public OutgoingResponse another() {
+        return new OutgoingResponse(onFailure);
+    }
+
     /** Discards the response, and releases its tensors' counts and its references. Does not throw. */
     public void reset() {
         if (form == Form.NOTHING) {

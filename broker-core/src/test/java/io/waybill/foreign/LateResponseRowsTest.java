@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
+import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
@@ -18,9 +20,11 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,31 +44,59 @@ class LateResponseRowsTest {
         BYTES(late -> late.send(ByteBuffer.allocate(1), List.of())),
         ERROR(late -> late.fail(ErrorCode.REFUSED, "late")),
         NULLS(late -> late.send(null, null)),
-        NULL_VALUE(late -> late.send((Value) null));
+        NULL_VALUE(late -> late.send((Value) null)),
+        TENSORS((late, tensor) -> {
+            tensor.storage().retain(); // for the broker
+            late.send(ByteBuffer.allocate(1), List.of(tensor));
+        }),
+        TENSOR_OF_FIELDS_THAT_ARE_NOT_SENT((late, tensor) -> {
+            tensor.storage().retain(); // for the broker
+            late.body().tensor("t", tensor);
+            late.fail(ErrorCode.REFUSED, "late");
+        });
 
-        private final Consumer<LateResponse> step;
+        private final BiConsumer<LateResponse, Tensor> step;
 
         Way(Consumer<LateResponse> step) {
+            this((late, tensor) -> step.accept(late));
+        }
+
+        Way(BiConsumer<LateResponse, Tensor> step) {
             this.step = step;
         }
 
-        void take(LateResponse late) {
-            catchThrowable(() -> step.accept(late));
+        void take(Given to) {
+            catchThrowable(() -> step.accept(to.response, to.tensor));
+        }
+    }
+
+    /**
+     * A deferred response.
+     *
+     * @param tensor of its request, with a count of the test's own
+     */
+    private record Given(LateResponse response, Tensor tensor) {
+
+        void release() {
+            tensor.storage().release();
         }
     }
 
     @TempDir
     private Path directory;
 
-    private final BlockingQueue<LateResponse> given = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Given> given = new LinkedBlockingQueue<>();
     private ForeignNode node;
     private HandlerRegistry.Registration registration;
 
     @BeforeEach
     void join() throws IOException {
         node = new ForeignNode(directory);
-        registration =
-                node.workers.handle(node.handlers, ForeignNode.CALL, (message, outbox) -> given.add(outbox.later()));
+        registration = node.workers.handle(node.handlers, ForeignNode.CALL, (message, outbox) -> {
+            Tensor tensor = message.tensor("t");
+            tensor.storage().retain();
+            given.add(new Given(outbox.later(), tensor));
+        });
     }
 
     @AfterEach
@@ -72,9 +104,13 @@ class LateResponseRowsTest {
         node.close();
     }
 
-    private LateResponse called(ForeignNode.Outcomes outcomes, Duration deadline) throws InterruptedException {
-        node.caller.call(Request.operation("server", ForeignNode.CALL).timeout(deadline), outcomes);
-        LateResponse late = given.poll(60, TimeUnit.SECONDS);
+    private Given called(ForeignNode.Outcomes outcomes, Duration deadline) throws InterruptedException {
+        Tensor tensor = node.tensor(7);
+        Request request = Request.operation("server", ForeignNode.CALL).timeout(deadline);
+        request.body().tensor("t", tensor);
+        node.caller.call(request, outcomes);
+        tensor.storage().release();
+        Given late = given.poll(60, TimeUnit.SECONDS);
         assertThat(late).as("the handler defers its response").isNotNull();
         return late;
     }
@@ -90,14 +126,15 @@ class LateResponseRowsTest {
     @EnumSource
     void completesOnce(Way way) throws Exception {
         ForeignNode.Outcomes twice = new ForeignNode.Outcomes();
-        LateResponse late = called(twice, Duration.ofSeconds(20));
+        Given late = called(twice, Duration.ofSeconds(20));
         way.take(late);
         way.take(late);
-        late.fail(ErrorCode.HANDLER_FAILED, "once more");
+        late.response.fail(ErrorCode.HANDLER_FAILED, "once more");
+        late.release();
         isOver(way, twice);
 
         ForeignNode.Outcomes raced = new ForeignNode.Outcomes();
-        LateResponse shared = called(raced, Duration.ofSeconds(20));
+        Given shared = called(raced, Duration.ofSeconds(20));
         CountDownLatch start = new CountDownLatch(1);
         Thread[] threads = new Thread[4];
         for (int i = 0; i < threads.length; i++) {
@@ -105,7 +142,7 @@ class LateResponseRowsTest {
                     () -> {
                         catchThrowable(() -> start.await(60, TimeUnit.SECONDS));
                         way.take(shared);
-                        shared.fail(ErrorCode.HANDLER_FAILED, "also");
+                        shared.response.fail(ErrorCode.HANDLER_FAILED, "also");
                     },
                     "late-" + i);
             threads[i].start();
@@ -114,18 +151,37 @@ class LateResponseRowsTest {
         for (Thread thread : threads) {
             thread.join(60_000);
         }
+        shared.release();
         isOver(way, raced);
 
         ForeignNode.Outcomes expired = new ForeignNode.Outcomes();
-        LateResponse tooLate = called(expired, Duration.ofMillis(100));
+        Given tooLate = called(expired, Duration.ofSeconds(2)); // it must begin before that
         Waits.until(way + ": the call timed out", () -> expired.count.get() > 0);
         way.take(tooLate);
-        tooLate.fail(ErrorCode.HANDLER_FAILED, "after the deadline");
+        tooLate.response.fail(ErrorCode.HANDLER_FAILED, "after the deadline");
+        tooLate.release();
         isOver(way, expired);
 
         assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning()).isZero();
-        way.take(late);
-        way.take(tooLate); // its handler has left
+        Tensor another = node.tensor(8);
+        way.take(new Given(late.response, another));
+        way.take(new Given(tooLate.response, another)); // its handler has left
+        another.storage().release();
         node.othersAreServed(way);
+        node.everythingIsBack(way);
+    }
+
+    @Test
+    void isWhatWasSentFirst() {
+        node.workers.handle(node.handlers, "row.first", (message, outbox) -> {
+            LateResponse late = outbox.later();
+            late.send(Value.of("first"));
+            late.body().text("second", "that has no effect");
+            late.send();
+        });
+        try (Response response =
+                node.caller.call(Request.operation("server", "row.first").timeout(Duration.ofSeconds(60)))) {
+            assertThat(response.value()).isEqualTo(Value.of("first"));
+        }
     }
 }

@@ -170,7 +170,9 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
         if (late == null) {
             HandlerEntry of = exchange.entry();
             late = new DeferredResponse(
-                    exchange, context.responses(), e -> context.handlerErrors().logRelease(of, e));
+                    exchange,
+                    context.responses().workerId(),
+                    e -> context.handlerErrors().logRelease(of, e));
         }
         return late;
     }
