@@ -333,7 +333,9 @@ class InjectionTest {
         for (Worker from : List.of(failing, losing)) {
             for (Worker to : List.of(failing, losing)) {
                 RRef reference = from.rpc().remote(to.info().name(), begin(1), SHORT);
-                Waits.until("its creation has failed", () -> from.pendingCalls() == 0);
+                Waits.until(
+                        "its creation has failed",
+                        () -> from.rpc().debugInfo().get("num_pending_users").equals("0"));
                 assertThatThrownBy(() -> reference.toHere(SOON))
                         .as("%s to %s", from.info(), to.info())
                         .hasMessageContaining("RRef creation");
