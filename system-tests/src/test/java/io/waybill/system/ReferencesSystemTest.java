@@ -94,7 +94,7 @@ class ReferencesSystemTest {
     @Test
     void areThereAgainWhenAnOwnerThatKeepsThemIsKilled() throws Exception {
         try (Processes keeping =
-                new Processes(directory.resolve("kept"), directory, Keeping.ALL, Duration.ofMinutes(5))) {
+                new Processes(directory.resolve("kept"), directory, Keeping.ALL, Duration.ofSeconds(100))) {
             WorkerProcess owner = keeping.start("owner");
             WorkerProcess user = keeping.start("user").awaitReady();
             owner.awaitReady();

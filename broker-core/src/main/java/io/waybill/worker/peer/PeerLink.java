@@ -9,6 +9,7 @@ import io.waybill.host.failure.CloseSteps;
 import io.waybill.tensor.segment.PeerSegments;
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +39,7 @@ public final class PeerLink {
     private final int id;
     private final String name;
     private final long epoch;
+    private final long joinedAtNs; // by the wall clock; 0 when unknown
     private final int ownId;
     private final PeerReader reader;
     private final RequestBacklog backlog = new RequestBacklog();
@@ -70,6 +72,10 @@ public final class PeerLink {
         this.name = peer.name();
         this.epoch = peer.epoch();
         this.lookedFor = epoch;
+        this.joinedAtNs = peer.record()
+                .filter(record -> record.epoch() == peer.epoch())
+                .map(record -> TimeUnit.MILLISECONDS.toNanos(record.joinedAtMs()))
+                .orElse(0L);
         this.ownId = ownId;
         this.reader = reader;
         this.flow = flow;
@@ -91,6 +97,15 @@ public final class PeerLink {
     /** Returns the peer's epoch: how often its name was joined. */
     public long epoch() {
         return epoch;
+    }
+
+    /**
+     * Returns the epoch of the incarnation that sent a request: the peer's queue begins with what an earlier one left unread.
+     *
+     * @param sentNs by the wall clock
+     */
+    public long epochAt(long sentNs) {
+        return sentNs < joinedAtNs && epoch > 1 ? epoch - 1 : epoch;
     }
 
     /** Returns whether this is the link of the worker to itself. */

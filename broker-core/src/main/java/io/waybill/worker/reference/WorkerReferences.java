@@ -23,6 +23,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
+import io.waybill.handling.InboundMessage;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
@@ -163,6 +164,11 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return new Holder(link.id(), (int) link.epoch());
     }
 
+    /** Returns the incarnation that sent a request at this time by the wall clock. */
+    public static Holder sender(PeerLink link, long sentNs) {
+        return new Holder(link.id(), (int) link.epochAt(sentNs));
+    }
+
     // ---- what others say
 
     private void control(Message message, Outbox outbox) throws RejectedMessageException {
@@ -185,7 +191,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
 
     private Holder from(Message message) throws RejectedMessageException {
         return links.find(message.from())
-                .map(WorkerReferences::holder)
+                .map(link -> sender(link, ((InboundMessage) message).sentNs()))
                 .orElseThrow(() ->
                         new RejectedMessageException(ErrorCode.WORKER_LOST, "worker " + message.from() + " is gone"));
     }

@@ -44,7 +44,7 @@ final class RequestReferences implements InnerCreation {
     static RequestReferences take(WorkerReferences home, RecordView request, PeerLink link)
             throws RejectedMessageException {
         List<ForkData> table = ReceivedReferences.table(request);
-        Holder from = WorkerReferences.holder(link);
+        Holder from = WorkerReferences.sender(link, request.sentNs());
         ForkData creates = null;
         if (request.isCreation()) {
             creates = last(table, home, request);
@@ -79,7 +79,7 @@ final class RequestReferences implements InnerCreation {
             List<ForkData> table = ReceivedReferences.table(request);
             boolean creates = request.isCreation();
             List<ForkData> arguments = table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()));
-            ReceivedReferences.decline(home, arguments, WorkerReferences.holder(link));
+            ReceivedReferences.decline(home, arguments, WorkerReferences.sender(link, request.sentNs()));
         } catch (RejectedMessageException e) {
             home.unreadable(link, e);
         }
