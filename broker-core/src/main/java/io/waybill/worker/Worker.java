@@ -112,7 +112,7 @@ public final class Worker implements Caller, AutoCloseable {
                         e);
             }
         }
-        // not before it is noted: whoever reads it may kill the process
+        // after the note for the next process: an operator may kill this one when the line appears
         LOG.error("Worker {} stops, because {}", parts.directory.name(), cause.getMessage());
         parts.requestWriter.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
         try {

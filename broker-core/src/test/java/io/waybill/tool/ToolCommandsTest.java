@@ -255,7 +255,8 @@ class ToolCommandsTest {
                 }
             }
             case FLOODS -> {
-                for (int written = 0; written <= 65 << 20; written += 60_000) { // and ends, should nobody stop it
+                // returns by itself when the limit is not checked
+                for (int written = 0; written <= 65 << 20; written += 60_000) {
                     run.line("x".repeat(60_000));
                 }
             }

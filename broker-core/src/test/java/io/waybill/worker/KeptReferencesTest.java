@@ -44,7 +44,7 @@ class KeptReferencesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
     private static final int BYTES = 8 * (256 * 256 + 8);
-    /** For a value that nobody asks for. */
+    /** For a value whose users do not return. */
     private static final Duration SHORT_GRACE = Duration.ofMillis(500);
     /** Within which the user asks for its fork again, also on a busy machine. */
     private static final Duration GRACE = Duration.ofSeconds(4);
