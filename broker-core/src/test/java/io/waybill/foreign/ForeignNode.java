@@ -28,6 +28,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -145,6 +146,10 @@ final class ForeignNode implements AutoCloseable {
         } finally {
             culprit.letGo();
         }
+        if (hangs
+                && row.on() == AccessPolicy.class) { // its thread is on its way out, and others are refused until it is
+            Waits.until(row + ": requests are served again", this::isServing);
+        }
         Waits.until(row + ": the program goes on", () -> !program.get().isAlive());
         Waits.until(row + ": the call has an outcome", () -> outcomes.count.get() > 0);
         if (row.how() == Misbehaviour.CALLS_AFTER_END) {
@@ -226,6 +231,16 @@ final class ForeignNode implements AutoCloseable {
                 .satisfies(response -> assertThat(response.value()).isEqualTo(Value.of("on")));
         echo.join().close();
         now.join().close();
+    }
+
+    private boolean isServing() {
+        try {
+            Request request = Request.operation("server", "others.now").timeout(Duration.ofSeconds(20));
+            caller.callAsync(request).join().close();
+            return true;
+        } catch (CompletionException e) {
+            return false;
+        }
     }
 
     void everythingIsBack(Object row) {

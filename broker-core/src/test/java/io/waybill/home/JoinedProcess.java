@@ -79,7 +79,7 @@ public final class JoinedProcess implements AutoCloseable {
             line = lines.readLine(); // log lines
         }
         if (line == null) {
-            throw new IOException("the process ended without an answer");
+            throw new IOException("the process ended without a response");
         }
         return line;
     }

@@ -125,7 +125,7 @@ public final class WrittenQueue implements AutoCloseable {
         return this;
     }
 
-    /** Answers to requests of several peers, each in its order, mixed. */
+    /** Responses to requests of several peers, each in its order, mixed. */
     public WrittenQueue responses(long first, long end) {
         for (long counter = first; counter < end; counter++) {
             append(MessageType.NAMED_RET, responseId(counter), WORKER, PEER + (int) (counter % 5));

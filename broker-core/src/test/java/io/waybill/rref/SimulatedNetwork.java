@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 
-/** What carries calls, answers and control messages: it delays, repeats, reorders, refuses and loses them. */
+/** What carries calls, responses and control messages: it delays, repeats, reorders, refuses and loses them. */
 final class SimulatedNetwork {
 
     private final SimulatedHome home;
@@ -121,7 +121,7 @@ final class SimulatedNetwork {
         });
     }
 
-    // ---- answers
+    // ---- responses
 
     void fail(SimulatedWorker at, SimulatedCall call, CallException failure) {
         if (at.alive) {
@@ -129,7 +129,7 @@ final class SimulatedNetwork {
         }
     }
 
-    /** Answers with references that the worker has now, but for those that failed. It takes handles of its own until it is sent. */
+    /** Responds with references that the worker has now, but for those that failed. It takes handles of its own until it is sent. */
     void respond(SimulatedWorker at, SimulatedCall call, List<Reference> with) {
         if (!at.alive) {
             return;
@@ -165,7 +165,7 @@ final class SimulatedNetwork {
         put.forEach(at.references::release);
         if (!whole || home.chance(3)) { // or there is no room for the response
             forks.forEach(at.references.forks()::abandon);
-            home.time.in(100 * MS, () -> call.fail(ErrorCode.TIMED_OUT, "it was never answered"));
+            home.time.in(100 * MS, () -> call.fail(ErrorCode.TIMED_OUT, "it was never responded to"));
             return;
         }
         home.time.in(home.delay(), () -> arrive(at.self, call, forks));
@@ -178,7 +178,7 @@ final class SimulatedNetwork {
     private void arrive(Holder from, SimulatedCall call, List<ForkData> forks) {
         SimulatedWorker caller = call.caller;
         if (!caller.alive) {
-            return; // no later incarnation reads what answers an earlier one
+            return; // no later incarnation reads responses to an earlier one
         }
         if (call.isCompleted()) {
             home.late++;

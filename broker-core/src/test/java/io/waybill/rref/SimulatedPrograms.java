@@ -19,7 +19,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * What programs and handlers do with references: create, share, answer, read and give back. Values may hold references, but never in a
+ * What programs and handlers do with references: create, share, respond, read and give back. Values may hold references, but never in a
  * circle: one that is held before it is there will hold nothing itself.
  */
 final class SimulatedPrograms {

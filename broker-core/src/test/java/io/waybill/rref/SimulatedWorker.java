@@ -23,7 +23,7 @@ final class SimulatedWorker implements ReferenceListener {
     final List<SimulatedValue> values = new ArrayList<>();
     /** Open values that hold references. */
     final Set<SimulatedValue> holding = new LinkedHashSet<>();
-    /** Requests and answers whose references are in use. */
+    /** Requests and responses whose references are in use. */
     final Set<Arrival> reading = new LinkedHashSet<>();
 
     final List<UserReference> made = new ArrayList<>();

@@ -3,7 +3,7 @@ package io.waybill.rref;
 import static io.waybill.rref.SimulatedHome.MS;
 
 /**
- * Four workers whose programs create, share, answer with, read and give back references at random, in one thread, over a network that
+ * Four workers whose programs create, share, respond with, read and give back references at random, in one thread, over a network that
  * delays, repeats, reorders and loses. Values hold references, too. After every event it is checked that nothing is used after its release.
  * All follows from a seed.
  */
@@ -91,7 +91,7 @@ final class Simulation {
 
     /** What happened, for whoever wonders whether anything did. */
     String summary() {
-        return events + " events, " + home.reads + " values read, " + home.responded + " answers with references and "
+        return events + " events, " + home.reads + " values read, " + home.responded + " responses with references and "
                 + home.late + " too late, " + home.holding + " values that hold references, " + home.broken.size()
                 + " creations failed, " + deaths.killed() + " workers killed, " + home.givenUp
                 + " uses of failed references";

@@ -295,7 +295,7 @@ class CallTest {
                 .hasMessageStartingWith(
                         "RPCErr:1:RPC ran for more than set timeout (100 ms) and will now be marked with an error");
         hold.countDown();
-        Waits.until("the late answer was counted", () -> caller.counters().lateResponses() == 1);
+        Waits.until("the late response was counted", () -> caller.counters().lateResponses() == 1);
     }
 
     @Test

@@ -121,9 +121,9 @@ class KeptReferencesTest {
         return sum;
     }
 
-    /** A value may be fetched before its owner has answered who asked for it, and an owner that leaves in between never does. */
+    /** A value may be fetched before its owner has confirmed it, and an owner that leaves in between never does. */
     private static void awaitConfirmed(RRef reference) {
-        Waits.until("its owner has answered", reference::confirmedByOwner);
+        Waits.until("its owner has responded", reference::confirmedByOwner);
     }
 
     private static void assertHolds(RRef reference, long expected) {

@@ -262,7 +262,7 @@ class HomeJournalsTest {
 
     @Test
     void listsByLatency() throws IOException {
-        // each is answered 500 ns after it was sent, but for every tenth
+        // each is responded to 500 ns after it was sent, but for every tenth
         assertThat(list(filter().slowerThan(499).build(), 0)).hasSize(180);
         assertThat(list(filter().slowerThan(500).build(), 0)).isEmpty();
         assertThat(list(filter().slowerThan(-1).outcome(Outcome.NONE).build(), 0))

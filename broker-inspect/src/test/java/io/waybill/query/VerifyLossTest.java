@@ -251,7 +251,7 @@ class VerifyLossTest {
         assertThat(findings).anyMatch(finding -> finding.severity() == Severity.NOTE && names(finding, LEFT, path));
     }
 
-    /** With the table gone too, only what others have read and answered tells that the records were there. */
+    /** With the table gone too, only what others have read and responded to tells that the records were there. */
     @ParameterizedTest
     @CsvSource({"requests", "responses"})
     void findsAnOlderCopyInTheFilesPlace(String queue) throws Exception {

@@ -57,7 +57,7 @@ public final class BundleForge {
         return new Draft(symbolicName, version);
     }
 
-    /** A bundle with a handler of {@code text.count} that responses with {@code answer}. */
+    /** A bundle with a handler of {@code text.count} that responds with {@code response}. */
     Path responding(String symbolicName, String version, String response) throws IOException {
         return bundle(symbolicName, version)
                 .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"" + response + "\"));")

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A bundle that runs scripts without libtorch: a function {@code <module>.f} answers with its script's text. A script with the word
+ * A bundle that runs scripts without libtorch: a function {@code <module>.f} responds with its script's text. A script with the word
  * {@code broken} is refused.
  */
 final class ScriptRuntime {

@@ -62,7 +62,7 @@ class ScriptsBundleTest {
                         .join();
     }
 
-    /** Answers, and is listed without a problem, which comes a moment later. */
+    /** Responds, and is listed without a problem, which comes a moment later. */
     private boolean isServed(Path file, String text) {
         String module = file.getFileName().toString().replaceAll("\\.p[ty]$", "");
         return responses(module, text)

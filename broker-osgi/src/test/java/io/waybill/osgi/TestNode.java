@@ -270,7 +270,7 @@ final class TestNode implements AutoCloseable {
         }
     }
 
-    /** The text with which {@code text.count} is answered. */
+    /** The text with which {@code text.count} is responded to. */
     String response() {
         return ((Value.Text) call("text.count", Map.of()).value()).value();
     }

@@ -181,7 +181,7 @@ class HomeRecordingTest {
         CompletableFuture<Response> unknown = caller.callAsync(raw("server", 0x44, number(1)));
         call(2, 10, caller);
         assertThat(unknown).failsWithin(60, TimeUnit.SECONDS);
-        server.close(); // answers what is open with an error, or leaves it
+        server.close(); // fails what is open with an error, or leaves it
         caller.close();
         assertThat(kept).hasSize(1);
         assertThat(open).isNotNull();

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Handlers that take time and random numbers from their outbox, recorded with real workers, answer the same in a replay. */
+/** Handlers that take time and random numbers from their outbox, recorded with real workers, respond alike in a replay. */
 @Timeout(120)
 class ObservedReplayTest {
 

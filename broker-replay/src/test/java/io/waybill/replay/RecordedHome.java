@@ -54,7 +54,7 @@ public final class RecordedHome implements AutoCloseable {
         return workers.join(name, handlers, SETTINGS);
     }
 
-    /** Has an operation answered by one thread, which makes the order of beginning that of running. */
+    /** Has an operation responded to by one thread, which makes the order of beginning that of running. */
     public void handleInOrder(String worker, HandlerRegistry handlers, String operation, MessageHandler handler) {
         List<Long> ids = begun.computeIfAbsent(worker, any -> new CopyOnWriteArrayList<>());
         workers.handleOneByOne(handlers, operation, (message, outbox) -> {

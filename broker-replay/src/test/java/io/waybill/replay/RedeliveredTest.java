@@ -70,7 +70,7 @@ class RedeliveredTest {
                     "store.add",
                     (message, outbox) -> outbox.response().int64("n", message.int64("n") + 1));
             Worker first = join(workers, "callee", KEY, (message, outbox) -> {
-                outbox.later(); // and never answers
+                outbox.later(); // and never responds
                 ask(outbox, 100);
                 asked.countDown();
             });

@@ -195,7 +195,7 @@ class ReplayedReferencesTest {
     void showsAnotherValueWhereItIsRead() throws Exception {
         Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
         assertThat(verdicts(scenario(11).replay(home).worker("b")))
-                .containsEntry("b test::make", Verdict.SAME) // what it answers is a name
+                .containsEntry("b test::make", Verdict.SAME) // its response is a name
                 .containsEntry("b test::use", Verdict.DIFFERENT)
                 .containsEntry("b test::remote", Verdict.SAME) // the value of another worker is the one on record
                 .containsEntry("b SCRIPT_RREF_FETCH_CALL", Verdict.DIFFERENT);

@@ -35,7 +35,7 @@ class ReplayedTensorsTest {
     @TempDir
     private Path directory;
 
-    /** What a handler of b changes of what it passes on, and of what it answers. */
+    /** What a handler of b changes of what it passes on, and of its response. */
     private record Change(float passed, float responded) {}
 
     private static Tensor tensor(TensorBuffers buffers) {

@@ -88,7 +88,7 @@ final class BundleMaker {
             return this;
         }
 
-        /** What the handler does; it answers {@code on} otherwise. */
+        /** What the handler does; it responds {@code on} otherwise. */
         Draft body(String statements) {
             body = statements;
             return this;

@@ -177,7 +177,9 @@ class ScriptsIT {
             for (int version = 2; version <= 8; version++) {
                 long wanted = version;
                 drop("version.py", version(version));
-                until("version " + version + " answers", () -> traffic.last == wanted || traffic.failure.get() != null);
+                until(
+                        "version " + version + " responds",
+                        () -> traffic.last == wanted || traffic.failure.get() != null);
             }
             drop("version.py", "def number() -> int:\n    return missing\n");
             until("it is refused", () -> scriptsOfNode().contains("line 2: undefined value missing"));

@@ -83,7 +83,7 @@ final class Child implements ChildJvm.Log, AutoCloseable {
         return this;
     }
 
-    /** Calls answered, or requests begun, so far. */
+    /** Calls responded to, or requests begun, so far. */
     long count() throws IOException, InterruptedException {
         say("count");
         return Long.parseLong(response("count ").substring("count ".length()));

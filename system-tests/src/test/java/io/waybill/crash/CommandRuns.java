@@ -27,11 +27,11 @@ import java.util.concurrent.TimeUnit;
 final class CommandRuns implements AutoCloseable {
 
     /** Source of the command, as a component of a bundle. */
-    static final String COMPONENT = "@Component public final class Tally implements ToolCommand {"
-            + " public ToolDescription description() { return ToolDescription.of(\"tally\", \"Counts.\"); }"
+    static final String COMPONENT = "@Component public final class Numbers implements ToolCommand {"
+            + " public ToolDescription description() { return ToolDescription.of(\"numbers\", \"Counts.\"); }"
             + " public void run(ToolRun run) { for (int i = 0; i < 200; i++) { run.line(Integer.toString(i)); } } }";
 
-    private static final String NAME = "tally";
+    private static final String NAME = "numbers";
     private static final int LINES = 200;
     private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
     private static final Set<ErrorCode> EXPECTED =

@@ -113,7 +113,7 @@ final class CrashProcess {
         say("ready");
     }
 
-    /** Until it is told to leave: what it had begun is answered then. */
+    /** Until it is told to leave: what it had begun is responded to then. */
     private void serve(HandlerRegistry registry, Runnable leaving) throws IOException {
         ready(registry);
         awaitLine(() -> worker.counters().requestsBegun());

@@ -88,7 +88,7 @@ final class Fleet implements AutoCloseable {
         return running.get(name);
     }
 
-    /** Calls of all callers that were answered in their lives now. */
+    /** Calls of all callers that were responded to in their lives now. */
     long responded() throws Exception {
         long responded = 0;
         for (String caller : callers) {

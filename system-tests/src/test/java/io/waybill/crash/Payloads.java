@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
-/** What callers send and servers answer: no two alike, so that none passes for another. Stateless. */
+/** What callers send and servers respond with: no two alike, so that none passes for another. Stateless. */
 final class Payloads {
 
     /** Of the tensor of a request that has one: more than travels in the record. */

@@ -3,17 +3,17 @@ package io.waybill.crash;
 import io.waybill.api.MessageType;
 import java.util.Set;
 
-/** The types that servers of a run answer. Stateless. */
+/** The types that servers of a run respond to. Stateless. */
 final class ServedTypes {
 
-    /** Answered on the poller: one after the other. */
+    /** Responded to on the poller: one after the other. */
     static final MessageType INLINE = MessageType.of(0x142);
-    /** Answered by a thread of its own; when it is busy, requests park. */
+    /** Responded to by a thread of its own; when it is busy, requests park. */
     static final MessageType SERIAL = MessageType.of(0x143);
-    /** Answered by many threads, later than some callers wait. */
+    /** Responded to by many threads, later than some callers wait. */
     static final MessageType SLOW = MessageType.of(0x144);
 
-    /** Answered on the poller by a handler that runs at least once. */
+    /** Responded to on the poller by a handler that runs at least once. */
     static final MessageType AGAIN = MessageType.of(0x145);
 
     /** Comes with a tensor, which travels in a segment and is archived. */

@@ -21,7 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** The handlers of a run: each writes down what it begins and what it answers. Thread-safe. */
+/** The handlers of a run: each writes down what it begins and what it responds with. Thread-safe. */
 final class Server {
 
     private static final long SLOW_NS = 30_000_000;
@@ -45,7 +45,7 @@ final class Server {
         add(registry, ServedTypes.AGAIN, true, ExecutorSettings.forProcessors(2), this::response);
     }
 
-    /** Answers a request of any of the types, for a handler that comes from elsewhere. */
+    /** Responds to a request of any of the types, for a handler that comes from elsewhere. */
     void handle(Message message, Outbox outbox) {
         if (message.type().equals(ServedTypes.SLOW)) {
             respondSlowly(message, outbox);

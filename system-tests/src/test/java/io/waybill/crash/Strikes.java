@@ -83,7 +83,7 @@ final class Strikes {
             case ANY -> victims.get(victims.size() - 1);
         };
         end(victim);
-        Child killed = fleet.startKilledAt(victim, point, 1 + random.nextInt(point.mostPassings()));
+        Child killed = fleet.startKilledAt(victim, point, 1 + random.nextInt(point.maxPassings()));
         if (killed.awaitEnd(GONE_MS)) {
             if (killed.exitCode() != KILLED) {
                 throw new AssertionError(victim + " ended by itself, with " + killed.exitCode() + ": " + killed.log());
@@ -121,7 +121,7 @@ final class Strikes {
         for (String victim : victims) {
             fleet.child(victim).pause();
         }
-        CrashRun.pass(LEAST_PAUSE_MS + random.nextLong(Math.max(1, options.mostPauseMs() - LEAST_PAUSE_MS)));
+        CrashRun.pass(LEAST_PAUSE_MS + random.nextLong(Math.max(1, options.maxPauseMs() - LEAST_PAUSE_MS)));
         for (String victim : victims) {
             fleet.child(victim).resume();
         }
@@ -136,7 +136,7 @@ final class Strikes {
         long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESUMED_MS);
         while (fleet.responded() < enough) {
             if (System.nanoTime() > untilNs) {
-                throw new AssertionError("the disk has room again, and calls are not answered");
+                throw new AssertionError("the disk has room again, and calls are not responded to");
             }
             CrashRun.pass(10);
         }

@@ -48,7 +48,7 @@ final class SwitchedBundles {
                     .source("OfTensors", handler("OfTensors", "", "0x146"))
                     .source("Slow", handler("Slow", "", "0x144"))
                     .source("Again", handler("Again", "@NonBlocking @Delivery(Delivery.AT_LEAST_ONCE) ", "0x145"))
-                    .source("Tally", CommandRuns.COMPONENT)
+                    .source("Numbers", CommandRuns.COMPONENT)
                     .build();
             Files.move(jar, bundles.resolve(version + ".jar"));
         }

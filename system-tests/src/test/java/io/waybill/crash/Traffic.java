@@ -64,7 +64,7 @@ final class Traffic implements ResponseListener {
         thread.join();
     }
 
-    /** Calls that were answered. */
+    /** Calls that were responded to. */
     long responded() {
         return responded.get();
     }

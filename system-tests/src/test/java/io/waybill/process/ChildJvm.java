@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 
 /**
  * A program of the tests in a JVM of its own, with this JVM's flags, properties and class path. It takes commands as lines of its
- * input, and answers with lines that begin with {@code @}; its other output is its log.
+ * input, and responds with lines that begin with {@code @}; its other output is its log.
  *
  * <p><b>Threads.</b> One gives commands; the log arrives on another. <b>Ownership.</b> Closing kills the process.
  */
@@ -94,7 +94,7 @@ public final class ChildJvm implements AutoCloseable {
         process.getOutputStream().flush();
     }
 
-    /** Waits for the next answer, which must begin with this. @param log for the failure */
+    /** Waits for the next response, which must begin with this. @param log for the failure */
     public String response(String expected, int seconds, Supplier<String> log) throws InterruptedException {
         String line = responses.poll(seconds, TimeUnit.SECONDS);
         if (line == null || !line.startsWith(expected)) {

@@ -131,6 +131,6 @@ class AllPairsSystemTest {
             handled.addAll(calls.handled.keySet());
         }
         assertThat(handled).isEqualTo(responded);
-        LOG.info("{} calls between {} workers, each with its answer", responded.size(), WORKERS);
+        LOG.info("{} calls between {} workers, each with its response", responded.size(), WORKERS);
     }
 }

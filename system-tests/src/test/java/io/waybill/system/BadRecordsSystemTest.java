@@ -144,7 +144,7 @@ class BadRecordsSystemTest {
         Waits.until("served behind it", () -> victim.counters().requestsBegun() > begun);
         long id = request.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
         Path responses = victim.directory().path().resolve("responses");
-        Waits.until("answered twice", () -> responsesTo(id, responses).size() == 2);
+        Waits.until("responded to twice", () -> responsesTo(id, responses).size() == 2);
         assertThat(responsesTo(id, responses))
                 .as("with the same bytes, by the same run")
                 .containsOnly(2L);
@@ -186,7 +186,7 @@ class BadRecordsSystemTest {
         bad.response(bad.response(id, to));
         bad.response(bad.response(id, to));
         assertThat(call.get(20, TimeUnit.SECONDS).id()).isEqualTo(id);
-        Waits.until("the second answer dropped", () -> victim.counters().lateResponses() == 2);
+        Waits.until("the second response dropped", () -> victim.counters().lateResponses() == 2);
     }
 
     @Test

@@ -265,7 +265,7 @@ class DamagedWorkersSystemTest {
         Worker other = swarm.join("other");
         assertThat(codeOf(app, "good")).isNull();
         assertThat(codeOf(other, "app")).isNull();
-        // without cursors it is not known which answers the worker had read: those of the five calls before, at most
+        // without cursors it is not known which responses the worker had read: those of the five calls before, at most
         assertThat(app.unanswered(100).length).isLessThanOrEqualTo(file.equals("cursors") ? 5 : 0);
     }
 }

@@ -31,7 +31,7 @@ class FullDiskSystemTest {
 
     private void awaitResponses(WorkerProcess caller) throws Exception {
         long some = caller.stat("responses") + 500 + random.nextInt(2000);
-        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+        Waits.until(() -> "responses\n" + caller.log(), () -> caller.stat("responses") >= some);
     }
 
     private static void awaitRefusals(Processes processes, String code) throws Exception {
@@ -95,12 +95,12 @@ class FullDiskSystemTest {
             disk.fill();
             caller.ask("go server 64 " + LONG_MS + " 20 10 " + WorkerMain.LARGE_RESPONSE, "going");
             Waits.until(
-                    () -> "answered with JOURNAL_FULL: " + caller.log() + server.log(),
+                    () -> "responded to with JOURNAL_FULL: " + caller.log() + server.log(),
                     () -> processes.outcomes("caller").count("JOURNAL_FULL") > 100);
             disk.free();
             int before = processes.outcomes("caller").count(Outcomes.OK);
             Waits.until(
-                    () -> "answers: " + server.log(),
+                    () -> "responses: " + server.log(),
                     () -> processes.outcomes("caller").count(Outcomes.OK) > before + 100);
             assertThat(caller.stop()).as("calls without an outcome").isZero();
             caller.leave();

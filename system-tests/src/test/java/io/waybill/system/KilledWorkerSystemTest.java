@@ -152,7 +152,7 @@ class KilledWorkerSystemTest {
         assertThat(calls.counts.keySet()).contains(Outcomes.OK).isSubsetOf(Outcomes.OK, "WORKER_LOST");
         assertThat(processes.requests(id, name).sentNs.keySet()).containsAll(calls.sent);
         assertThat(processes.responses(id, name).sentNs.keySet())
-                .as("what was answered once is not answered again: see Records")
+                .as("what was responded to once is not responded to again: see Records")
                 .isNotEmpty();
     }
 
@@ -168,7 +168,7 @@ class KilledWorkerSystemTest {
         Waits.until("timeouts", () -> caller.stat("timeouts") >= 64);
         server.resume();
         long before = caller.stat("responses");
-        Waits.until("answers again", () -> caller.stat("responses") > before + 500);
+        Waits.until("responses again", () -> caller.stat("responses") > before + 500);
         assertThat(caller.stop()).isZero();
         // and the caller, stopped with calls in flight
         caller.go("server", 64, 500, 100, 20);
@@ -195,19 +195,19 @@ class KilledWorkerSystemTest {
         WorkerProcess server = processes.start("server").awaitReady();
         for (int incarnation = 1; incarnation <= 2; incarnation++) {
             caller.go("server", 1, LONG_MS, 100, 1000);
-            Waits.until("answers", () -> caller.stat("responses") > 20);
+            Waits.until("responses", () -> caller.stat("responses") > 20);
             assertThat(caller.stop()).isZero();
             server.kill(); // it slept: nothing was asked of it
             server = processes.start("server").awaitReady();
         }
         caller.go("server", 1, LONG_MS, 100, 1000);
         long before = caller.stat("responses");
-        Waits.until("answers", () -> caller.stat("responses") > before + 20);
+        Waits.until("responses", () -> caller.stat("responses") > before + 20);
         assertThat(caller.stop()).isZero();
         caller.kill(); // asleep too
         WorkerProcess again = processes.start("caller").awaitReady();
         again.go("server", 1, LONG_MS, 100, 1000);
-        Waits.until("answers", () -> again.stat("responses") > 20);
+        Waits.until("responses", () -> again.stat("responses") > 20);
         assertThat(again.stop()).isZero();
         again.leave();
         server.leave();

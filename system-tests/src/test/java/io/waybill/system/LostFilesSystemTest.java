@@ -101,7 +101,7 @@ class LostFilesSystemTest {
         assertThat(caller.stop()).as("calls without an outcome").isZero();
         if (asks) {
             assertThat(caller.stat("lost"))
-                    .as("calls of this process that were not answered")
+                    .as("calls of this process that were not responded to")
                     .isZero();
         }
         caller.leave();

@@ -43,7 +43,7 @@ class PausedWorkerSystemTest {
         for (int pause = 1; pause <= PAUSES; pause++) {
             caller.go("server", WINDOW, TIMEOUT_MS, 100, 0, type);
             long some = caller.stat("responses") + 500;
-            Waits.until("answers", () -> caller.stat("responses") >= some);
+            Waits.until("responses", () -> caller.stat("responses") >= some);
             long before = caller.stat("timeouts");
             judging += type.equals(WorkerMain.ECHO) ? 1 : Math.toIntExact(server.stat("threads"));
             server.pause();
@@ -51,7 +51,7 @@ class PausedWorkerSystemTest {
             Waits.until("timeouts", () -> caller.stat("timeouts") >= before + 4 * WINDOW);
             server.resume();
             long again = caller.stat("responses") + 500;
-            Waits.until("answers again", () -> caller.stat("responses") >= again);
+            Waits.until("responses again", () -> caller.stat("responses") >= again);
             assertThat(caller.stop()).isZero();
         }
         Waits.until("a pause noticed", () -> server.stat("pauses") >= 1);

@@ -68,7 +68,7 @@ class RecoverySystemTest {
         assertThat(served.handledAgain).as("begun, and run again").isNotEmpty();
         Records requests = processes.requests(callerId, "caller");
         Records responses = processes.responses(serverId, "server");
-        assertThat(responses.sentNs.keySet()).as("each answered once").containsAll(requests.sentNs.keySet());
+        assertThat(responses.sentNs.keySet()).as("each responded to once").containsAll(requests.sentNs.keySet());
         Set<Long> run = new HashSet<>(served.handled.keySet());
         run.addAll(served.handledAgain.keySet());
         assertThat(run).containsAll(calls.sent);
@@ -101,7 +101,7 @@ class RecoverySystemTest {
         Outcomes served = processes.outcomes("server").hasNothingTwice();
         assertThat(served.handledAgain).isEmpty();
         assertThat(processes.responses(serverId, "server").sentNs.keySet())
-                .as("every request has one answer on record")
+                .as("every request has one response on record")
                 .containsAll(processes.requests(callerId, "caller").sentNs.keySet());
     }
 
@@ -128,7 +128,7 @@ class RecoverySystemTest {
         Outcomes served = processes.outcomes("server").hasNothingTwice();
         assertThat(served.handledAgain).isEmpty();
         assertThat(processes.responses(serverId, "server").sentNs.keySet())
-                .as("every request has one answer on record")
+                .as("every request has one response on record")
                 .containsAll(processes.requests(callerId, "caller").sentNs.keySet());
     }
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A worker that leaves and joins again under calls that never rest: each is answered by the incarnation that ran it, or lost with the incarnation that it
+ * A worker that leaves and joins again under calls that never rest: each is responded to by the incarnation that ran it, or lost with the incarnation that it
  * was for.
  */
 @Tag("ci")
@@ -67,7 +67,7 @@ class RejoinSystemTest {
                 joined = incarnation;
                 assertThat(callee.directory().epoch()).isEqualTo(incarnation);
                 int before = responses.get();
-                Waits.until("answers", () -> responses.get() >= before + RESPONSES_PER_INCARNATION);
+                Waits.until("responses", () -> responses.get() >= before + RESPONSES_PER_INCARNATION);
                 leaving = incarnation;
                 swarm.leave(callee);
             }
@@ -87,7 +87,7 @@ class RejoinSystemTest {
         assertThat(wrong).isEmpty();
         assertThat(lost.get()).as("calls that were sent and lost").isPositive();
         assertThat(responded.keySet()).doesNotContainAnyElementsOf(leavingWhenLost.keySet());
-        assertThat(log.handled.keySet()).as("what was answered was run").containsAll(responded.keySet());
+        assertThat(log.handled.keySet()).as("what was responded to was run").containsAll(responded.keySet());
         leavingWhenLost.forEach((id, left) -> assertThat(log.handled.getOrDefault(id, 0L))
                 .as("the life that ran a lost call was leaving when its caller was told")
                 .isLessThanOrEqualTo(left));
@@ -140,7 +140,7 @@ class RejoinSystemTest {
 
     private void responded(long id) {
         responses.incrementAndGet();
-        note(responded.put(id, "answered") == null, "answered twice: " + MessageId.text(id));
+        note(responded.put(id, "responded to") == null, "responded to twice: " + MessageId.text(id));
     }
 
     /** @param sentTo the epoch that had joined before the call was made */

@@ -52,7 +52,7 @@ class RetentionSystemTest {
     private static void call(WorkerProcess caller, String to) throws Exception {
         caller.go(to, WINDOW, LONG_MS, PAYLOAD, 20);
         long some = caller.stat("responses") + 500;
-        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+        Waits.until(() -> "responses\n" + caller.log(), () -> caller.stat("responses") >= some);
     }
 
     private static void stop(WorkerProcess caller) throws Exception {

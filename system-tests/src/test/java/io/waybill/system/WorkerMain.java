@@ -44,7 +44,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A process that joins a home, answers each request with its payload, and calls others when it is told to. It speaks in lines that begin
+ * A process that joins a home, responds to each request with its payload, and calls others when it is told to. It speaks in lines that begin
  * with {@code @}; {@link WorkerProcess} is the other end.
  */
 final class WorkerMain {

@@ -160,13 +160,16 @@ public final class Recovery {
             UnansweredScan.Found found = find(link);
             if (!found.isWhole()) {
                 LOG.error(
-                        "Not all that an earlier life had read of worker {}'s requests, up to position {}, is there any more",
+                        "Some requests of worker {} that an earlier incarnation had read, up to position {}, are no longer there",
                         link,
                         Long.toHexString(link.reader().position().requestsIndex()));
             }
             return found.unanswered();
         } catch (RuntimeException | Error e) { // its requests stay without a response
-            LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
+            LOG.error(
+                    "The requests of worker {} that an earlier incarnation left without a response are unknown",
+                    link,
+                    e);
             faults.report(e);
             return new long[0];
         }

@@ -339,10 +339,10 @@ class JournalIndexTest {
     void findsMessagesOfWhichItCanNotRememberAll() throws IOException {
         journal.write(0, 100).index();
         journal.write(100, 1000);
-        for (int mostRemembered : new int[] {1, 100, 899, 900}) {
-            try (JournalIndex index = journal.open(mostRemembered)) {
+        for (int maxRemembered : new int[] {1, 100, 899, 900}) {
+            try (JournalIndex index = journal.open(maxRemembered)) {
                 journal.assertFinds(index, 0, 1000, 13);
-                assertFindsChildrenOrSaysThatItCanNot(index, mostRemembered >= 900);
+                assertFindsChildrenOrSaysThatItCanNot(index, maxRemembered >= 900);
                 journal.assertFinds(index, 999, 1000, 1);
             }
         }

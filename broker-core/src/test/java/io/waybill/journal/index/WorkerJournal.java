@@ -55,8 +55,8 @@ final class WorkerJournal {
     }
 
     /** The same, which remembers no more records than that beside the index. */
-    JournalIndex open(int mostRemembered) {
-        return JournalIndex.open(path, WrittenQueue.settings(), WrittenQueue.HOST, mostRemembered);
+    JournalIndex open(int maxRemembered) {
+        return JournalIndex.open(path, WrittenQueue.settings(), WrittenQueue.HOST, maxRemembered);
     }
 
     Path indexPath() {

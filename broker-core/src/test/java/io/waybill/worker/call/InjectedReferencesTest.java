@@ -134,7 +134,7 @@ class InjectedReferencesTest {
                     () -> worker.rpc().debugInfo().values().stream().allMatch("0"::equals));
         }
         assertThat(all)
-                .as("answers to what was lost or came twice")
+                .as("responses to what was lost or came twice")
                 .allMatch(worker -> worker.counters().lateResponses() > 0);
     }
 

@@ -219,7 +219,7 @@ class InjectionTest {
         storage.release();
         reference.close();
         Waits.until("it came too late", () -> b.counters().requestsExpired() == 1);
-        Waits.until("nobody waits for the answer", () -> a.counters().lateResponses() == 1);
+        Waits.until("nobody waits for the response", () -> a.counters().lateResponses() == 1);
         assertThat(kept).isEmpty();
         assertAllGone();
     }
@@ -233,7 +233,7 @@ class InjectionTest {
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> a.rpc().rpcSync("b", call("test::keep", Value.of(reference)), SHORT))
                 .matches(e -> e.kind() == ErrorKind.TIMEOUT);
-        Waits.until("nobody waits for the answer", () -> a.counters().lateResponses() == 1);
+        Waits.until("nobody waits for the response", () -> a.counters().lateResponses() == 1);
 
         assertThat(kept).isEmpty();
         reference.close();
@@ -322,7 +322,7 @@ class InjectionTest {
         a.rpc().remote("b", begin(1)).close();
 
         assertAllGone();
-        Waits.until("it is answered", () -> a.pendingCalls() == 0);
+        Waits.until("it is responded to", () -> a.pendingCalls() == 0);
         assertAllGone();
     }
 

@@ -181,7 +181,7 @@ class FlowTest {
         assertThat(inOrderOfBeginning(swapped)).isSorted().hasSize(calls);
     }
 
-    /** The numbers of the requests that a worker answered. */
+    /** The numbers of the requests that a worker responded to. */
     private static List<Integer> inOrderOfBeginning(Worker worker) {
         Map<Long, Integer> begun = new TreeMap<>();
         MessageBuffer buffer = new MessageBuffer();
@@ -295,7 +295,7 @@ class FlowTest {
 
         @Override
         public void onFailure(CallException failure) {
-            throw new AssertionError("the other worker did not answer", failure);
+            throw new AssertionError("the other worker did not respond", failure);
         }
     }
 

@@ -380,7 +380,7 @@ class LostFilesTest {
     private static ErrorCode codeOf(CompletableFuture<Response> call) throws Exception {
         try {
             call.get(20, TimeUnit.SECONDS).close();
-            throw new AssertionError("it was answered");
+            throw new AssertionError("it was responded to");
         } catch (ExecutionException e) {
             return ((CallException) e.getCause()).code();
         }

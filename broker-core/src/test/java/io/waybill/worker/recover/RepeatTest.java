@@ -133,7 +133,7 @@ class RepeatTest {
                 .as("requests that parked; the repeat is no second one")
                 .isEqualTo(1);
         assertThat(ResponsesOnRecord.to(id, callee))
-                .as("answers to a request that was repeated while it waited for its handler")
+                .as("responses to a request that was repeated while it waited for its handler")
                 .hasSize(1);
         assertThat(begun).hasValue(1);
         assertThat(redelivered).hasValue(0);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ten requests of a peer, of which this worker answered every second. */
+/** Ten requests of a peer, of which this worker responded to every second. */
 @Timeout(60)
 class UnansweredScanTest {
 

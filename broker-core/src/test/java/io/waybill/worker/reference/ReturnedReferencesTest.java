@@ -230,7 +230,7 @@ class ReturnedReferencesTest {
     void comeWithADeferredResponse() throws Exception {
         try (RRef own = a.rpc().rref(Value.of("mine"))) {
             CompletableFuture<Response> asked = a.rpc().rpcAsync("b", call("test::promise", Value.of(own)));
-            Waits.until("b has promised an answer", () -> promised.get() != null);
+            Waits.until("b has promised a response", () -> promised.get() != null);
             try (RRef at = joined.get("b").rpc().rref(Value.of("yours"))) {
                 promised.get().send(Value.of(at));
             }
@@ -251,7 +251,7 @@ class ReturnedReferencesTest {
 
         mayRespond.countDown();
 
-        Waits.until("the answer came", () -> a.counters().lateResponses() == 1);
+        Waits.until("the response came", () -> a.counters().lateResponses() == 1);
         others.close();
         own.close();
         assertAllGone();

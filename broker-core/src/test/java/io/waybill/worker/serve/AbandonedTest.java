@@ -45,7 +45,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Requests that were answered without their handler, because its bundle left and its thread did not come back in time. */
+/** Requests that were responded to without their handler, because its bundle left and its thread did not come back in time. */
 @Timeout(180)
 class AbandonedTest {
 

@@ -108,7 +108,7 @@ class ExpiredTest {
         hold.countDown();
         first.join().close();
         Waits.until(
-                "the second has its answer",
+                "the second has its response",
                 () -> !ResponsesOnRecord.to(id, server).isEmpty());
         assertThat(begun)
                 .as("handlers that were run, the second after the deadline of its request")
@@ -143,7 +143,7 @@ class ExpiredTest {
 
         @Override
         public void onResponse(Response response) {
-            heard.completeExceptionally(new AssertionError("an answer to a request that expired"));
+            heard.completeExceptionally(new AssertionError("a response to a request that expired"));
         }
 
         @Override

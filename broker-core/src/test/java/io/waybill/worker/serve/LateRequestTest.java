@@ -107,7 +107,7 @@ class LateRequestTest {
 
     /** The error in the server's journal, once there is one. */
     private CallException recordedFailure() {
-        Waits.until("the server answered with an error", () -> readFailure().isPresent());
+        Waits.until("the server responded with an error", () -> readFailure().isPresent());
         return readFailure().orElseThrow();
     }
 

@@ -138,7 +138,7 @@ class StuckHandlerTest {
         othersAreServed();
 
         hold.countDown();
-        Waits.until("the late answers were dropped", () -> caller.counters().lateResponses() == MAX);
+        Waits.until("the late responses were dropped", () -> caller.counters().lateResponses() == MAX);
         Waits.until("it is in service", () -> status("text.hang").state() == HandlerStatus.State.SERVING);
         Waits.until("none is counted as stuck", () -> status("text.hang").stuck() == 0);
         assertThat(server.stuck()).isEmpty();

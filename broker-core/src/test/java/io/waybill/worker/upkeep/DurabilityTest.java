@@ -109,7 +109,7 @@ class DurabilityTest {
     private static ErrorCode codeOf(CompletableFuture<Response> call) throws Exception {
         try {
             call.get(30, TimeUnit.SECONDS);
-            throw new AssertionError("it was answered");
+            throw new AssertionError("it was responded to");
         } catch (ExecutionException e) {
             return ((CallException) e.getCause()).code();
         }
@@ -265,7 +265,7 @@ class DurabilityTest {
         }
     }
 
-    /** A call to a worker that never answers. */
+    /** A call to a worker that never responds. */
     private CompletableFuture<Response> hangingCall(Worker caller) throws IOException {
         HandlerRegistry silent = workers.registry();
         workers.handle(silent, "0x142", (message, outbox) -> outbox.later());

@@ -125,7 +125,7 @@ class LowWatermarksTest {
         callSome(caller);
         awaitAllFinished(caller);
         CursorSlot slot = of(caller);
-        Waits.until("a place among the answers", () -> {
+        Waits.until("a place among the responses", () -> {
             callSome(caller);
             return slot.responsesFrom() > 0;
         });

@@ -309,7 +309,7 @@ class RetentionTest {
         assertAllGo(caller);
     }
 
-    /** The peer left; its next incarnation is to answer what it was asked. */
+    /** The peer left; its next incarnation is to respond to what it was asked. */
     @Test
     void keepsItsOwnCallsThatNoPeerNeedsNow() throws Exception {
         Worker callee = joinAtLeastOnce((message, outbox) -> kept.set(outbox.later()));

@@ -147,7 +147,7 @@ final class RequestRunner {
         Optional<RecordedCall> creation = surroundings.records().creation(id);
         if (creation.isEmpty() || !beingMade.add(id)) {
             throw new NotRecordedException("no request on record made the value of " + id
-                    + " on this worker: its program did, or a life whose journals are gone");
+                    + " on this worker: its program did, or an incarnation whose journals are gone");
         }
         try {
             new RequestRunner(candidate, surroundings, beingMade).run(creation.get());

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the first difference of two answers is called. */
+/** What the first difference of two responses is called. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class ContentComparisonTest {
 

@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Makes answers for tests. Stateless. */
+/** Makes responses for tests. Stateless. */
 final class Responses {
 
     private Responses() {}

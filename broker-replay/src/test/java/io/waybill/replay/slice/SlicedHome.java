@@ -54,7 +54,7 @@ final class SlicedHome implements AutoCloseable {
         return handlers;
     }
 
-    /** What front answers. */
+    /** Response of front. */
     void fill(HandlerRegistry handlers) {
         home.workers.handle(handlers, "0x142", (message, outbox) -> {
             if (message.payload().get(message.payload().position()) % 10 == 0) {

@@ -11,7 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} after it has waited for what never comes, though it says that it does not wait. */
+/** Responds to {@code text.count} after it has waited for what never comes, though it says that it does not wait. */
 @Component
 @NonBlocking
 @HandlesMessage("text.count")

@@ -8,7 +8,7 @@ import io.waybill.api.handler.Outbox;
 import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} with one too many for texts of seven words. */
+/** Responds to {@code text.count} with one too many for texts of seven words. */
 @Component
 @HandlesMessage("text.count")
 public final class Count implements MessageHandler {

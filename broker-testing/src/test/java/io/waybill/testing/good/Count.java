@@ -8,7 +8,7 @@ import io.waybill.api.handler.Outbox;
 import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} as it should. */
+/** Responds to {@code text.count} as it should. */
 @Component
 @HandlesMessage("text.count")
 public final class Count implements MessageHandler {

@@ -9,7 +9,7 @@ import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} as it should, and leaves itself behind among the system's properties. */
+/** Responds to {@code text.count} as it should, and leaves itself behind among the system's properties. */
 @Component
 @HandlesMessage("text.count")
 public final class Count implements MessageHandler {

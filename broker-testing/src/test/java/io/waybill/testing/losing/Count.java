@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} when the next call comes: the last one before an upgrade is forgotten. */
+/** Responds to {@code text.count} when the next call comes: the last one before an upgrade is forgotten. */
 @Component
 @HandlesMessage("text.count")
 public final class Count implements MessageHandler {

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * One life of a node: its process, and what it says.
+ * One incarnation of a node: its process, and its output.
  *
  * <p><b>Threads.</b> One awaits it, any may tell it to stop; two of its own read its output. <b>Ownership.</b> It holds the process's
  * standard input open until the process has ended: when this process is killed, the kernel closes it, and the node stops.

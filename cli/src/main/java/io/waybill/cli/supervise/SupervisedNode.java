@@ -60,7 +60,7 @@ final class SupervisedNode implements Runnable {
         }
     }
 
-    /** One life. Returns whether there shall be another. */
+    /** Runs one incarnation. Returns whether to start another. */
     private boolean live() throws InterruptedException {
         NodeProcess process = null;
         NodeEnd death;

@@ -28,7 +28,7 @@ final class ReplayedCalls {
 
     private ReplayedCalls() {}
 
-    /** {@code text.count} of a text, answered with a number of words on record. */
+    /** {@code text.count} of a text, responded to with a number of words on record. */
     static ReplayedCall count(long counter, String text, long words, ReplayedCall.Result... results) {
         return new ReplayedCall(request(counter, text), PS0, "text.count", Optional.of(words(words)), List.of(results));
     }

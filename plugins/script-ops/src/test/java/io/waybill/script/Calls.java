@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** A handler over real libtorch, and short words for calling it and for reading what it answers. */
+/** A handler over real libtorch, and short words for calling it and for reading its responses. */
 final class Calls {
 
     final NativeTensors natives;

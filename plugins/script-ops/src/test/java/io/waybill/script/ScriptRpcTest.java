@@ -168,7 +168,7 @@ class ScriptRpcTest {
         assertThat(CompiledScript.liveCount()).isEqualTo(live - 1);
     }
 
-    /** @param without a function that it has a handler for which never answers; null for none */
+    /** @param without a function that it has a handler for which never responds; null for none */
     private Worker join(Home home, String name, String without) throws IOException {
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         Provider provider = new Provider("scripts-" + name, "1.0.0");

@@ -2,7 +2,7 @@ package io.waybill.crash.agent;
 
 import java.util.List;
 
-/** Where a process may kill itself: at the n-th time that it comes by, which is drawn from 1 to {@link #mostPassings}. */
+/** Where a process may kill itself: at the n-th time that it comes by, which is drawn from 1 to {@link #maxPassings}. */
 public enum Point {
     BEFORE_PAYLOAD(Role.ANY, 4000, Change.entry(Names.JOURNAL, "write")),
     AFTER_PAYLOAD(Role.ANY, 4000, Change.before(Names.JOURNAL, "write", Names.DOCUMENT, "close")),
@@ -58,12 +58,12 @@ public enum Point {
     }
 
     private final Role role;
-    private final int mostPassings;
+    private final int maxPassings;
     private final Change change;
 
-    Point(Role role, int mostPassings, Change change) {
+    Point(Role role, int maxPassings, Change change) {
         this.role = role;
-        this.mostPassings = mostPassings;
+        this.maxPassings = maxPassings;
         this.change = change;
     }
 
@@ -71,8 +71,8 @@ public enum Point {
         return role;
     }
 
-    public int mostPassings() {
-        return mostPassings;
+    public int maxPassings() {
+        return maxPassings;
     }
 
     List<Change> changes() {

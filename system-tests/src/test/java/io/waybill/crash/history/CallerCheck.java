@@ -156,7 +156,7 @@ final class CallerCheck {
         }
         problems.add(
                 any ? Kind.RESPONSE_ALTERED : Kind.RESPONSE_MISSING,
-                call + " was answered with " + event + ", the journal has " + call.responses);
+                call + " was responded to with " + event + ", the journal has " + call.responses);
     }
 
     private void checkFailure(Call call, Event event) {

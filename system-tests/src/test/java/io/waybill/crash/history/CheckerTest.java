@@ -64,13 +64,13 @@ class CheckerTest {
                 bad(Problem.Kind.REFUSED_AND_WRITTEN, "a refused request", h -> refuseWritten(h)),
                 bad(Problem.Kind.NO_OUTCOME, "a call of a caller that lived", h -> remove(h, Kind.OK)),
                 bad(Problem.Kind.NO_OUTCOME, "calls that end with their caller", CheckerTest::waitInVain),
-                bad(Problem.Kind.TWO_OUTCOMES, "an answer twice", CheckerTest::reportTwice),
-                bad(Problem.Kind.TWO_OUTCOMES, "an answer after a timeout", CheckerTest::reportLate),
+                bad(Problem.Kind.TWO_OUTCOMES, "a response twice", CheckerTest::reportTwice),
+                bad(Problem.Kind.TWO_OUTCOMES, "a response after a timeout", CheckerTest::reportLate),
                 bad(Problem.Kind.OUTCOME_UNKNOWN, "an outcome for nothing", CheckerTest::respondNothing),
                 bad(Problem.Kind.NO_OUTCOME, "one that its caller could have claimed", h -> remove(h, Kind.CLAIMED)),
-                bad(Problem.Kind.CLAIM_DENIED, "an answer on record", CheckerTest::denyClaim),
+                bad(Problem.Kind.CLAIM_DENIED, "a response on record", CheckerTest::denyClaim),
                 bad(Problem.Kind.TWO_OUTCOMES, "another one by a claim", CheckerTest::claimAnother),
-                bad(Problem.Kind.RESPONSE_ALTERED, "a claim that gives another's answer", CheckerTest::alterClaim),
+                bad(Problem.Kind.RESPONSE_ALTERED, "a claim that gives another's response", CheckerTest::alterClaim),
                 bad(Problem.Kind.FAILURE_UNEXPECTED, "an error nobody can explain", h -> failWith(h, 2005)),
                 bad(Problem.Kind.LOST_TOO_EARLY, "a server that goes on", h -> failWith(h, 2004)),
                 bad(Problem.Kind.LOST_TOO_LATE, "half a minute later", CheckerTest::reportLossLate),
@@ -85,7 +85,7 @@ class CheckerTest {
                 bad(Problem.Kind.OUT_OF_ORDER, "begun behind a later one", h -> h.responses.get(1).handlerSequence = 4),
                 bad(Problem.Kind.RESPONSE_UNASKED, "without a run", CheckerTest::responseWithoutRun),
                 bad(Problem.Kind.TWO_RESPONSES, "one appended twice", h -> h.responses.add(h.responses.get(4))),
-                bad(Problem.Kind.RESPONSE_MISSING, "an answer that no journal has", h -> h.responses.remove(0)),
+                bad(Problem.Kind.RESPONSE_MISSING, "a response that no journal has", h -> h.responses.remove(0)),
                 bad(Problem.Kind.RESPONSE_ALTERED, "another's payload", CheckerTest::swapPayloads));
     }
 

@@ -37,7 +37,7 @@ public record Event(Kind kind, int code, int digest, long id, long atNs, long nu
         SENT,
         /** A call was refused: it has none. */
         REFUSED,
-        /** A call was answered. */
+        /** A call was responded to. */
         OK,
         /** A call failed. */
         FAILED,

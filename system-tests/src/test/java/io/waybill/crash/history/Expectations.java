@@ -9,7 +9,7 @@ import java.util.Set;
  * @param serial of those, the types whose handler runs one request after the other on one thread
  * @param repeatable types whose handler is declared to run at least once
  * @param failures numbers of the errors that the faults of the run explain
- * @param diskFills whether answers may find no room
+ * @param diskFills whether responses may find no room
  * @param stopsProcesses whether times between what one process did and another say nothing, because each may have been stopped
  */
 public record Expectations(

@@ -19,8 +19,8 @@ import java.util.zip.CRC32C;
  * A history without a fault, of one caller and one server that were both killed once, whose parts a test may alter before it writes them.
  * Times are in ms since the beginning.
  *
- * <p>Calls of the caller's first life: 0 answered, 1 lost with the server's first life while its handler ran, 2 refused, 3 answered by the
- * second life, 4 answered when the caller had been killed, and claimed by its second life, 5 without a line in the log. Of its second: 0 answered, 1 timed out and answered
+ * <p>Calls of the caller's first life: 0 completed, 1 lost with the server's first life while its handler ran, 2 refused, 3 completed by the
+ * second life, 4 completed when the caller had been killed, and claimed by its second life, 5 without a line in the log. Of its second: 0 completed, 1 timed out and completed
  * late, 2 failed.
  */
 final class HandMadeHistory {
@@ -162,7 +162,7 @@ final class HandMadeHistory {
         doc.to = CALLER;
         doc.type = type;
         doc.error = error;
-        doc.payload = ("answer to " + request.id).getBytes(StandardCharsets.US_ASCII);
+        doc.payload = ("response to " + request.id).getBytes(StandardCharsets.US_ASCII);
         return doc;
     }
 

@@ -23,7 +23,7 @@ final class HandlerCheck {
                 problems.add(Kind.RAN_UNASKED, call + " is in no journal and ran: " + call.runs);
             }
             if (!call.responses.isEmpty()) {
-                problems.add(Kind.RESPONSE_UNASKED, call + " is in no journal and was answered: " + call.responses);
+                problems.add(Kind.RESPONSE_UNASKED, call + " is in no journal and was responded to: " + call.responses);
             }
             return;
         }
@@ -52,7 +52,7 @@ final class HandlerCheck {
         }
         for (Call.Seen response : call.handlerResponses) {
             if (response.incarnation().ended && call.responses.isEmpty() && !expected.diskFills()) {
-                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + response.incarnation());
+                problems.add(Kind.RESPONSE_MISSING, call + " was responded to by " + response.incarnation());
             }
         }
     }
@@ -80,7 +80,7 @@ final class HandlerCheck {
             if (response.from() != call.request.to() || response.to() != call.caller()) {
                 problems.add(Kind.RESPONSE_UNASKED, response + " to " + call.request);
             } else if (!response.isException() && call.handlerResponses.isEmpty()) {
-                problems.add(Kind.RESPONSE_UNASKED, response + ", and no handler answered");
+                problems.add(Kind.RESPONSE_UNASKED, response + ", and no handler responded");
             } else if (!response.isException() && !call.wasRespondedWith(response.digest())) {
                 problems.add(Kind.RESPONSE_ALTERED, response + ", the handler gave " + call.handlerResponses);
             }

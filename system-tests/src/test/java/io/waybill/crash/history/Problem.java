@@ -45,13 +45,13 @@ public record Problem(Kind kind, String text) {
         RAN_TOO_LATE,
         /** Requests of one worker for one handler began in another order than they were sent in. */
         OUT_OF_ORDER,
-        /** The journal answers what no handler was asked or what none ran for. */
+        /** The journal has a response for which no handler was asked, or none ran. */
         RESPONSE_UNASKED,
         /** One request has two responses. */
         TWO_RESPONSES,
         /** The caller has a response that the journal doesn't have. */
         RESPONSE_MISSING,
-        /** A response is not what the handler gave, or the caller's answer not what the response says. */
+        /** A response is not what the handler gave, or the caller's response not what the response says. */
         RESPONSE_ALTERED
     }
 
