@@ -31,12 +31,14 @@ class CrashSystemTest {
     }
 
     @Test
+    @Tag("ci")
     @Timeout(240)
     void givesEveryCallOneOutcomeWhicheverIsPaused() throws Exception {
         run("--fault pause --kills 1 --pause-most-ms 1500 --rate 5000");
     }
 
     @Test
+    @Tag("ci")
     @Timeout(240)
     void givesEveryCallOneOutcomeWhereverAWorkerDies() throws Exception {
         run("--kills 3 --point all --rate 5000");

@@ -42,6 +42,7 @@ class KilledOwnersSystemTest {
 
     @ParameterizedTest
     @EnumSource
+    @Tag("ci")
     @Timeout(240)
     void balanceEveryReference(Keeping keeping) throws Exception {
         run(keeping, SHORT);

@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicNode;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
@@ -69,6 +70,7 @@ class ConformanceIT {
         }
     }
 
+    @Tag("ci")
     @TestFactory
     Stream<DynamicNode> holds() throws IOException {
         List<DynamicNode> containers = new ArrayList<>();

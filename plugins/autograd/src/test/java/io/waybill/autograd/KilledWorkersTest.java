@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Workers in processes of their own that are killed during backward passes. The driver is in this one. */
+@Tag("ci")
 @Timeout(value = 30, unit = TimeUnit.MINUTES)
 class KilledWorkersTest {
 
