@@ -42,6 +42,11 @@ public final class EventView implements CallEvent {
     private int bytes;
     private int tensors;
     private int depth;
+    private long spanId; // 0 for no trace; otherwise the next four are valid
+    private long callerSpanId;
+    private long traceIdHigh;
+    private long traceIdLow;
+    private boolean sampled;
     private ErrorCode error;
     private long timeNs; // 0 until it was asked for
     private ListenerEntry inside; // the last one
@@ -75,6 +80,7 @@ public final class EventView implements CallEvent {
         bytes = 0;
         tensors = 0;
         depth = 0;
+        spanId = 0;
         timeNs = 0;
         return error(null);
     }
@@ -92,6 +98,16 @@ public final class EventView implements CallEvent {
 
     public EventView parent(long callId) {
         parentId = callId;
+        return this;
+    }
+
+    /** Sets the trace that the call belongs to, and the span that it is, which is not 0. */
+    public EventView trace(long idHigh, long idLow, long span, long callerSpan, boolean isSampled) {
+        traceIdHigh = idHigh;
+        traceIdLow = idLow;
+        spanId = span;
+        callerSpanId = callerSpan;
+        sampled = isSampled;
         return this;
     }
 
@@ -156,6 +172,7 @@ public final class EventView implements CallEvent {
                 .size(bytes, tensors)
                 .inside(depth)
                 .error(error);
+        copy.trace(traceIdHigh, traceIdLow, spanId, callerSpanId, sampled);
         copy.operation = name();
         copy.timeNs = time();
         return copy;
@@ -291,9 +308,45 @@ public final class EventView implements CallEvent {
     }
 
     @Override
+    public long traceIdHigh() {
+        requireOpen();
+        return spanId == 0 ? 0 : traceIdHigh;
+    }
+
+    @Override
+    public long traceIdLow() {
+        requireOpen();
+        return spanId == 0 ? 0 : traceIdLow;
+    }
+
+    @Override
+    public long spanId() {
+        requireOpen();
+        return spanId;
+    }
+
+    @Override
+    public long callerSpanId() {
+        requireOpen();
+        return spanId == 0 ? 0 : callerSpanId;
+    }
+
+    @Override
+    public boolean isSampled() {
+        requireOpen();
+        return spanId != 0 && sampled;
+    }
+
+    @Override
     public long timeNs() {
         requireOpen();
         return time();
+    }
+
+    @Override
+    public long wallNs() {
+        requireOpen();
+        return owner.clock().wallNsAt(time());
     }
 
     private long time() {

@@ -4,6 +4,8 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.event.CallListeners;
 import io.waybill.event.EventView;
@@ -64,8 +66,14 @@ public final class CallReports {
 
     // ---- the caller's side
 
-    /** Reports a request that was written. */
-    public void appended(Request request, long id, long parent, int to, int bytes, long bootNs) {
+    /**
+     * Reports a request that was written.
+     *
+     * @param context on record with it
+     * @param span that the call is; 0 without a trace
+     */
+    public void appended(
+            Request request, long id, long parent, int to, int bytes, long bootNs, CallContext context, long span) {
         EventView event = listeners.wants(Kind.APPENDED) ? listeners.own() : null;
         if (event == null) {
             return;
@@ -74,6 +82,10 @@ public final class CallReports {
                 .parent(parent)
                 .size(bytes, request.tensors().size())
                 .at(bootNs);
+        if (span != 0) {
+            TraceContext trace = context.trace().orElseThrow();
+            event.trace(trace.traceIdHigh(), trace.traceIdLow(), span, trace.spanId(), trace.isSampled());
+        }
         byte[] payload = request.payloadArray();
         int length = request.payloadLength();
         if (length > NAME_AT) {
@@ -197,10 +209,18 @@ public final class CallReports {
                         record.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN))
                 : 0;
         int nameLength = nameLength(record.typeCode(), firstTwo, payloadLength);
-        return event.open(kind, record.id(), record.from(), record.typeCode())
+        event.open(kind, record.id(), record.from(), record.typeCode())
                 .parent(record.parent())
                 .size(record.buffer().length(), record.tensorCount())
                 .name(record.buffer().memory(), Envelope.HEADER_LENGTH + NAME_AT, nameLength);
+        return record.hasContext() ? traced(event, record) : event;
+    }
+
+    private static EventView traced(EventView event, RecordView record) {
+        long span = record.span();
+        return span == 0
+                ? event
+                : event.trace(record.traceHigh(), record.traceLow(), span, record.callerSpan(), record.isSampled());
     }
 
     /** Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not contain it. */

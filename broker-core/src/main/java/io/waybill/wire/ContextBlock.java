@@ -81,6 +81,11 @@ final class ContextBlock {
         memory.putInt(at + 4, at + END_LENGTH - start, ByteOrder.LITTLE_ENDIAN);
     }
 
+    /** Returns whether the trace of a block that has one is recorded. */
+    static boolean isSampled(UnsafeBuffer memory, int start) {
+        return (memory.getByte(start + FLAGS_AT) & TraceContext.SAMPLED) != 0;
+    }
+
     /**
      * Checks everything that {@link #read} relies on.
      *

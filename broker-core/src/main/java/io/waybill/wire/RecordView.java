@@ -143,6 +143,11 @@ public final class RecordView {
         return hasContext() && span() != 0 ? memory.getLong(contextOffset(), ByteOrder.LITTLE_ENDIAN) : 0;
     }
 
+    /** Returns whether the request belongs to a trace that is recorded. */
+    public boolean isSampled() {
+        return hasContext() && span() != 0 && ContextBlock.isSampled(memory, contextOffset());
+    }
+
     private int contextOffset() {
         return Envelope.HEADER_LENGTH + buffer.valuesLength();
     }

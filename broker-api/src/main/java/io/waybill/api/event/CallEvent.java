@@ -73,9 +73,30 @@ public interface CallEvent {
     ErrorCode error();
 
     /**
+     * Returns the first 8 bytes of the id of the trace that the call belongs to; 0 when it belongs to none, for {@link Kind#ENDED}, and inside of
+     * another message. A call with a trace has a {@link #spanId()} that is not 0.
+     */
+    long traceIdHigh();
+
+    /** Returns the last 8 bytes of the id of the trace. */
+    long traceIdLow();
+
+    /** Returns the id of the span that the call is, as it is on record; 0 when it belongs to no trace. */
+    long spanId();
+
+    /** Returns the id of the span that the call was made from; 0 when it belongs to no trace. */
+    long callerSpanId();
+
+    /** Returns whether the call belongs to a trace that is recorded. */
+    boolean isSampled();
+
+    /**
      * Returns when it happened, on a clock that goes on while the host is suspended and has the same reading in every process of the host.
      * Of {@link Kind#APPENDED} and {@link Kind#RESPONDED} the time before the write; of others possibly the time of the first call of this
      * method, which reads the clock.
      */
     long timeNs();
+
+    /** Returns {@link #timeNs()} by the wall clock, in nanoseconds since 1970: that of {@link Kind#APPENDED} and {@link Kind#RESPONDED} is on record. */
+    long wallNs();
 }

@@ -7,7 +7,7 @@
  * <li>{@link io.waybill.api.event.CallEvent} for what it is notified of
  * </ul>
  */
-@Version("1.1.0")
+@Version("1.2.0")
 package io.waybill.api.event;
 
 import org.osgi.annotation.versioning.Version;

@@ -5,7 +5,6 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
-import io.waybill.api.context.TraceContext;
 import io.waybill.dispatch.KeySet;
 import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
@@ -158,7 +157,7 @@ public final class RequestWriter {
         }
         onSent(link, deadlineNs);
         if (!reports.isEmpty()) {
-            reports.appended(request, id, parent, link.id(), length, nowNs);
+            reports.appended(request, id, parent, link.id(), length, nowNs, context, spans.of(id, context));
         }
         return id;
     }
@@ -316,8 +315,7 @@ public final class RequestWriter {
     }
 
     private void put(CallContext context, MessageBuffer record, long id, int valuesLength) {
-        TraceContext trace = context.trace().orElse(null);
-        record.context(context, trace == null ? 0 : spans.of(id, trace), valuesLength);
+        record.context(context, spans.of(id, context), valuesLength);
     }
 
     private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {

@@ -1,5 +1,6 @@
 package io.waybill.worker.call;
 
+import io.waybill.api.context.CallContext;
 import io.waybill.api.context.TraceContext;
 
 /**
@@ -15,6 +16,12 @@ final class SpanIds {
     /** @param joinedNs wall clock */
     SpanIds(long joinedNs) {
         this.salt = mixed(joinedNs);
+    }
+
+    /** Returns the id of the span of a call; 0 for none. */
+    long of(long messageId, CallContext context) {
+        TraceContext trace = context.trace().orElse(null);
+        return trace == null ? 0 : of(messageId, trace);
     }
 
     /** Returns the id of the span of a call; not 0. */

@@ -3,9 +3,15 @@ package io.waybill.testing.core;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.context.TraceContext;
 import io.waybill.api.event.CallEvent;
 
-/** An event of a call, for a {@code CallEvents} listener that is tested alone. Immutable, so valid after its callback. */
+/**
+ * An event of a call, for a {@code CallEvents} listener that is tested alone. Immutable, so valid after its callback.
+ *
+ * @param trace in the span that the call was made from; null for none
+ * @param spanId of the span that the call is; 0 without a trace
+ */
 public record TestEvent(
         Kind kind,
         long id,
@@ -17,21 +23,57 @@ public record TestEvent(
         int tensors,
         int depth,
         ErrorCode error,
+        TraceContext trace,
+        long spanId,
         long timeNs)
         implements CallEvent {
 
     /** An event of a call by name with this id, without an error. */
     public static TestEvent of(Kind kind, long id, String operation, long timeNs) {
-        return new TestEvent(kind, id, MessageId.NONE, 1, MessageType.NAMED_CALL, operation, 100, 0, 0, null, timeNs);
+        return new TestEvent(
+                kind, id, MessageId.NONE, 1, MessageType.NAMED_CALL, operation, 100, 0, 0, null, null, 0, timeNs);
     }
 
     /** Returns this event with an error. */
     public TestEvent failed(ErrorCode code) {
-        return new TestEvent(kind, id, parentId, peer, type, operation, bytes, tensors, depth, code, timeNs);
+        return new TestEvent(
+                kind, id, parentId, peer, type, operation, bytes, tensors, depth, code, trace, spanId, timeNs);
     }
 
     /** Returns this event for a message that is inside so many others. */
     public TestEvent inside(int messages) {
-        return new TestEvent(kind, id, parentId, peer, type, operation, bytes, tensors, messages, error, timeNs);
+        return new TestEvent(
+                kind, id, parentId, peer, type, operation, bytes, tensors, messages, error, trace, spanId, timeNs);
+    }
+
+    /** Returns this event for a call that belongs to a trace, made from its span, and that is this span. */
+    public TestEvent traced(TraceContext of, long span) {
+        return new TestEvent(kind, id, parentId, peer, type, operation, bytes, tensors, depth, error, of, span, timeNs);
+    }
+
+    @Override
+    public long traceIdHigh() {
+        return trace == null ? 0 : trace.traceIdHigh();
+    }
+
+    @Override
+    public long traceIdLow() {
+        return trace == null ? 0 : trace.traceIdLow();
+    }
+
+    @Override
+    public long callerSpanId() {
+        return trace == null ? 0 : trace.spanId();
+    }
+
+    @Override
+    public boolean isSampled() {
+        return trace != null && trace.isSampled();
+    }
+
+    /** Returns {@link #timeNs()}: the clocks of a test start together. */
+    @Override
+    public long wallNs() {
+        return timeNs;
     }
 }
