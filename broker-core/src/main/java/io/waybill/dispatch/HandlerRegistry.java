@@ -9,11 +9,9 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -39,7 +37,7 @@ public final class HandlerRegistry {
     // first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
-    private final Set<HandlerEntry> draining = new LinkedHashSet<>();
+    private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
     private boolean expectingMore;
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
@@ -125,15 +123,15 @@ public final class HandlerRegistry {
                 registrations.stream().flatMap(each -> each.entries().stream()).toList(), limit);
     }
 
+    /** Takes several handlers out at once, and does not wait for what they have begun; {@link #withdraw} does so later. */
+    public void takeOut(List<Registration> registrations) {
+        takeOutAll(
+                registrations.stream().flatMap(each -> each.entries().stream()).toList());
+    }
+
     private Drained withdrawAll(List<HandlerEntry> entries, Duration limit) {
         long untilNs = clock.monotonicNs() + limit.toNanos();
-        synchronized (lock) {
-            entries.forEach(this::remove);
-            publish();
-        }
-        // after publishing: a request that an entry refuses does not find it in the table again
-        entries.forEach(HandlerEntry::withdraw);
-        listeners.forEach(Runnable::run);
+        takeOutAll(entries);
         awaitDrained(entries, untilNs);
         entries.forEach(HandlerEntry::leave);
         long stillRunning = awaitDrained(entries, untilNs); // what began between the two
@@ -142,6 +140,17 @@ public final class HandlerRegistry {
             entries.forEach(draining::remove); // removeAll would compare each with each
         }
         return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
+    }
+
+    private void takeOutAll(List<HandlerEntry> entries) {
+        Object together = new Object();
+        synchronized (lock) {
+            entries.forEach(entry -> remove(entry, together));
+            publish();
+        }
+        // after publishing: a request that an entry refuses does not find it in the table again
+        entries.forEach(HandlerEntry::withdraw);
+        listeners.forEach(Runnable::run);
     }
 
     /** Waits until nothing is in flight at the same time, or for the limit; returns what is still in flight. */
@@ -200,14 +209,16 @@ public final class HandlerRegistry {
         return table;
     }
 
-    /** Returns a handler of these threads that was withdrawn and still drains, and would get the requests of a key; null for none. */
-    public HandlerEntry leaving(HandlerKey key, HandlerExecutor executor) {
+    /** Returns a handler that was withdrawn with this one, or has its threads, and still drains, and would get the requests of a key; null for none. */
+    public HandlerEntry leaving(HandlerKey key, HandlerEntry with) {
         List<HandlerKey> keys = new ArrayList<>(List.of(key));
         keys.addAll(HandlerKey.patternsFor(key));
         synchronized (lock) {
+            Object together = draining.get(with);
             for (HandlerKey each : keys) {
-                for (HandlerEntry entry : draining) {
-                    if (entry.key().equals(each) && entry.executor() == executor) {
+                for (HandlerEntry entry : draining.keySet()) {
+                    boolean isWithIt = together == draining.get(entry) || entry.executor() == with.executor();
+                    if (isWithIt && entry.key().equals(each)) {
                         return entry;
                     }
                 }
@@ -266,7 +277,7 @@ public final class HandlerRegistry {
         synchronized (lock) {
             Map<HandlerKey, Long> waiting = parkedByDeciding();
             published.values().forEach(ofKey -> ofKey.forEach(entry -> statuses.add(statusOf(entry, waiting))));
-            draining.forEach(entry -> statuses.add(statusOf(entry, waiting)));
+            draining.keySet().forEach(entry -> statuses.add(statusOf(entry, waiting)));
             left.forEach((key, departure) -> statuses.add(new HandlerStatus(
                     key,
                     HandlerStatus.State.LEFT,
@@ -310,12 +321,12 @@ public final class HandlerRegistry {
         table = new HandlerTable(used, leftAtNs, expectingMore, parking, clock);
     }
 
-    private void remove(HandlerEntry entry) {
+    private void remove(HandlerEntry entry, Object together) {
         List<HandlerEntry> ofKey = published.get(entry.key());
         if (ofKey == null || !ofKey.remove(entry)) {
             return;
         }
-        draining.add(entry);
+        draining.put(entry, together);
         if (ofKey.isEmpty()) {
             published.remove(entry.key());
             left.put(

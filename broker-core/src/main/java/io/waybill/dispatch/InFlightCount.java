@@ -33,7 +33,7 @@ public final class InFlightCount {
     }
 
     /** Counts a call in that began inside of another one; false after {@link #leave}. */
-    boolean beginLeaving() {
+    public boolean beginLeaving() {
         begun.getAndIncrement();
         return !hasLeft || refuse();
     }
@@ -80,7 +80,7 @@ public final class InFlightCount {
     }
 
     /** Lets no more calls begin. */
-    void leave() {
+    public void leave() {
         hasLeft = true;
     }
 

@@ -26,8 +26,17 @@ public final class InterceptorChain<T> {
 
     /** Counts a call in at every interceptor; false, and nowhere, when one was withdrawn: the new table is about to be there. */
     public boolean begin() {
+        return begin(false);
+    }
+
+    /** Counts a call of a request in flight in, also at interceptors that leave and have not left. */
+    public boolean beginNested() {
+        return begin(true);
+    }
+
+    private boolean begin(boolean isNested) {
         for (int i = 0; i < entries.length; i++) {
-            if (!entries[i].begin()) {
+            if (!(isNested ? entries[i].beginNested() : entries[i].begin())) {
                 while (--i >= 0) {
                     entries[i].end();
                 }

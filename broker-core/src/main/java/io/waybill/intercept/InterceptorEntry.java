@@ -31,6 +31,7 @@ public final class InterceptorEntry<T> {
 
     private final List<HandlerKey> keys;
     private final Set<HandlerKey> keySet;
+    private final Set<HandlerKey> ignored;
     private final Provider provider;
     private final int ranking;
     private final InFlightCount inFlight = new InFlightCount();
@@ -43,6 +44,7 @@ public final class InterceptorEntry<T> {
         this.errors = errors;
         this.keys = spec.keys();
         this.keySet = Set.copyOf(keys);
+        this.ignored = Set.copyOf(spec.ignored());
         this.provider = spec.provider();
         this.ranking = spec.ranking();
         this.interceptor = spec.interceptor();
@@ -53,7 +55,12 @@ public final class InterceptorEntry<T> {
         return inFlight.begin();
     }
 
-    /** Counts a call out that {@link #begin} counted in. */
+    /** Counts a call in that belongs to a request in flight, although the interceptor leaves; false when it has left. */
+    boolean beginNested() {
+        return inFlight.beginLeaving();
+    }
+
+    /** Counts a call out that was counted in. */
     void end() {
         inFlight.end();
     }
@@ -71,9 +78,9 @@ public final class InterceptorEntry<T> {
         return keys;
     }
 
-    /** Returns whether the interceptor declares one of these keys. */
+    /** Returns whether the interceptor declares one of these keys, and ignores none. */
     boolean declaresAny(Collection<HandlerKey> wanted) {
-        return wanted.stream().anyMatch(keySet::contains);
+        return wanted.stream().anyMatch(keySet::contains) && wanted.stream().noneMatch(ignored::contains);
     }
 
     int ranking() {
@@ -106,9 +113,14 @@ public final class InterceptorEntry<T> {
                 provider, keys, ranking, inFlight(), inFlight.begun(), failed.get(), isWithdrawn());
     }
 
-    /** Lets no more calls begin. The entry must have left the published table before. */
+    /** Lets no more calls begin, but for those of requests in flight. */
     void withdraw() {
         inFlight.withdraw();
+    }
+
+    /** Lets no more calls begin. */
+    void leave() {
+        inFlight.leave();
     }
 
     boolean isWithdrawn() {

@@ -10,13 +10,16 @@ import java.util.Objects;
  * An interceptor and what it declares.
  *
  * @param keys the messages that it is called for; at least one, at most {@link HandlerSpec#MAX_KEYS}
+ * @param ignored types that it is not called for, although {@code keys} cover them
  * @param ranking the highest is nearest to the program or the handler
  * @param <T> the kind of interceptor
  */
-public record InterceptorSpec<T>(List<HandlerKey> keys, T interceptor, Provider provider, int ranking) {
+public record InterceptorSpec<T>(
+        List<HandlerKey> keys, List<HandlerKey> ignored, T interceptor, Provider provider, int ranking) {
 
     public InterceptorSpec {
         keys = List.copyOf(keys);
+        ignored = List.copyOf(ignored);
         Objects.requireNonNull(interceptor);
         Objects.requireNonNull(provider);
         if (keys.isEmpty()) {
@@ -26,11 +29,22 @@ public record InterceptorSpec<T>(List<HandlerKey> keys, T interceptor, Provider 
             throw new IllegalArgumentException("an interceptor declares at most " + HandlerSpec.MAX_KEYS
                     + " types and operations, and one of " + provider + " declares " + keys.size());
         }
+        for (HandlerKey key : ignored) {
+            if (!(key instanceof HandlerKey.OfType)) {
+                throw new IllegalArgumentException(
+                        "an interceptor ignores types of requests, and one of " + provider + " ignores " + key.text());
+            }
+        }
         for (HandlerKey key : keys) {
             if (key instanceof HandlerKey.OfControl) {
                 throw new IllegalArgumentException("control operations are the node's own: " + key.text());
             }
         }
+    }
+
+    /** Creates an interceptor that ignores nothing. */
+    public InterceptorSpec(List<HandlerKey> keys, T interceptor, Provider provider, int ranking) {
+        this(keys, List.of(), interceptor, provider, ranking);
     }
 
     /** Creates an interceptor for everything, with the ranking 0. */

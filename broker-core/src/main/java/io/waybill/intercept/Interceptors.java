@@ -32,8 +32,8 @@ public final class Interceptors<T> {
     public interface Registration {
 
         /**
-         * Takes the interceptor out, so that new calls pass it by, and waits until those that it began have ended. After the limit it
-         * is called no more. A second call only waits again.
+         * Takes the interceptor out, so that new calls pass it by, and waits until those that it began have ended. Those of requests in flight may
+         * begin with it until none is in flight, or half of the limit has passed. After the limit it is called no more. A second call only waits again.
          */
         Drained withdraw(Duration limit);
 
@@ -58,12 +58,15 @@ public final class Interceptors<T> {
     }
 
     /**
-     * Announces that a provider is about to be replaced. Its interceptors that are withdrawn from now on stay in the table, where no call can
-     * begin with them, until {@link #replaced}: a call that they concern waits for the next version.
+     * Announces that a provider is about to be replaced. Until {@link #replaced}, its interceptors stay in the table: a call that they concern waits for
+     * the next version. A call of a request in flight begins with them until they have left, because its provider may wait for the end of that request.
      */
     public void replacing(String provider) {
         synchronized (lock) {
             replaced.add(provider);
+            present.stream()
+                    .filter(entry -> entry.provider().name().equals(provider))
+                    .forEach(InterceptorEntry::withdraw);
         }
     }
 
@@ -107,7 +110,8 @@ public final class Interceptors<T> {
 
         @Override
         public Drained withdraw(Duration limit) {
-            long untilNs = clock.monotonicNs() + limit.toNanos();
+            long nowNs = clock.monotonicNs();
+            long untilNs = nowNs + limit.toNanos();
             synchronized (lock) {
                 draining.add(entry);
                 if (!replaced.contains(entry.provider().name()) && present.remove(entry)) {
@@ -116,7 +120,9 @@ public final class Interceptors<T> {
                 entry.withdraw(); // after publishing: a call that the entry refuses finds another table, or waits
                 // for one
             }
-            long left = entry.awaitDrained(clock, untilNs);
+            entry.awaitDrained(clock, nowNs + limit.toNanos() / 2);
+            entry.leave();
+            long left = entry.awaitDrained(clock, untilNs); // what began between the two
             entry.giveUp();
             synchronized (lock) {
                 draining.remove(entry);

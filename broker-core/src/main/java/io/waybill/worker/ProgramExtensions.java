@@ -9,6 +9,7 @@ import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.intercept.IgnoresMessage;
 import io.waybill.api.intercept.InterceptsMessage;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.tool.ToolCommand;
@@ -107,15 +108,11 @@ final class ProgramExtensions implements AutoCloseable {
         if (extension instanceof AccessPolicy policy) {
             registry.policies().add(providerOf(type), "policy " + ++policies, policy, type.getClassLoader());
         }
-        InterceptsMessage intercepts = type.getAnnotation(InterceptsMessage.class);
-        String[] texts = intercepts == null
-                ? new String[] {InterceptsMessage.ALL_OPERATIONS, InterceptsMessage.ALL_TYPES}
-                : intercepts.value();
         if (extension instanceof CallInterceptor interceptor) {
-            worker.interceptors().calls().add(spec(interceptor, texts));
+            worker.interceptors().calls().add(spec(interceptor));
         }
         if (extension instanceof HandlerInterceptor interceptor) {
-            worker.interceptors().handlers().add(spec(interceptor, texts));
+            worker.interceptors().handlers().add(spec(interceptor));
         }
         if (extension instanceof CallEvents listener) {
             registry.events().add(providerOf(type).toString(), listener);
@@ -135,8 +132,15 @@ final class ProgramExtensions implements AutoCloseable {
         return commands;
     }
 
-    private static <T> InterceptorSpec<T> spec(T interceptor, String... texts) {
-        return new InterceptorSpec<>(keys(texts), interceptor, providerOf(interceptor.getClass()), 0);
+    private static <T> InterceptorSpec<T> spec(T interceptor) {
+        Class<?> type = interceptor.getClass();
+        InterceptsMessage intercepts = type.getAnnotation(InterceptsMessage.class);
+        String[] texts = intercepts == null
+                ? new String[] {InterceptsMessage.ALL_OPERATIONS, InterceptsMessage.ALL_TYPES}
+                : intercepts.value();
+        IgnoresMessage ignores = type.getAnnotation(IgnoresMessage.class);
+        List<HandlerKey> ignored = ignores == null ? List.of() : keys(ignores.value());
+        return new InterceptorSpec<>(keys(texts), ignored, interceptor, providerOf(type), 0);
     }
 
     /**

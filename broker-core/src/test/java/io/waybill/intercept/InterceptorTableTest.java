@@ -101,6 +101,31 @@ class InterceptorTableTest {
     }
 
     @Test
+    void leavesOutWhatAnInterceptorIgnores() {
+        interceptors.add(new InterceptorSpec<>(
+                List.of(HandlerKey.parse("*"), HandlerKey.parse("type:*")),
+                List.of(HandlerKey.parse("BACKWARD_AUTOGRAD_REQ"), HandlerKey.parse("SCRIPT_CALL")),
+                "most",
+                new Provider("most", "1.0.0"),
+                0));
+        assertThat(find(raw(MessageType.BACKWARD_AUTOGRAD_REQ))).isEmpty();
+        assertThat(find(raw(MessageType.FORWARD_AUTOGRAD_REQ))).isEqualTo("most");
+        add("one", 0, "function:math.scale", "BACKWARD_AUTOGRAD_REQ");
+        assertThat(find(raw(MessageType.BACKWARD_AUTOGRAD_REQ))).isEqualTo("one");
+        assertThat(find(function(MessageType.SCRIPT_CALL, "math.scale"))).isEqualTo("one");
+        assertThat(find(function(MessageType.SCRIPT_CALL, "math.other"))).isEmpty();
+        assertThat(find(function(MessageType.SCRIPT_REMOTE_CALL, "math.scale"))).isEqualTo("most one");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new InterceptorSpec<>(
+                        List.of(HandlerKey.parse("*")),
+                        List.of(HandlerKey.parse("text.*")),
+                        "",
+                        new Provider("bad", "1.0.0"),
+                        0))
+                .withMessageContaining("text.*");
+    }
+
+    @Test
     void findsNothingInAPayloadThatIsCutShort() {
         add("all", 0, "*", "function:math.scale");
         for (int length = 0; length < 3; length++) {

@@ -37,6 +37,7 @@ final class BundleSteps {
     private final BoundedStep bounded;
     private final ComponentCheck components;
     private final ServiceWhiteboards services;
+    private final Dependents dependents;
     private final AccessPolicies policies;
     private final LoaderWatch loaders;
     private final OsgiSettings settings;
@@ -57,6 +58,7 @@ final class BundleSteps {
         this.settings = settings;
         this.components = components;
         this.services = services;
+        this.dependents = new Dependents(context);
         this.policies = policies;
         this.loaders = loaders;
     }
@@ -120,7 +122,7 @@ final class BundleSteps {
         Duration limit = settings.drainLimit().plus(settings.startLimit());
         String name = bundle.getSymbolicName();
         try {
-            if (bounded.run("stop " + name, limit, () -> bundle.stop()) == BoundedStep.Ended.NEVER) {
+            if (bounded.run("stop " + name, limit, () -> drainAndStop(bundle)) == BoundedStep.Ended.NEVER) {
                 throw new BundleRefusedException(
                         Reason.HUNG, name + " did not stop within " + limit.toMillis() + " ms");
             }
@@ -129,6 +131,16 @@ final class BundleSteps {
                 throw e;
             }
             // It threw while it stopped, and is stopped all the same, according to the framework's contract.
+        }
+    }
+
+    /** The framework would let its services go one after the other: the first ones gone, requests of others in flight could not end. */
+    private void drainAndStop(Bundle bundle) throws BundleException {
+        services.drain(bundle, dependents.of(bundle));
+        try {
+            bundle.stop();
+        } finally {
+            services.stopped(bundle);
         }
     }
 

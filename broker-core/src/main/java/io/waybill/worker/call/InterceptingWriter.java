@@ -37,6 +37,7 @@ public final class InterceptingWriter {
     private final PendingCalls pending;
     private final Duration defaultTimeout;
     private final Clock clock;
+    private final WaitingCallers waits;
     private final Backpressure backpressure;
     private final WorkerCounters counters;
     private final RepeatedCalls repeated;
@@ -59,6 +60,7 @@ public final class InterceptingWriter {
         this.pending = pending;
         this.defaultTimeout = settings.defaultTimeout();
         this.clock = clock;
+        this.waits = waits;
         this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
         this.counters = counters;
         this.repeated = new RepeatedCalls(clock, poller);
@@ -99,7 +101,7 @@ public final class InterceptingWriter {
             CallContext context,
             ThreadContext thread) {
         int[] own = depth.own();
-        InterceptorChain<CallInterceptor> chain = own[0] > 0 ? null : begin(table, request, parentDeadlineNs);
+        InterceptorChain<CallInterceptor> chain = own[0] > 0 ? null : begin(table, request, parent, parentDeadlineNs);
         if (chain == null) {
             return writer.write(request, listener, parent, parentDeadlineNs, creation, context, context);
         }
@@ -148,16 +150,16 @@ public final class InterceptingWriter {
 
     /**
      * Finds the interceptors of a request, and counts the call in at each of them; null for none. Waits while one of them is replaced, as
-     * for room in the journal.
+     * for room in the journal, unless a request in flight waits for the call: the version that leaves may be waiting for that.
      */
     private InterceptorChain<CallInterceptor> begin(
-            InterceptorTable<CallInterceptor> first, Request request, long parentDeadlineNs) {
+            InterceptorTable<CallInterceptor> first, Request request, long parent, long parentDeadlineNs) {
         InterceptorTable<CallInterceptor> table = first;
         long untilNs = NOT_WAITING;
         while (true) {
             InterceptorChain<CallInterceptor> chain =
                     table.find(request.type(), request.payloadArray(), request.payloadLength());
-            if (chain == null || chain.begin()) {
+            if (chain == null || chain.begin() || isNested(parent) && chain.beginNested()) {
                 return chain;
             }
             InterceptorTable<CallInterceptor> next = interceptors.table();
@@ -169,6 +171,11 @@ public final class InterceptingWriter {
             }
             table = next;
         }
+    }
+
+    /** Returns whether a request in flight may wait for a call of this thread, which is inside its handler or polls. */
+    private boolean isNested(long parent) {
+        return parent != MessageId.NONE || waits.isInside();
     }
 
     private long timeoutNs(Request request) {

@@ -282,11 +282,11 @@ public final class InnerRequests {
     }
 
     /**
-     * Returns the handler in a bundle that leaves, when the outer handler is of the same bundle, whose drain waits for both; null for none.
+     * Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for none.
      */
     private HandlerEntry leavingWith(InnerRequest request, HandlerTable table) {
         HandlerEntry outer = request.outerEntry();
-        return outer.isWithdrawn() ? registry.leaving(Route.key(table, request.view()), outer.executor()) : null;
+        return outer.isWithdrawn() ? registry.leaving(Route.key(table, request.view()), outer) : null;
     }
 
     /** Returns whether there is a thread for the handler. */

@@ -2,6 +2,7 @@ package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.LeavesLast;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
 import io.waybill.dispatch.DeliveryPolicy;
@@ -13,12 +14,15 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
-import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -31,9 +35,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Passes the {@link MessageHandler} services of bundles on to the registry. A service with a key that another bundle's handler has is
- * refused, and a problem of its bundle. When one goes, the bundle that stops waits here until the
- * running requests ended, up to the drain limit. All handlers of a bundle that stops are withdrawn with the first one that goes, so that those
- * in flight can use the others. The threads of a bundle's handlers end with the last of them.
+ * refused, and a problem of its bundle. A bundle that stops waits here until the running requests ended, up to the drain limit: in {@link #drain}, or, when
+ * the framework stops it, when the first handler goes. All its handlers are withdrawn at once, so that those in flight can use the others, and those that
+ * {@linkplain LeavesLast leave last} after them. The threads of a bundle's handlers end with the last of them.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
@@ -50,27 +54,45 @@ public final class HandlerWhiteboard
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
     private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
+    private static final long LOOK_INTERVAL_NS = 1_000_000;
+    private static final long NOT_DRAINING = 0;
 
     private final BundleContext context;
     private final HandlerRegistry registry;
     private final ServiceProblems problems;
     private final ExecutorSettings executorSettings;
-    private final Duration drainLimit;
-    private final Clock clock;
+    private final DrainLimits drains;
     private final ServiceTracker<MessageHandler, Published> tracker;
 
     private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
+    private final Set<Published> published = new LinkedHashSet<>(); // guarded by byBundle
 
-    /** A handler while it is in the registry. */
-    record Published(Bundle bundle, OfBundle owner, HandlerRegistry.Registration registration, Provider provider) {}
+    /** A handler service that is used. Its mutable fields are guarded by {@link #byBundle}. */
+    static final class Published {
+        final ServiceReference<MessageHandler> reference;
+        final Bundle bundle;
+        final OfBundle owner;
+        final HandlerSpec spec;
+        HandlerRegistry.Registration registration;
+        long drainEndNs = NOT_DRAINING;
+
+        Published(ServiceReference<MessageHandler> reference, OfBundle owner, HandlerSpec spec) {
+            this.reference = reference;
+            this.bundle = reference.getBundle();
+            this.owner = owner;
+            this.spec = spec;
+        }
+
+        boolean isLast() {
+            return spec.handler() instanceof LeavesLast;
+        }
+    }
 
     /** State shared by the handlers of one bundle. Its fields are guarded by {@link #byBundle}. */
     private static final class OfBundle {
         final HandlerExecutor executor;
-        final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
         int handlers;
-        boolean draining;
-        long drainUntilNs;
+        long drainEndNs = NOT_DRAINING;
 
         OfBundle(HandlerExecutor executor) {
             this.executor = executor;
@@ -82,14 +104,12 @@ public final class HandlerWhiteboard
             HandlerRegistry registry,
             ServiceProblems problems,
             ExecutorSettings executorSettings,
-            Duration drainLimit,
-            Clock clock) {
+            DrainLimits drains) {
         this.context = context;
         this.registry = registry;
         this.problems = problems;
         this.executorSettings = executorSettings;
-        this.drainLimit = drainLimit;
-        this.clock = clock;
+        this.drains = drains;
         this.tracker = new ServiceTracker<>(context, MessageHandler.class, this);
     }
 
@@ -131,20 +151,29 @@ public final class HandlerWhiteboard
                 bundle.adapt(BundleWiring.class).getClassLoader(),
                 delivery,
                 owner.executor);
-        HandlerRegistry.Registration registration;
-        try {
-            registration = registry.addExclusively(spec);
-        } catch (KeyClaimedException e) {
+        Published added = new Published(reference, owner, spec);
+        if (!publish(added)) {
             leave(owner, provider);
             context.ungetService(reference);
-            problems.report(reference, e.getMessage());
             return null;
         }
-        synchronized (byBundle) {
-            owner.registrations.add(registration);
-        }
         LOG.info("{} handles {}", provider, ServiceKeys.texts(keys));
-        return new Published(bundle, owner, registration, provider);
+        return added;
+    }
+
+    /** Publishes a handler, also one that was withdrawn; false when another bundle's has one of its keys. */
+    private boolean publish(Published handler) {
+        try {
+            HandlerRegistry.Registration registration = registry.addExclusively(handler.spec);
+            synchronized (byBundle) {
+                handler.registration = registration;
+                published.add(handler);
+            }
+            return true;
+        } catch (KeyClaimedException e) {
+            problems.report(handler.reference, e.getMessage());
+            return false;
+        }
     }
 
     @Override
@@ -153,45 +182,123 @@ public final class HandlerWhiteboard
     }
 
     @Override
-    public void removedService(ServiceReference<MessageHandler> reference, Published published) {
-        withdraw(published);
-        leave(published.owner, published.provider);
+    public void removedService(ServiceReference<MessageHandler> reference, Published handler) {
+        withdraw(handler);
+        leave(handler.owner, handler.spec.provider());
         context.ungetService(reference);
     }
 
-    private void withdraw(Published published) {
-        OfBundle owner = published.owner;
-        boolean isStopping = published.bundle.getState() == Bundle.STOPPING;
-        boolean isLater;
-        List<HandlerRegistry.Registration> together = List.of(published.registration);
-        Duration limit = drainLimit;
+    private void withdraw(Published handler) {
+        boolean isStopping = handler.bundle.getState() == Bundle.STOPPING;
+        List<Published> together = List.of(handler);
+        boolean isFirst;
+        long endNs;
         synchronized (byBundle) {
-            isLater = isStopping && owner.draining;
-            if (isStopping && !isLater) {
-                together = List.copyOf(owner.registrations); // the others find themselves drained
+            OfBundle owner = handler.owner;
+            isFirst = handler.drainEndNs == NOT_DRAINING && !(isStopping && owner.drainEndNs != NOT_DRAINING);
+            if (isFirst && isStopping) { // the others find themselves drained
+                owner.drainEndNs = drains.endNs(handler.bundle);
+                together =
+                        published.stream().filter(each -> each.owner == owner).toList();
             }
-            owner.registrations.remove(published.registration);
-            if (isStopping) {
-                limit = timeToDrain(owner);
-            }
+            endNs = handler.drainEndNs != NOT_DRAINING
+                    ? handler.drainEndNs
+                    : isStopping ? owner.drainEndNs : drains.endNs(null);
+            published.remove(handler);
         }
-        Drained drained = registry.withdraw(together, limit);
-        if (!drained.isComplete() && !isLater) {
+        withdraw(together, endNs, isFirst);
+    }
+
+    private void withdraw(List<Published> together, long endNs, boolean isFirst) {
+        Drained drained = registry.withdraw(registrations(together), drains.until(endNs));
+        if (!drained.isComplete() && isFirst) {
             LOG.warn(
                     "{} leaves with {} requests running after {} ms",
-                    published.provider,
+                    together.get(0).spec.provider(),
                     drained.stillRunning(),
-                    drainLimit.toMillis());
+                    drains.limit().toMillis());
         }
     }
 
-    /** Returns the remaining drain time: all handlers of a bundle that stops drain within one limit. */
-    private Duration timeToDrain(OfBundle owner) {
-        if (!owner.draining) {
-            owner.draining = true;
-            owner.drainUntilNs = clock.monotonicNs() + drainLimit.toNanos();
+    private List<HandlerRegistry.Registration> registrations(List<Published> handlers) {
+        synchronized (byBundle) {
+            return handlers.stream().map(each -> each.registration).toList();
         }
-        return Duration.ofNanos(Math.max(0, owner.drainUntilNs - clock.monotonicNs()));
+    }
+
+    /**
+     * Withdraws and drains the handlers among services that are about to go, within the time of the bundle that stops. They are
+     * there until their services go, or {@link #restore}.
+     */
+    void drain(Bundle stopping, Set<Long> services) {
+        long endNs = drains.endNs(stopping);
+        List<Published> first = new ArrayList<>();
+        List<Published> last = new ArrayList<>();
+        synchronized (byBundle) {
+            for (Published each : published) {
+                if (services.contains((Long) each.reference.getProperty(Constants.SERVICE_ID))) {
+                    each.drainEndNs = endNs;
+                    (each.isLast() ? last : first).add(each);
+                }
+            }
+        }
+        if (!first.isEmpty()) {
+            withdraw(first, endNs, true);
+        }
+        if (!last.isEmpty()) {
+            drainLast(last, endNs);
+        }
+    }
+
+    /** Takes handlers out when nothing is in progress, and looks again then: if something began meanwhile, they are published again. */
+    private void drainLast(List<Published> last, long endNs) {
+        List<HandlerRegistry.Registration> all = new ArrayList<>();
+        boolean isOut = false;
+        while (!drains.until(endNs).isZero() && !Thread.currentThread().isInterrupted()) {
+            boolean isInProgress = last.stream().anyMatch(this::isInProgress);
+            if (isInProgress && isOut) {
+                last.forEach(this::publish);
+                isOut = false;
+            } else if (!isInProgress && !isOut) {
+                all.addAll(registrations(last));
+                registry.takeOut(registrations(last));
+                isOut = true;
+                continue;
+            } else if (!isInProgress && all.stream().allMatch(HandlerWhiteboard::isIdle)) {
+                break;
+            }
+            LockSupport.parkNanos(LOOK_INTERVAL_NS);
+        }
+        withdraw(last, endNs, true);
+        registry.withdraw(all, Duration.ZERO); // those before the last ones
+    }
+
+    private boolean isInProgress(Published handler) {
+        try {
+            return ((LeavesLast) handler.spec.handler()).isInProgress();
+        } catch (RuntimeException | Error e) { // the boundary around a bundle's code
+            registry.errors().charge(handler.spec.provider());
+            ForeignErrors.warn(LOG, handler.spec.provider() + " threw in isInProgress of a handler", e);
+            return false;
+        }
+    }
+
+    private static boolean isIdle(HandlerRegistry.Registration registration) {
+        return registration.entries().stream().allMatch(entry -> entry.inFlight() == 0);
+    }
+
+    /** Publishes the handlers again that were drained and whose services did not go. */
+    void restore() {
+        List<Published> left = new ArrayList<>();
+        synchronized (byBundle) {
+            for (Published each : published) {
+                if (each.drainEndNs != NOT_DRAINING && each.bundle.getState() == Bundle.ACTIVE) {
+                    each.drainEndNs = NOT_DRAINING;
+                    left.add(each);
+                }
+            }
+        }
+        left.forEach(this::publish);
     }
 
     private OfBundle join(Bundle bundle, Provider provider) {

@@ -1,12 +1,12 @@
 package io.waybill.osgi.whiteboard;
 
+import io.waybill.api.intercept.IgnoresMessage;
 import io.waybill.api.intercept.InterceptsMessage;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.Provider;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.intercept.Interceptors;
-import java.time.Duration;
 import java.util.List;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -25,11 +25,14 @@ import org.slf4j.LoggerFactory;
  *
  * @param <T> the kind of interceptor
  */
-public final class InterceptorWhiteboard<T>
+final class InterceptorWhiteboard<T>
         implements ServiceTrackerCustomizer<T, InterceptorWhiteboard.Published>, AutoCloseable {
 
     /** The service property that {@link InterceptsMessage} sets. */
     static final String INTERCEPTS = InterceptsMessage.PREFIX_ + "intercepts.message";
+
+    /** The service property that {@link IgnoresMessage} sets. */
+    static final String IGNORES = IgnoresMessage.PREFIX_ + "ignores.message";
 
     private static final Logger LOG = LoggerFactory.getLogger(InterceptorWhiteboard.class);
 
@@ -37,23 +40,23 @@ public final class InterceptorWhiteboard<T>
     private final Class<T> kind;
     private final Interceptors<T> interceptors;
     private final ServiceProblems problems;
-    private final Duration drainLimit;
+    private final DrainLimits drains;
     private final ServiceTracker<T, Published> tracker;
 
     /** An interceptor while it is in the registry. */
     record Published(Interceptors.Registration registration, Provider provider) {}
 
-    public InterceptorWhiteboard(
+    InterceptorWhiteboard(
             BundleContext context,
             Class<T> kind,
             Interceptors<T> interceptors,
             ServiceProblems problems,
-            Duration drainLimit) {
+            DrainLimits drains) {
         this.context = context;
         this.kind = kind;
         this.interceptors = interceptors;
         this.problems = problems;
-        this.drainLimit = drainLimit;
+        this.drains = drains;
         this.tracker = new ServiceTracker<>(context, kind, this);
     }
 
@@ -69,8 +72,12 @@ public final class InterceptorWhiteboard<T>
     @Override
     public Published addingService(ServiceReference<T> reference) {
         List<HandlerKey> keys;
+        List<HandlerKey> ignored;
         try {
             keys = ServiceKeys.of(reference, INTERCEPTS, "an interceptor");
+            ignored = reference.getProperty(IGNORES) == null
+                    ? List.of()
+                    : ServiceKeys.of(reference, IGNORES, "an interceptor");
         } catch (IllegalArgumentException e) {
             problems.report(reference, e.getMessage());
             return null;
@@ -85,7 +92,7 @@ public final class InterceptorWhiteboard<T>
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
         int ranking = reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer wanted ? wanted : 0;
         Interceptors.Registration registration =
-                interceptors.add(new InterceptorSpec<>(keys, interceptor, provider, ranking));
+                interceptors.add(new InterceptorSpec<>(keys, ignored, interceptor, provider, ranking));
         LOG.info("{} intercepts {}", provider, ServiceKeys.texts(keys));
         return new Published(registration, provider);
     }
@@ -97,13 +104,13 @@ public final class InterceptorWhiteboard<T>
 
     @Override
     public void removedService(ServiceReference<T> reference, Published published) {
-        Drained drained = published.registration.withdraw(drainLimit);
+        Drained drained = published.registration.withdraw(drains.until(drains.endNs(reference.getBundle())));
         if (!drained.isComplete()) {
             LOG.warn(
                     "{} leaves with {} intercepted calls in flight after {} ms",
                     published.provider,
                     drained.stillRunning(),
-                    drainLimit.toMillis());
+                    drains.limit().toMillis());
         }
         context.ungetService(reference);
     }

@@ -10,6 +10,8 @@ import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.Interceptors;
 import io.waybill.tool.ToolCommands;
 import java.time.Duration;
+import java.util.Set;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
 /**
@@ -20,6 +22,7 @@ import org.osgi.framework.BundleContext;
 public final class ServiceWhiteboards implements AutoCloseable {
 
     private final ServiceProblems problems = new ServiceProblems();
+    private final DrainLimits drains;
     private final Interceptors<CallInterceptor> intercepted;
     private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
     private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
@@ -44,13 +47,14 @@ public final class ServiceWhiteboards implements AutoCloseable {
             ExecutorSettings executors,
             Duration drainLimit,
             Clock clock) {
+        drains = new DrainLimits(drainLimit, clock);
         intercepted = interceptors.calls();
         callInterceptors =
-                new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drainLimit);
+                new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drains);
         handlerInterceptors = new InterceptorWhiteboard<>(
-                context, HandlerInterceptor.class, interceptors.handlers(), problems, drainLimit);
+                context, HandlerInterceptor.class, interceptors.handlers(), problems, drains);
         policies = new AccessPolicyWhiteboard(context, registry.policies(), problems);
-        handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
+        handlers = new HandlerWhiteboard(context, registry, problems, executors, drains);
         converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), problems, drainLimit);
         tools = new ToolWhiteboard(context, toolCommands, problems);
         events = new CallEventsWhiteboard(context, registry, problems);
@@ -65,6 +69,23 @@ public final class ServiceWhiteboards implements AutoCloseable {
         handlers.open();
         converters.open();
         tools.open();
+    }
+
+    /**
+     * Drains the handlers of a bundle that is about to stop, and those that go with it, while its interceptors are still there for the calls that the requests in
+     * flight make.
+     *
+     * @param services ids of all services that go
+     */
+    public void drain(Bundle bundle, Set<Long> services) {
+        drains.begin(bundle);
+        handlers.drain(bundle, services);
+    }
+
+    /** Ends {@link #drain}, after the bundle has stopped. Handlers that are there all the same serve again. */
+    public void stopped(Bundle bundle) {
+        drains.end(bundle);
+        handlers.restore();
     }
 
     /** Lets calls wait from now on for the next version of a bundle's call interceptors and converters, when these go. */

@@ -16,6 +16,7 @@ import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.intercept.IgnoresMessage;
 import io.waybill.api.intercept.InterceptsMessage;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -308,13 +309,17 @@ public final class ManualWorker implements Caller {
         List<T> concerned = new ArrayList<>();
         for (T interceptor : interceptors) {
             InterceptsMessage keys = interceptor.getClass().getAnnotation(InterceptsMessage.class);
-            if (keys == null
-                    || Arrays.stream(keys.value())
-                            .anyMatch(key -> specificity(key, message.type(), operation) > NONE)) {
+            IgnoresMessage ignored = interceptor.getClass().getAnnotation(IgnoresMessage.class);
+            if ((keys == null || isAny(keys.value(), message.type(), operation))
+                    && (ignored == null || !isAny(ignored.value(), message.type(), operation))) {
                 concerned.add(interceptor);
             }
         }
         return concerned;
+    }
+
+    private static boolean isAny(String[] keys, MessageType type, String operation) {
+        return Arrays.stream(keys).anyMatch(key -> specificity(key, type, operation) > NONE);
     }
 
     /** How specific a key is for a message: {@link #NONE} when it does not match, and the larger the more specific. */

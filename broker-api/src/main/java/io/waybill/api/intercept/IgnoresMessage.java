@@ -1,0 +1,24 @@
+package io.waybill.api.intercept;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.osgi.service.component.annotations.ComponentPropertyType;
+
+/**
+ * Types of messages that a {@link CallInterceptor} or {@link HandlerInterceptor} is not called for, although its {@link InterceptsMessage} covers them: service
+ * property {@code waybill.ignores.message}. Such a message costs the interceptor nothing, and does not wait while it is replaced. For messages of the bundle's
+ * own protocol.
+ */
+@ComponentPropertyType
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.TYPE)
+public @interface IgnoresMessage {
+
+    /** The prefix of the service property. */
+    String PREFIX_ = "waybill.";
+
+    /** Names or codes of request types, such as {@code BACKWARD_AUTOGRAD_REQ} or {@code 0x142}. */
+    String[] value();
+}
