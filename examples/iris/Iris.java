@@ -67,6 +67,7 @@ public final class Iris {
                     .with(this)
                     .withBroker(broker -> autograd = new Autograd(broker, natives))
                     .withBroker(broker -> new ForwardRequests(autograd))
+                    .withBroker(broker -> new PassRequests(autograd))
                     .withBroker(broker -> new BackwardRequests(autograd))
                     .join();
         }

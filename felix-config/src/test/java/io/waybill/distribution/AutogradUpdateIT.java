@@ -2,17 +2,26 @@ package io.waybill.distribution;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.Request;
+import io.waybill.api.Response;
 import io.waybill.distribution.Command.Result;
+import io.waybill.worker.Waybill;
+import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -27,6 +36,8 @@ class AutogradUpdateIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
     private static final List<String> NODES = List.of("ps0", "ps1");
+    private static final int THREADS = 4;
+    private static final int UPDATES = 10; // of each node
 
     /** What the user's component does; {@code what} says which part. */
     private static final String WORK = """
@@ -40,6 +51,7 @@ class AutogradUpdateIT {
                         case "create" -> create(outbox);
                         case "train" -> train();
                         case "close" -> close();
+                        case "gc" -> gc();
                         default -> String.valueOf(natives.liveCount());
                     });
                 }
@@ -85,13 +97,22 @@ class AutogradUpdateIT {
                 leaf.set_requires_grad(true);
                 return leaf;
             }
+            private static Response called(Outbox outbox, Value tensor) {
+                Request request = Request.operation("ps1", "acme.work");
+                request.body().text("what", "double").value("tensor", tensor);
+                return outbox.caller().call(request);
+            }
+            private static String gc() {
+                System.gc();
+                return "collected";
+            }
             private String step(Outbox outbox) throws RejectedMessageException {
                 Value x = described(leaf());
                 long id = autograd.open();
                 try {
-                    Request request = Request.operation("ps1", "acme.work");
-                    request.body().text("what", "double").value("tensor", x);
-                    try (Response response = outbox.caller().call(request)) {
+                    try (Response once = called(outbox, x);
+                            Response twice = called(outbox, once.value("tensor"));
+                            Response response = called(outbox, twice.value("tensor"))) {
                         backward(id, live(response.value("tensor")).sum());
                     }
                     try (io.waybill.autograd.ContextGradients gradients = autograd.gradients(id)) {
@@ -256,8 +277,53 @@ class AutogradUpdateIT {
         assertThat(trained(true)).isEqualTo(undisturbed);
         assertThat(undisturbed).doesNotHaveDuplicates();
         update("ps0", "0.1.9"); // restarts the component
-        assertThat(work("step")).isEqualTo("{'result': 'gradient 6.0'}");
+        assertThat(work("step")).isEqualTo("{'result': 'gradient 24.0'}");
         awaitNothing();
+    }
+
+    @Test
+    void stepsGoOnWhileTheBundleIsUpdatedInBothNodes() throws Exception {
+        AtomicBoolean stopped = new AtomicBoolean();
+        AtomicLong steps = new AtomicLong();
+        try (Worker driver =
+                Waybill.connect(directory.resolve("home"), "driver").join()) {
+            List<CompletableFuture<Void>> training = IntStream.range(0, THREADS)
+                    .mapToObj(each -> CompletableFuture.runAsync(() -> {
+                        while (!stopped.get()) {
+                            Request request = Request.operation("ps0", "acme.work");
+                            request.body().text("what", "step");
+                            try (Response response = driver.call(request.timeout(Duration.ofMinutes(5)))) {
+                                assertThat(response.text("result")).isEqualTo("gradient 24.0");
+                            }
+                            steps.incrementAndGet();
+                        }
+                    }))
+                    .toList();
+            for (int i = 1; i <= UPDATES; i++) {
+                for (String node : NODES) {
+                    update(node, "0.1." + (100 + i));
+                    long before = steps.get();
+                    until(
+                            "steps go on",
+                            () -> steps.get() > before + THREADS
+                                    || training.stream().anyMatch(CompletableFuture::isDone));
+                }
+            }
+            stopped.set(true);
+            for (CompletableFuture<Void> each : training) {
+                each.get(5, TimeUnit.MINUTES);
+            }
+        }
+        System.out.println(steps + " steps during " + 2 * UPDATES + " updates");
+        awaitNothing();
+        for (String node : NODES) {
+            until("the old class loaders of " + node + " are unreachable", () -> {
+                output("call", "--to", node, "acme.work", "what=gc");
+                return output("call", "--to", node, "control:loaders.leaked", "seconds=0")
+                        .strip()
+                        .equals("{'loaders': []}");
+            });
+        }
     }
 
     private List<String> trained(boolean isUpdated) throws Exception {

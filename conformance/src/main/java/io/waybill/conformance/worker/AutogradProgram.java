@@ -8,6 +8,7 @@ import io.waybill.api.handler.NonBlocking;
 import io.waybill.autograd.Autograd;
 import io.waybill.autograd.BackwardRequests;
 import io.waybill.autograd.ForwardRequests;
+import io.waybill.autograd.PassRequests;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -50,8 +51,11 @@ record AutogradProgram(NativeTensors natives, ScriptEngine engine, Autograd auto
                 registry.add(HandlerSpec.of(key, handler, PROVIDER, executor));
             }
         });
-        for (MessageHandler handler :
-                List.of(new ScriptCall(engine), new ForwardRequests(autograd), new BackwardRequests(autograd))) {
+        for (MessageHandler handler : List.of(
+                new ScriptCall(engine),
+                new ForwardRequests(autograd),
+                new PassRequests(autograd),
+                new BackwardRequests(autograd))) {
             Class<?> type = handler.getClass();
             registry.add(new HandlerSpec(
                     Arrays.stream(type.getAnnotation(HandlesMessage.class).value())

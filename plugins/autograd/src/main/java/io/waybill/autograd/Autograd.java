@@ -7,6 +7,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.IgnoresMessage;
 import io.waybill.api.intercept.IncomingResponse;
 import io.waybill.api.intercept.InterceptedCall;
 import io.waybill.api.intercept.InterceptsMessage;
@@ -45,7 +46,7 @@ import org.osgi.service.component.annotations.Reference;
 
 /**
  * Distributed autograd in one worker: the contexts, the wrapping of calls, and the service. A component in a node; a program makes one with its
- * worker's {@link Broker}, and adds it with {@link ForwardRequests} and {@link BackwardRequests} to its worker, and with {@link OptimizerRequests} if the
+ * worker's {@link Broker}, and adds it with {@link ForwardRequests}, {@link PassRequests} and {@link BackwardRequests} to its worker, and with {@link OptimizerRequests} if the
  * worker owns parameters of optimizers.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases what the contexts hold of libtorch.
@@ -54,6 +55,7 @@ import org.osgi.service.component.annotations.Reference;
         service = {Autograd.class, DistAutograd.class, CallInterceptor.class},
         property = "service.ranking:Integer=" + Autograd.RANKING)
 @InterceptsMessage
+@IgnoresMessage({"BACKWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ", "RREF_BACKWARD_REQ"})
 public final class Autograd implements DistAutograd, CallInterceptor {
 
     /** Nearer to the program than profilers and compression: what they see is the wrapped call. */
@@ -79,12 +81,17 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     /** Creates the contexts of a node, those that an earlier version of this bundle had. */
     @Activate
     public Autograd(@Reference Broker broker, @Reference NativeTensors natives, @Reference NativeState state) {
-        this(broker, natives, Optional.of(state), LOOK_PERIOD);
+        this(broker, natives, state, LOOK_PERIOD);
     }
 
     /** Creates the contexts of a program's worker; none at first. */
     public Autograd(Broker broker, NativeTensors natives) {
         this(broker, natives, LOOK_PERIOD);
+    }
+
+    /** @param period how often the contexts of others are looked at, and what was released through an earlier version */
+    Autograd(Broker broker, NativeTensors natives, NativeState state, Duration period) {
+        this(broker, natives, Optional.of(state), period);
     }
 
     /** @param period how often the contexts of others are looked at */
@@ -104,13 +111,14 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
         Notifications notifications = new Notifications(broker);
         this.passes = new Passes(broker, notifications);
-        this.cleanUp = new CleanUp(broker, contexts, notifications, this::end);
+        this.cleanUp = new CleanUp(broker, contexts, notifications, this::end, state);
         this.orphans = new Orphans(broker, contexts, cleanUp, notifications, passes::workerEnded, optimizers::closeIf);
         this.rootPasses = new RootPasses(broker, passes, natives);
         this.referencePasses = new ReferencePasses(broker, contexts, rootPasses);
         this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages, orphans::ask);
         this.forward = new ForwardHandler(contexts, messages);
         this.backward = new BackwardHandler(contexts, passes, arrived);
+        cleanUp.releaseLeftBehind();
         orphans.start(period);
     }
 
@@ -174,6 +182,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     @Override
     public long open() {
+        requireHere();
         long before = current.find();
         if (before != CurrentContexts.NONE && contexts.find(before).isPresent()) {
             throw new IllegalStateException("Already have an autograd context id for this thread.");
@@ -186,7 +195,12 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     @Override
     public void release(long context) {
         current.leave(context);
-        cleanUp.release(context);
+        if (!contexts.isHandedOver()) {
+            cleanUp.release(context);
+        }
+        if (contexts.isHandedOver()) { // perhaps meanwhile
+            state.ifPresent(kept -> ContextArchive.releaseLater(context, kept));
+        }
     }
 
     /** Releases a context that another worker has released. */
@@ -202,6 +216,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     @Override
     public long currentContext() {
+        requireHere();
         long id = current.find();
         if (id == CurrentContexts.NONE || contexts.find(id).isEmpty()) {
             throw new IllegalStateException(
@@ -211,7 +226,12 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         return id;
     }
 
+    private void requireHere() {
+        contexts.requireHere("this DistAutograd", "get the service again; contexts are still there");
+    }
+
     AutogradContext require(long id) {
+        requireHere();
         return contexts.find(id).orElseThrow(() -> new IllegalArgumentException(ContextTable.missing(id)));
     }
 
@@ -242,6 +262,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
 
     @Override
     public DistributedOptimizer optimizer(List<? extends RRef> parameters, OptimizerSettings settings) {
+        requireHere();
         return OwnersOptimizer.create(broker, contexts, parameters, settings);
     }
 

@@ -14,11 +14,10 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves the calls of contexts, their release, and the messages of backward passes: what waits for nothing. Long computations are left to other threads.
- * Thread-safe.
+ * Serves the calls of contexts, and their release: what waits for nothing. Thread-safe.
  */
 @Component
-@HandlesMessage({"FORWARD_AUTOGRAD_REQ", "BACKWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
+@HandlesMessage({"FORWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
 @NonBlocking
 public final class ForwardRequests implements MessageHandler {
 
@@ -33,8 +32,6 @@ public final class ForwardRequests implements MessageHandler {
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         if (message.type() == MessageType.FORWARD_AUTOGRAD_REQ) {
             autograd.forward().handle(message, outbox);
-        } else if (message.type() == MessageType.BACKWARD_AUTOGRAD_REQ) {
-            autograd.backward().handle(message, outbox);
         } else {
             autograd.releasedBy(message.from(), ContextMessage.decode(message.payload()));
             outbox.respond(ByteBuffer.allocate(0));

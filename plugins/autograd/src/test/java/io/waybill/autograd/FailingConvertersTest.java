@@ -115,6 +115,7 @@ class FailingConvertersTest {
                     .with(new Beside())
                     .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES))
                     .withBroker(broker -> new ForwardRequests(all[id]))
+                    .withBroker(broker -> new PassRequests(all[id]))
                     .withBroker(broker -> new BackwardRequests(all[id]));
         });
     }

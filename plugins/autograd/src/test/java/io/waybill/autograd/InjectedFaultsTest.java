@@ -60,6 +60,7 @@ class InjectedFaultsTest {
                         .with(new RelayHandler())
                         .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES, lookPeriod))
                         .withBroker(broker -> new ForwardRequests(all[id]))
+                        .withBroker(broker -> new PassRequests(all[id]))
                         .withBroker(broker -> new BackwardRequests(all[id])));
     }
 

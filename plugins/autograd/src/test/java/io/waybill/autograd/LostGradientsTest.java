@@ -49,6 +49,7 @@ class LostGradientsTest {
                         .with(new RelayHandler())
                         .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES))
                         .withBroker(broker -> new ForwardRequests(all[id]))
+                        .withBroker(broker -> new PassRequests(all[id]))
                         .withBroker(broker -> new BackwardRequests(all[id])));
     }
 

@@ -75,6 +75,7 @@ class PassEndTest {
                         .with(new Weigh(this))
                         .withBroker(broker -> all[id] = new Autograd(broker, TestWorkers.NATIVES))
                         .withBroker(broker -> new ForwardRequests(all[id]))
+                        .withBroker(broker -> new PassRequests(all[id]))
                         .withBroker(broker -> new BackwardRequests(all[id])))) {
             parameter = workers.leaf(new long[] {2}, 3, 4);
             Value plain = workers.leaf(false, new long[] {2}, 1, 2);

@@ -81,6 +81,7 @@ final class Recorded implements HandlerSource {
         List<MessageHandler> handlers = List.of(
                 new ScriptCall(TestWorkers.ENGINE),
                 new ForwardRequests(autograd),
+                new PassRequests(autograd),
                 new BackwardRequests(autograd),
                 new OptimizerRequests(autograd));
         for (MessageHandler handler : handlers) {

@@ -55,6 +55,7 @@ final class TestWorkers implements AutoCloseable {
                 .with(new ScriptCall(ENGINE))
                 .withBroker(broker -> made[0] = new Autograd(broker, NATIVES, Duration.ofDays(1)))
                 .withBroker(broker -> new ForwardRequests(made[0]))
+                .withBroker(broker -> new PassRequests(made[0]))
                 .withBroker(broker -> new BackwardRequests(made[0]));
         TestWorkers all = new TestWorkers();
         all.workers.add(more.apply(joining).join());
@@ -81,6 +82,7 @@ final class TestWorkers implements AutoCloseable {
                 .with(new ScriptCall(ENGINE))
                 .withBroker(broker -> made[0] = new Autograd(broker, NATIVES))
                 .withBroker(broker -> new ForwardRequests(made[0]))
+                .withBroker(broker -> new PassRequests(made[0]))
                 .withBroker(broker -> new BackwardRequests(made[0]))
                 .withBroker(broker -> new OptimizerRequests(made[0]));
         workers.add(more.apply(joining).join());

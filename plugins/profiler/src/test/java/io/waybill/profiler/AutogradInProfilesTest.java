@@ -11,6 +11,7 @@ import io.waybill.autograd.Autograd;
 import io.waybill.autograd.BackwardRequests;
 import io.waybill.autograd.ContextGradients;
 import io.waybill.autograd.ForwardRequests;
+import io.waybill.autograd.PassRequests;
 import io.waybill.profiler.profile.Profile;
 import io.waybill.profiler.profile.ProfileEvent;
 import io.waybill.profiler.profile.ProfilerConfig;
@@ -40,6 +41,7 @@ class AutogradInProfilesTest {
         Autograd[] made = new Autograd[1];
         return joining.withBroker(broker -> made[0] = added(broker))
                 .withBroker(broker -> new ForwardRequests(made[0]))
+                .withBroker(broker -> new PassRequests(made[0]))
                 .withBroker(broker -> new BackwardRequests(made[0]));
     }
 

@@ -55,7 +55,7 @@ public final class CallWrapper implements CallInterceptor {
     @Override
     public void onRequest(OutgoingCall call) throws RejectedMessageException {
         long id = current.find();
-        if (id == CurrentContexts.NONE || isOfAutograd(call.calledType())) {
+        if (id == CurrentContexts.NONE || call.calledType() == MessageType.FORWARD_AUTOGRAD_REQ) {
             return;
         }
         List<Tensor> tensors = call.tensors();
@@ -86,13 +86,6 @@ public final class CallWrapper implements CallInterceptor {
         if (worker != WorkerIds.UNKNOWN) {
             context.know(worker);
         }
-    }
-
-    private static boolean isOfAutograd(MessageType type) {
-        return type == MessageType.FORWARD_AUTOGRAD_REQ
-                || type == MessageType.BACKWARD_AUTOGRAD_REQ
-                || type == MessageType.CLEANUP_AUTOGRAD_CONTEXT_REQ
-                || type == MessageType.RREF_BACKWARD_REQ;
     }
 
     private static boolean isOperator(OutgoingCall call) {

@@ -1,6 +1,8 @@
 package io.waybill.autograd.context;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
@@ -71,7 +73,7 @@ public final class AutogradContext {
         leaves.close();
     }
 
-    /** Hands over everything, for another version of this bundle. */
+    /** Hands over everything, for another version of this bundle: also which passes are over, because their last messages may come later. */
     NativeState.Entry archive() {
         GraphArchive archive = graph.archive();
         List<Tensor> tensors = new ArrayList<>();
@@ -79,7 +81,24 @@ public final class AutogradContext {
         leaves.archive(tensors, handles);
         List<Value> workers = new ArrayList<>();
         known.forEach(worker -> workers.add(Value.of(worker)));
-        Value about = Value.tuple(Value.of(id), new Value.Items(workers), archive.about());
+        List<Value> passes = new ArrayList<>();
+        lastPasses.values().forEach(pass -> passes.add(Value.of(pass)));
+        List<Value> losses = new ArrayList<>();
+        lost.forEach((message, worker) -> losses.add(Value.tuple(Value.of(message), Value.of(worker))));
+        PassFailure last = lastFailure;
+        Value failure = last == null
+                ? Value.NONE
+                : Value.tuple(
+                        Value.of(last.passId),
+                        Value.of(last.why.code().number()),
+                        Value.of(String.valueOf(last.why.getMessage())));
+        Value about = Value.tuple(
+                Value.of(id),
+                new Value.Items(workers),
+                archive.about(),
+                new Value.Items(passes),
+                new Value.Items(losses),
+                failure);
         return new NativeState.Entry(about, archive.natives(), tensors, handles);
     }
 
@@ -87,12 +106,33 @@ public final class AutogradContext {
     static AutogradContext restored(NativeState.Entry entry, NativeTensors natives) {
         List<Value> about = ((Value.Tuple) entry.about()).values();
         ContextGraph graph = ContextGraph.restored(new GraphArchive(about.get(2), entry.natives()));
-        AutogradContext restored = new AutogradContext(((Value.Int) about.get(0)).value(), graph, natives);
+        AutogradContext restored = new AutogradContext(number(about.get(0)), graph, natives);
         for (Value worker : ((Value.Items) about.get(1)).values()) {
-            restored.know((int) ((Value.Int) worker).value());
+            restored.know((int) number(worker));
+        }
+        for (Value pass : ((Value.Items) about.get(3)).values()) {
+            restored.isLastPass(number(pass));
+        }
+        for (Value loss : ((Value.Items) about.get(4)).values()) {
+            List<Value> fields = ((Value.Tuple) loss).values();
+            restored.lost.put(number(fields.get(0)), ((Value.Text) fields.get(1)).value());
+        }
+        if (about.get(5) instanceof Value.Tuple failure) {
+            List<Value> fields = failure.values();
+            restored.passFailed(
+                    number(fields.get(0)),
+                    new CallException(
+                            ErrorKind.UNKNOWN_ERROR,
+                            ErrorCode.of((int) number(fields.get(1))),
+                            MessageId.NONE,
+                            ((Value.Text) fields.get(2)).value()));
         }
         restored.leaves.restore(entry.tensors(), entry.handles());
         return restored;
+    }
+
+    private static long number(Value value) {
+        return ((Value.Int) value).value();
     }
 
     /** Notes that a worker knows of it: one that was called, or that called. */

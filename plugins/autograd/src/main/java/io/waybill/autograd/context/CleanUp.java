@@ -4,8 +4,10 @@ import io.waybill.api.CallException;
 import io.waybill.api.MessageType;
 import io.waybill.api.broker.Broker;
 import io.waybill.autograd.message.ContextMessage;
+import io.waybill.torch.NativeState;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -21,14 +23,25 @@ public final class CleanUp {
     private final ContextTable contexts;
     private final Notifications notifications;
     private final Consumer<AutogradContext> ending;
+    private final Optional<NativeState> state;
 
-    /** @param ending ends the passes and the graph of a context that was taken out */
+    /**
+     * Creates an object for one worker.
+     *
+     * @param ending ends the passes and the graph of a context that was taken out
+     * @param state where a version that has left notes what was released through it
+     */
     public CleanUp(
-            Broker broker, ContextTable contexts, Notifications notifications, Consumer<AutogradContext> ending) {
+            Broker broker,
+            ContextTable contexts,
+            Notifications notifications,
+            Consumer<AutogradContext> ending,
+            Optional<NativeState> state) {
         this.broker = broker;
         this.contexts = contexts;
         this.notifications = notifications;
         this.ending = ending;
+        this.state = state;
     }
 
     /**
@@ -36,6 +49,11 @@ public final class CleanUp {
      */
     public void release(long contextId) {
         release(contextId, WorkerIds.UNKNOWN);
+    }
+
+    /** Releases the contexts that were released through a version of this bundle that had left. */
+    public void releaseLeftBehind() {
+        state.ifPresent(kept -> ContextArchive.takeToRelease(kept).forEach(this::release));
     }
 
     /** Releases a context that another worker has released: that one is not notified, and all others are. */

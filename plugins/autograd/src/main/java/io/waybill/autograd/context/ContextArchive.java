@@ -16,17 +16,39 @@ public final class ContextArchive {
     private static final String NAMES = "io.waybill.autograd/";
     private static final String CONTEXTS = NAMES + "context/";
     private static final String RELEASED = NAMES + "released";
+    private static final String TO_RELEASE = NAMES + "to-release/";
 
     private ContextArchive() {}
 
     /** Hands over all contexts, and the ids of those that were released. */
     public static void save(ContextTable contexts, NativeState state) {
+        contexts.handOver();
         for (AutogradContext context : contexts.all()) {
             state.put(CONTEXTS + context.id(), context.archive());
         }
         List<Value> ids = new ArrayList<>();
         contexts.releasedIds().forEach(id -> ids.add(Value.of(id)));
         state.put(RELEASED, new NativeState.Entry(new Value.Items(ids), List.of(), List.of(), List.of()));
+    }
+
+    /** Notes that a context was released through the service object of a version that has left. */
+    public static void releaseLater(long contextId, NativeState state) {
+        try {
+            state.put(
+                    TO_RELEASE + contextId,
+                    new NativeState.Entry(Value.of(contextId), List.of(), List.of(), List.of()));
+        } catch (IllegalStateException e) {
+            // it is noted already; or there are too many, and it is released when its worker ends
+        }
+    }
+
+    /** Takes the ids of contexts that were {@linkplain #releaseLater released later}. */
+    static List<Long> takeToRelease(NativeState state) {
+        List<Long> ids = new ArrayList<>();
+        for (String name : state.names(TO_RELEASE)) {
+            state.take(name).ifPresent(entry -> ids.add(((Value.Int) entry.about()).value()));
+        }
+        return ids;
     }
 
     /** Takes over what a version before this one handed over. */

@@ -24,10 +24,35 @@ public final class ContextTable {
     private final Map<Long, AutogradContext> contexts = new ConcurrentHashMap<>(); // written under this
     private final ReleasedIds released = new ReleasedIds(MAX_RELEASED); // guarded by this
     private final LongFunction<AutogradContext> creation;
+    private volatile boolean
+            handedOver; // set by the thread that deactivates, read by those that still use this version
 
     /** @param creation makes a context with this id */
     public ContextTable(LongFunction<AutogradContext> creation) {
         this.creation = creation;
+    }
+
+    /** Notes that the next version of this bundle takes the contexts over. */
+    void handOver() {
+        handedOver = true;
+    }
+
+    /** Returns whether the next version of this bundle has the contexts. */
+    public boolean isHandedOver() {
+        return handedOver;
+    }
+
+    /**
+     * Throws when the next version of this bundle has the contexts.
+     *
+     * @param what belongs to this version
+     * @param instead what to do
+     */
+    public void requireHere(String what, String instead) {
+        if (handedOver) {
+            throw new IllegalStateException(
+                    what + " belongs to a version of the autograd bundle that was updated or stopped: " + instead);
+        }
     }
 
     /** Opens a context with an id that no other has. */

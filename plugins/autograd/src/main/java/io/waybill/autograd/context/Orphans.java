@@ -133,7 +133,11 @@ public final class Orphans implements PeerListener, Runnable {
     /** Looks at all contexts of others that were there at the last look. */
     @Override
     public void run() {
+        if (contexts.isHandedOver()) {
+            return;
+        }
         try {
+            cleanUp.releaseLeftBehind();
             Set<Integer> there =
                     broker.peers().stream().map(peer -> peer.worker().id()).collect(Collectors.toSet());
             there.add(broker.self().worker().id());

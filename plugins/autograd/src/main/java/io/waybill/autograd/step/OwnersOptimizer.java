@@ -76,6 +76,9 @@ public final class OwnersOptimizer implements DistributedOptimizer {
 
     @Override
     public int step(long contextId) {
+        contexts.requireHere(
+                "this optimizer",
+                "create another one with DistAutograd.optimizer; its averages start from zero, and parameters stay as they are");
         AutogradContext context = contexts.find(contextId)
                 .orElseThrow(() -> new IllegalArgumentException(ContextTable.missing(contextId)));
         owners.forEach(context::know);
@@ -87,7 +90,7 @@ public final class OwnersOptimizer implements DistributedOptimizer {
         if (isClosed.compareAndSet(false, true)) {
             try {
                 call(owner -> OptimizerMessages.close(WorkerInfo.address(owner), id));
-            } catch (CallException e) {
+            } catch (CallException | IllegalStateException e) { // or this version has left
                 LOG.log(Level.DEBUG, "An owner gives an optimizer up when this worker ends", e);
             }
         }

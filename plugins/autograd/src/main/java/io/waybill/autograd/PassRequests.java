@@ -1,0 +1,39 @@
+package io.waybill.autograd;
+
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.LeavesLast;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.handler.Outbox;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * Serves the messages of backward passes, which wait for nothing, and long computations are left to other threads. Leaves last at an update: passes end with the
+ * version that they began with. Thread-safe.
+ */
+@Component
+@HandlesMessage("BACKWARD_AUTOGRAD_REQ")
+@NonBlocking
+public final class PassRequests implements MessageHandler, LeavesLast {
+
+    private final Autograd autograd;
+
+    @Activate
+    public PassRequests(@Reference Autograd autograd) {
+        this.autograd = autograd;
+    }
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        autograd.backward().handle(message, outbox);
+    }
+
+    @Override
+    public boolean isInProgress() {
+        return autograd.passes() > 0;
+    }
+}
