@@ -81,7 +81,7 @@ final class CallList {
             return Optional.empty();
         }
         Optional<String> operation = Payload.operationOf(record.get());
-        if (!filter.takesOperation(operation)) {
+        if (!filter.takesOperationOf(record.get())) {
             return Optional.empty();
         }
         StoredRecord request = seen.source().store(seen.position(), record.get());

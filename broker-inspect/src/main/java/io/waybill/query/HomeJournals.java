@@ -247,7 +247,7 @@ public final class HomeJournals implements Closeable {
             while (step != Step.END || (step = reader.searchBehindEnd()) != Step.END) {
                 if (step == Step.RECORD) {
                     RecordView record = reader.record();
-                    if (filter.takes(record) && filter.takesOperation(Payload.operationOf(record))) {
+                    if (filter.takes(record) && filter.takesOperationOf(record)) {
                         sum.record(record.typeCode(), record.buffer().length(), record.sentNs());
                     }
                 } else {

@@ -106,7 +106,9 @@ public final class JournalFollower implements Closeable {
         if (filter.asksForOutcome()) {
             return responded(stored);
         }
-        return filter.takesOperation(operation) ? Optional.of(new StoredEntry(stored, operation)) : Optional.empty();
+        return filter.takesOperationOf(record.get())
+                ? Optional.of(new StoredEntry(stored, operation))
+                : Optional.empty();
     }
 
     /** The response with its request's operation, when what became of the request is wanted. */
@@ -127,7 +129,7 @@ public final class JournalFollower implements Closeable {
         StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, position.get(), record);
         Optional<String> operation = Payload.operationOf(record);
         StoredCall call = new StoredCall(request, operation, Optional.of(response));
-        return filter.takesOperation(operation) && filter.takesOutcome(call)
+        return filter.takesOperationOf(record) && filter.takesOutcome(call)
                 ? Optional.of(new StoredEntry(response, operation))
                 : Optional.empty();
     }

@@ -1,9 +1,13 @@
 package io.waybill.query;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.query.stored.Payload;
 import io.waybill.wire.RecordView;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -22,10 +26,12 @@ public final class MessageFilter {
     private final long lastId;
     private final long parent; // NONE: whatever it is
     private final int typeCode;
-    private final String operation; // empty: whatever it is
+    private final NamePattern operation; // null: whatever it is
+    private final List<ArgumentCondition> arguments;
     private final long sinceNs;
     private final long untilNs;
     private final StoredCall.Outcome outcome; // null: whatever it is
+    private final ErrorCode errorCode; // null: whatever it is
     private final long slowerThanNs;
 
     private MessageFilter(Builder from) {
@@ -36,9 +42,11 @@ public final class MessageFilter {
         parent = from.parent;
         typeCode = from.typeCode;
         operation = from.operation;
+        arguments = List.copyOf(from.arguments);
         sinceNs = from.sinceNs;
         untilNs = from.untilNs;
         outcome = from.outcome;
+        errorCode = from.errorCode;
         slowerThanNs = from.slowerThanNs;
     }
 
@@ -50,10 +58,12 @@ public final class MessageFilter {
         private long lastId = GREATEST_ID;
         private long parent = MessageId.NONE;
         private int typeCode = ANY;
-        private String operation = "";
+        private NamePattern operation;
+        private final List<ArgumentCondition> arguments = new ArrayList<>();
         private long sinceNs = Long.MIN_VALUE;
         private long untilNs = Long.MAX_VALUE;
         private StoredCall.Outcome outcome;
+        private ErrorCode errorCode;
         private long slowerThanNs = Long.MIN_VALUE;
 
         /** Accepts messages in this worker's journal. */
@@ -89,10 +99,16 @@ public final class MessageFilter {
         /**
          * Accepts calls of an operation.
          *
-         * @param name a name, or a prefix followed by {@code *}
+         * @param name a name, in which {@code *} stands for any letters
          */
         public Builder operation(String name) {
-            operation = name;
+            operation = new NamePattern(name);
+            return this;
+        }
+
+        /** Accepts calls with this argument, besides those that were asked for before. */
+        public Builder argument(ArgumentCondition wanted) {
+            arguments.add(wanted);
             return this;
         }
 
@@ -111,6 +127,13 @@ public final class MessageFilter {
         /** Accepts calls with this outcome. */
         public Builder outcome(StoredCall.Outcome wanted) {
             outcome = wanted;
+            return this;
+        }
+
+        /** Accepts calls that failed with this code. */
+        public Builder error(ErrorCode wanted) {
+            outcome = StoredCall.Outcome.ERROR;
+            errorCode = wanted;
             return this;
         }
 
@@ -151,27 +174,27 @@ public final class MessageFilter {
                 && header.sentNs() < untilNs;
     }
 
-    boolean takesOperation(Optional<String> name) {
-        if (operation.isEmpty()) {
-            return true;
-        }
-        return operation.endsWith("*")
-                ? name.isPresent() && name.get().startsWith(operation.substring(0, operation.length() - 1))
-                : name.isPresent() && name.get().equals(operation);
+    /** Returns whether a whole request matches whose header did: by its operation and its arguments. */
+    public boolean takesOperationOf(RecordView request) {
+        return (operation == null
+                        || Payload.operationOf(request)
+                                .filter(operation::matches)
+                                .isPresent())
+                && (arguments.isEmpty() || takesArguments(Payload.of(request).call()));
     }
 
-    /** Returns whether a whole request matches whose header did. */
-    public boolean takesOperationOf(RecordView request) {
-        return operation.isEmpty() || takesOperation(Payload.operationOf(request));
+    private boolean takesArguments(Optional<Invocation> call) {
+        return call.isPresent() && arguments.stream().allMatch(wanted -> wanted.isMetBy(call.get()));
     }
 
     /** Whether the payload decides as well. */
     boolean asksForOperation() {
-        return !operation.isEmpty();
+        return operation != null || !arguments.isEmpty();
     }
 
     boolean takesOutcome(StoredCall call) {
         return (outcome == null || outcome == call.outcome())
+                && (errorCode == null || call.response().orElseThrow().errorCode() == errorCode)
                 && (slowerThanNs == Long.MIN_VALUE
                         || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
     }
@@ -184,6 +207,7 @@ public final class MessageFilter {
         StoredCall.Outcome found =
                 response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
         return (outcome == null || outcome == found)
+                && (errorCode == null || response.errorCode() == errorCode)
                 && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs);
     }
 

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -233,6 +234,49 @@ class HomeJournalsTest {
         assertThat(list(filter().operation("text.length").build(), 0)).hasSize(100);
         assertThat(list(filter().operation("text.*").build(), 0)).hasSize(200);
         assertThat(list(filter().operation("text").build(), 0)).isEmpty();
+        assertThat(list(filter().operation("*.length").build(), 0)).hasSize(100);
+        assertThat(list(filter().operation("t*t.*ou*t").build(), 0)).hasSize(100);
+        assertThat(list(filter().operation("*ext.").build(), 0)).isEmpty();
+        assertThat(list(filter().operation("text.c(.*)").build(), 0)).isEmpty();
+    }
+
+    @Test
+    void listsByArgument() throws IOException {
+        ArgumentCondition text = new ArgumentCondition("text", "a\u001b[31m7");
+        assertThat(list(filter().argument(text).build(), 0))
+                .extracting(call -> MessageId.counter(call.request().id()))
+                .containsExactly(7L);
+        assertThat(list(filter().argument(text).operation("text.count").build(), 0))
+                .isEmpty();
+        assertThat(list(
+                        filter().argument(text)
+                                .argument(new ArgumentCondition("0", "8"))
+                                .build(),
+                        0))
+                .isEmpty();
+        assertThat(newest(filter().argument(text).build())).hasSize(1);
+    }
+
+    @Test
+    void listsByErrorCode() throws IOException {
+        int refused = list(filter().outcome(Outcome.ERROR).build(), 0).size();
+        assertThat(list(filter().error(ErrorCode.REFUSED).build(), 0)).hasSize(refused);
+        assertThat(list(filter().error(ErrorCode.TIMED_OUT).build(), 0)).isEmpty();
+        assertThat(newest(filter().error(ErrorCode.REFUSED).build())).hasSize(refused);
+        assertThat(newest(filter().error(ErrorCode.TIMED_OUT).build())).isEmpty();
+    }
+
+    @Test
+    void decodesControlCalls() throws IOException {
+        long id = MessageId.of(WrittenHome.CALLER, 500);
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLER), JournalQueue.REQUESTS)) {
+            requests.append(written.control(id, "bundle.install", "/a.jar"));
+        }
+        assertThat(list(filter().operation("control:bundle.*").build(), 0))
+                .extracting(call -> call.operation().orElseThrow())
+                .containsExactly("control:bundle.install");
+        assertThat(show(500).requestPayload().orElseThrow().call().orElseThrow().named())
+                .isEqualTo(Map.of("path", Value.of("/a.jar")));
     }
 
     @Test

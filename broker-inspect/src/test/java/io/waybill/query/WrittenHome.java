@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
@@ -71,6 +72,13 @@ final class WrittenHome {
         new Invocation(operation, List.of(Value.of(counter)), Map.of("text", Value.of("a\u001b[31m" + counter)))
                 .encode(encoder);
         return message(MessageType.NAMED_CALL, id, from, to, encoder.toBytes()).sentNs(START_NS + 1000 * counter);
+    }
+
+    MessageBuffer control(long id, String operation, String path) {
+        ValueEncoder encoder = new ValueEncoder();
+        new Invocation(operation, List.of(), Map.of("path", Value.of(path))).encode(encoder);
+        return message(MessageType.of(Route.CONTROL_CALL), id, CALLER, CALLEE, encoder.toBytes())
+                .sentNs(START_NS + 1_000_000);
     }
 
     private MessageBuffer result(long id, long counter) {

@@ -192,7 +192,7 @@ class ReplayIT {
     void namesTheOneCallWithAWrongResponseOfACandidate() throws IOException, InterruptedException {
         Path lines = directory.resolve("not-same.jsonl");
         Result replayed =
-                waybill("replay", "--worker", "ps0", "--bundle", candidate.toString(), "--report", lines.toString());
+                waybill("replay", "--to", "ps0", "--bundle", candidate.toString(), "--report", lines.toString());
         assertThat(replayed.exitCode()).as(replayed.err()).isEqualTo(1);
         String id = ids.get(WRONG);
         assertThat(replayed.out())

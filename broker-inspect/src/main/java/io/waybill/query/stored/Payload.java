@@ -7,6 +7,8 @@ import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.handling.Route;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
@@ -43,6 +45,8 @@ public record Payload(
         long callerSpan,
         String problem) {
 
+    private static final int CONTROL_RET =
+            MessageType.of(Route.CONTROL_CALL).response().orElseThrow().code();
     private static final int MAX_START_BYTES = 64;
     private static final int MAX_TEXT_BYTES = 64 << 10;
 
@@ -89,33 +93,54 @@ public record Payload(
         return type == MessageType.NAMED_RET
                 || type == MessageType.SCRIPT_RET
                 || type == MessageType.SCRIPT_RREF_FETCH_RET
-                || type == MessageType.REMOTE_RET;
+                || type == MessageType.REMOTE_RET
+                || type.code() == CONTROL_RET;
     }
 
     static boolean isCallByName(MessageType type) {
         return type == MessageType.NAMED_CALL
                 || type == MessageType.SCRIPT_CALL
-                || type == MessageType.SCRIPT_REMOTE_CALL;
+                || type == MessageType.SCRIPT_REMOTE_CALL
+                || isControl(type);
     }
 
-    /** The operation of a call by name, without reading its arguments; empty when there is none. */
+    private static boolean isControl(MessageType type) {
+        return type.code() == Route.CONTROL_CALL;
+    }
+
+    /**
+     * The operation of a call by name, without reading its arguments; with {@value HandlerKey#CONTROL_PREFIX} in front when it is the
+     * broker's own. Empty when there is none.
+     */
     public static Optional<String> operationOf(RecordView record) {
         return operationOf(record.type(), record.payload());
     }
 
     /** Returns the operation of a request outside of a record. */
     public static Optional<String> operationOf(MessageType type, ByteBuffer payload) {
-        if (!isCallByName(type) || payload.remaining() < 2) {
+        int length = nameLength(type, payload);
+        if (length == 0) {
             return Optional.empty();
+        }
+        byte[] utf8 = new byte[length];
+        payload.get(payload.position() + 2, utf8);
+        String name = new String(utf8, StandardCharsets.UTF_8);
+        return Optional.of(isControl(type) ? HandlerKey.CONTROL_PREFIX + name : name);
+    }
+
+    /** Returns how many of a payload's first bytes hold the name of the operation; 0 when there is none. */
+    public static int operationBytes(RecordView record) {
+        int length = nameLength(record.type(), record.payload());
+        return length == 0 ? 0 : length + 2;
+    }
+
+    private static int nameLength(MessageType type, ByteBuffer payload) {
+        if (!isCallByName(type) || payload.remaining() < 2) {
+            return 0;
         }
         int at = payload.position();
         int length = Invocation.nameLength(
                 Byte.toUnsignedInt(payload.get(at)) | Byte.toUnsignedInt(payload.get(at + 1)) << 8);
-        if (length == 0 || length > Invocation.MAX_NAME_BYTES || length > payload.remaining() - 2) {
-            return Optional.empty();
-        }
-        byte[] name = new byte[length];
-        payload.get(at + 2, name);
-        return Optional.of(new String(name, StandardCharsets.UTF_8));
+        return length > Invocation.MAX_NAME_BYTES || length > payload.remaining() - 2 ? 0 : length;
     }
 }

@@ -14,7 +14,6 @@ import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -133,10 +132,7 @@ final class MessageCut {
 
     /** The envelope, and in front of nothing else the name of the operation. */
     private byte[] withoutPayload(RecordView record) {
-        int kept = Payload.operationOf(record)
-                .map(name -> 2 + name.getBytes(StandardCharsets.UTF_8).length)
-                .filter(length -> length <= record.payloadLength())
-                .orElse(0);
+        int kept = Payload.operationBytes(record);
         byte[] bytes = new byte[Envelope.HEADER_LENGTH + kept];
         record.buffer().memory().getBytes(0, bytes);
         ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

@@ -122,7 +122,7 @@ public final class Demo {
         story.step(
                 "What is on record can be run again, without anybody noticing: on the handlers as they are, or on a new version before it"
                         + " is installed. The report says where responses differ; here none does.");
-        run("replay", "--worker", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
+        run("replay", "--to", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
     }
 
     /** Removes the bundle: calls to it get an error that says so. */

@@ -1,23 +1,34 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.Value;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.handling.Route;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
+import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
+import io.waybill.query.stored.ValueLine;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.util.Locale;
+import java.util.Optional;
 
 /** Prints calls as they come, one to a line. */
 final class CallLines {
 
-    private static final String FORMAT = "%-26s  %-14s  %-12s  %-12s  %-12s  %8s  %-24s  %9s  %s%n";
+    private static final String FORMAT = "%-26s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %s%n";
+
+    private static final int MAX_CONTROL_CHARS = 400;
 
     private final HomeJournals journals;
     private final PrintWriter out;
     private final boolean isJson;
+    private boolean any;
     private boolean begun;
 
     CallLines(HomeJournals journals, PrintWriter out, boolean isJson) {
@@ -26,7 +37,16 @@ final class CallLines {
         this.isJson = isJson;
     }
 
+    /** Says so when there was no call: an empty list may be a mistake in what was asked for. */
+    void end(PrintWriter err) {
+        if (!any) {
+            err.println("No call on record matches.");
+            err.flush();
+        }
+    }
+
     void accept(StoredCall call) {
+        any = true;
         StoredRecord request = call.request();
         if (isJson) {
             RecordJson records = new RecordJson(journals);
@@ -63,6 +83,37 @@ final class CallLines {
                 request.payloadBytes() + request.sectionBytes(),
                 call.outcomeText(),
                 call.tookNs().map(ShownTime::took).orElse("-"),
-                Printable.oneLine(call.operation().orElse("")));
+                Printable.oneLine(called(call)));
+    }
+
+    /** What was called; a call to a node itself with its arguments and what it changed: they are why one looks for it. */
+    private String called(StoredCall call) {
+        if (call.request().type().code() != Route.CONTROL_CALL) {
+            return call.operation().orElse("");
+        }
+        try {
+            Optional<String> arguments = journals.payload(call.request())
+                    .flatMap(Payload::call)
+                    .map(found -> HandlerKey.CONTROL_PREFIX + new ValueLine(MAX_CONTROL_CHARS).call(found));
+            Optional<StoredRecord> response = call.response();
+            Optional<Payload> result = response.isPresent() ? journals.payload(response.get()) : Optional.empty();
+            return arguments.or(call::operation).orElse("")
+                    + result.flatMap(Payload::result).map(CallLines::changed).orElse("");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Name and version of the bundle that a control call changed; empty when it changed none. */
+    private static String changed(Value result) {
+        if (!(result instanceof Value.Dict fields)
+                || !(fields.entries().get(Value.of("bundle")) instanceof Value.Dict bundle)) {
+            return "";
+        }
+        return " -> " + text(bundle, "name") + " " + text(bundle, "version");
+    }
+
+    private static String text(Value.Dict fields, String name) {
+        return fields.entries().get(Value.of(name)) instanceof Value.Text text ? text.value() : "?";
     }
 }

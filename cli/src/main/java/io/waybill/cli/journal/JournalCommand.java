@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         footer = {
             "",
             "Examples:",
-            "  waybill journal list --peer ps0 --outcome error",
+            "  waybill journal list --to ps0 --outcome error",
             "  waybill journal show 3.1041",
             "  waybill journal tail -f",
             "  waybill journal verify"

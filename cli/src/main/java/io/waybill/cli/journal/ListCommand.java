@@ -28,6 +28,9 @@ import picocli.CommandLine.ParentCommand;
             "  waybill journal list --from a --since 10m",
             "  waybill journal list --operation aten::* --outcome error --limit 0",
             "  waybill journal list --slower-than 10ms",
+            "  waybill journal list --operation pay.charge --where amount=1500",
+            "  waybill journal list --error TIMED_OUT --since 1h",
+            "  waybill journal list --control --operation control:bundle.install",
             "  waybill journal list --json | jq .id"
         })
 final class ListCommand implements Callable<Integer> {
@@ -72,6 +75,7 @@ final class ListCommand implements Callable<Integer> {
                 lines.accept(call);
             });
             watched.done();
+            lines.end(surroundings.err());
         }
         return 0;
     }

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 final class CallSelection {
 
     @Option(
-            names = {"--worker", "--to"},
+            names = "--to",
             paramLabel = "NAME",
             description = "Only calls that this worker responded to. A name or an id. Default: every worker's.")
     private String worker;

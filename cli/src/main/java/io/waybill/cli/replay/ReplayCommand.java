@@ -47,7 +47,7 @@ import picocli.CommandLine.Option;
         footer = {
             "",
             "Examples:",
-            "  waybill replay --worker ps0",
+            "  waybill replay --to ps0",
             "  waybill replay --operation text.count --bundle word-count-1.1.0.jar",
             "  waybill replay --bundle a.jar --bundle b.jar --compare tolerance --rtol 1e-4",
             "  waybill replay --id 3.1041 --times 100",

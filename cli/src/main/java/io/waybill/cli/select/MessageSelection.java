@@ -3,13 +3,16 @@ package io.waybill.cli.select;
 import io.waybill.api.MessageType;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Quantities;
+import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.query.ArgumentCondition;
 import io.waybill.query.MessageFilter;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Option;
@@ -35,8 +38,20 @@ public final class MessageSelection {
     @Option(
             names = "--operation",
             paramLabel = "NAME",
-            description = "Only calls of this operation; NAME* for all that begin with NAME.")
+            description = "Only calls of this operation; * stands for any letters: text.*, *.count.")
     private String operation;
+
+    @Option(
+            names = "--where",
+            paramLabel = "ARGUMENT=VALUE",
+            description = {
+                "Only calls with this argument: amount=1500, order.customer=acme for a field inside of it, 0=7 for the first"
+                        + " one without a name. May be repeated: all must match."
+            })
+    private List<String> arguments = List.of();
+
+    @Option(names = "--control", description = "Only calls to nodes themselves, such as installing a bundle.")
+    private boolean control;
 
     @Option(
             names = "--since",
@@ -62,6 +77,12 @@ public final class MessageSelection {
         if (operation != null) {
             filter.operation(operation);
         }
+        if (control) {
+            addControl(filter);
+        }
+        for (String argument : arguments) {
+            filter.argument(condition(argument));
+        }
         if (since != null) {
             filter.since(timeNs(since, clock));
         }
@@ -69,6 +90,21 @@ public final class MessageSelection {
             filter.until(timeNs(until, clock));
         }
         return filter;
+    }
+
+    private void addControl(MessageFilter.Builder filter) throws UsageException {
+        if (type != null) {
+            throw new UsageException("--control selects a type, and so does --type " + type + ": give one of them");
+        }
+        filter.type(MessageType.of(Route.CONTROL_CALL));
+    }
+
+    private static ArgumentCondition condition(String text) throws UsageException {
+        int at = text.indexOf('=');
+        if (at < 1) {
+            throw new UsageException("--where takes ARGUMENT=VALUE, such as amount=1500, and not " + text);
+        }
+        return new ArgumentCondition(text.substring(0, at), text.substring(at + 1));
     }
 
     private static MessageType typeNamed(String name) throws UsageException {

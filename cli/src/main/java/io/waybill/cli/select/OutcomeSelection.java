@@ -1,19 +1,32 @@
 package io.waybill.cli.select;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Quantities;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredCall;
+import java.util.Arrays;
+import java.util.Locale;
 import picocli.CommandLine.Option;
 
 /** The options that select calls by what became of them. */
 public final class OutcomeSelection {
+
+    private static final String ANY_CODE = "";
 
     @Option(
             names = "--outcome",
             paramLabel = "OUTCOME",
             description = "Only with this outcome: ok, error, or none for no response.")
     private String outcome;
+
+    @Option(
+            names = "--error",
+            arity = "0..1",
+            fallbackValue = ANY_CODE,
+            paramLabel = "CODE",
+            description = "Only those that failed, with this code if there is one: TIMED_OUT, HANDLER_FAILED, ...")
+    private String error;
 
     @Option(
             names = "--slower-than",
@@ -26,6 +39,9 @@ public final class OutcomeSelection {
         if (outcome != null) {
             filter.outcome(outcomeNamed());
         }
+        if (error != null) {
+            addError(filter);
+        }
         if (slowerThan != null) {
             try {
                 filter.slowerThan(Quantities.duration(slowerThan).toNanos());
@@ -34,6 +50,26 @@ public final class OutcomeSelection {
             }
         }
         return filter;
+    }
+
+    private void addError(MessageFilter.Builder filter) throws UsageException {
+        if (outcome != null && outcomeNamed() != StoredCall.Outcome.ERROR) {
+            throw new UsageException("--error selects failed calls, and --outcome " + outcome + " others");
+        }
+        if (error.equals(ANY_CODE)) {
+            filter.outcome(StoredCall.Outcome.ERROR);
+        } else {
+            filter.error(codeNamed(error));
+        }
+    }
+
+    private static ErrorCode codeNamed(String name) throws UsageException {
+        try {
+            return ErrorCode.valueOf(name.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(
+                    "no error code is named " + name + "; there are " + Arrays.toString(ErrorCode.values()), e);
+        }
     }
 
     /** Where responses are shown, missing ones can't be. */

@@ -13,15 +13,12 @@ import picocli.CommandLine.Option;
 public final class SelectionOptions {
 
     @Option(
-            names = {"--from", "--worker"},
+            names = "--from",
             paramLabel = "NAME",
             description = "Only sent by this worker, which has them in its journal. A name or an id.")
     private String worker;
 
-    @Option(
-            names = {"--to", "--peer"},
-            paramLabel = "NAME",
-            description = "Only to this worker. A name or an id.")
+    @Option(names = "--to", paramLabel = "NAME", description = "Only to this worker. A name or an id.")
     private String peer;
 
     @Mixin

@@ -76,7 +76,7 @@ class JournalCommandTest {
         assertThat(run("journal", "list", "--outcome", "fine")).isEqualTo(2);
         assertThat(run("journal", "list", "--type", "NO_SUCH_CALL")).isEqualTo(2);
         assertThat(run("journal", "list", "--since", "yesterday")).isEqualTo(2);
-        assertThat(run("journal", "list", "--worker", "nobody")).isEqualTo(1);
+        assertThat(run("journal", "list", "--from", "nobody")).isEqualTo(1);
         assertThat(err.toString()).hasLineCount(4);
     }
 
@@ -89,7 +89,11 @@ class JournalCommandTest {
         assertThat(run("journal", "list", "--slower-than", "10")).isEqualTo(2);
         assertThat(run("journal", "tail", "--outcome", "none")).isEqualTo(2);
         assertThat(run("journal", "stats", "--outcome", "ok")).isEqualTo(2);
-        assertThat(err.toString()).hasLineCount(6).contains("the first id is after the last: 3.9..3.1");
+        assertThat(run("journal", "list", "--where", "amount")).isEqualTo(2);
+        assertThat(run("journal", "list", "--error", "NO_SUCH")).isEqualTo(2);
+        assertThat(run("journal", "list", "--error", "--outcome", "ok")).isEqualTo(2);
+        assertThat(run("journal", "list", "--control", "--type", "NAMED_CALL")).isEqualTo(2);
+        assertThat(err.toString()).hasLineCount(10).contains("the first id is after the last: 3.9..3.1");
     }
 
     @Test
@@ -105,11 +109,18 @@ class JournalCommandTest {
                         "--since=10m",
                         "--until=2100-01-01",
                         "--outcome=error",
+                        "--where=amount=1500",
+                        "--where=text=a=b",
+                        "--error=TIMED_OUT",
                         "--slower-than=10ms"))
                 .isZero();
+        assertThat(err.toString()).isEqualTo("No call on record matches.\n");
+        assertThat(run("journal", "list", "--control", "--error")).isZero();
+        assertThat(run("journal", "list", "--json")).isZero();
+        assertThat(err.toString()).hasLineCount(3);
         assertThat(run("journal", "tail", "--id=3.1", "--outcome=error", "--slower-than=1us"))
                 .isZero();
-        assertThat(err.toString()).isEmpty();
+        assertThat(err.toString()).hasLineCount(3);
     }
 
     @Test

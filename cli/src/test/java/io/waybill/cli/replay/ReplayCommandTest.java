@@ -78,7 +78,7 @@ class ReplayCommandTest {
                 .isEqualTo(1);
         assertThat(run("replay", "--slice", temporary.resolve("none.slice").toString()))
                 .isEqualTo(1);
-        assertThat(run("replay", "--worker", "ps0")).isEqualTo(1);
+        assertThat(run("replay", "--to", "ps0")).isEqualTo(1);
         assertThat(run("replay", "--bundle", temporary.resolve("none.jar").toString()))
                 .isEqualTo(1);
         assertThat(err.toString())
