@@ -1,5 +1,6 @@
 package io.waybill.cli.call;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -156,6 +157,8 @@ public final class CallCommand implements Callable<Integer> {
                     surroundings, host.threads(), what, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;
                 new CallResult(response, tookNs).show(surroundings.out(), out, json);
+            } catch (CallException e) {
+                throw new FailedCall(caller, to, request, operation).explained(e);
             }
         }
         return 0;

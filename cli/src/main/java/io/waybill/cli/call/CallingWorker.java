@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The worker that a command joins as to make its calls: {@code cli}, or {@code cli-2} and so on while others have that name. It only
@@ -84,18 +85,17 @@ public final class CallingWorker implements AutoCloseable {
     /** Returns what a worker publishes as served, once it has started; empty when it publishes nothing. */
     List<String> served(String to, Duration timeout) {
         awaitStarted(to, timeout == null ? Request.DEFAULT_TIMEOUT : timeout.toNanos());
-        Membership membership = new Membership(worker.directory().home());
-        try {
+        return peer(to).flatMap(Peer::record).map(WorkerRecord::serves).orElse(List.of());
+    }
+
+    /** Returns a worker as its home shows it now; empty when it is unknown, or the home can't be read. */
+    Optional<Peer> peer(String to) {
+        try (Membership membership = new Membership(worker.directory().home())) {
             membership.refresh();
+            return membership.members().find(to);
         } catch (IOException e) {
-            return List.of(); // the call itself will say what is wrong
+            return Optional.empty(); // the call itself says what is wrong
         }
-        return membership
-                .members()
-                .find(to)
-                .flatMap(Peer::record)
-                .map(WorkerRecord::serves)
-                .orElse(List.of());
     }
 
     private void awaitStarted(String to, long timeoutNs) {

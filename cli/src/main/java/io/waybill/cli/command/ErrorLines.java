@@ -66,7 +66,7 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
         if (e instanceof CommandFailedException) {
             return e.getMessage();
         } else if (e instanceof CallException call) {
-            return call.getMessage() + CallErrorHints.after(call.code());
+            return CallErrorText.of(call, call.getMessage());
         } else if (e instanceof NoSuchFileException) {
             return "no file or directory " + e.getMessage();
         } else if (e instanceof AccessDeniedException) {

@@ -1,14 +1,23 @@
 package io.waybill.cli.command;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 
-/** Hints for users about failed calls. Stateless. */
-final class CallErrorHints {
+/** Texts of failed calls, as users see them: with a hint, and with the code last, which is its anchor in the book. Stateless. */
+public final class CallErrorText {
 
-    private CallErrorHints() {}
+    private CallErrorText() {}
 
-    /** Returns the hint to add to the error's text; empty when there is none. */
-    static String after(ErrorCode code) {
+    /**
+     * Returns the line for a failed call.
+     *
+     * @param text what is said of the failure itself
+     */
+    public static String of(CallException failure, String text) {
+        return text + hint(failure.code()) + " [" + failure.code() + "]";
+    }
+
+    private static String hint(ErrorCode code) {
         switch (code) {
             case UNKNOWN_WORKER:
                 return "; see who is there: waybill workers";

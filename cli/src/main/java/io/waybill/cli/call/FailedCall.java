@@ -1,0 +1,78 @@
+package io.waybill.cli.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.cli.command.CallErrorText;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Explains a failed call to the user: with the callee's name, its record's id, and a handler that is away.
+ *
+ * @param to name or id of the callee
+ * @param operation as it was asked for; null for a request of a type
+ */
+record FailedCall(CallingWorker caller, String to, Request request, String operation) {
+
+    CommandFailedException explained(CallException failure) {
+        Optional<Peer> callee = caller.peer(to);
+        String text = named(failure.getMessage(), callee);
+        if (failure.messageId() != MessageId.NONE) {
+            text += parked(failure, callee) + "; its record: waybill journal show "
+                    + MessageId.text(failure.messageId());
+        }
+        return new CommandFailedException(CallErrorText.of(failure, text), failure);
+    }
+
+    /** PyTorch's text names a node by its number, which says little to people. */
+    private static String named(String text, Optional<Peer> callee) {
+        String byNumber =
+                callee.map(peer -> "Error on Node " + peer.id() + ": ").orElse("");
+        return callee.isPresent() && text.startsWith(byNumber)
+                ? "Error on " + callee.get().name() + ": " + text.substring(byNumber.length())
+                : text;
+    }
+
+    /** A request without a handler that was there before waits for its return: a timeout alone would not say so. */
+    private String parked(CallException failure, Optional<Peer> callee) {
+        boolean mayBeParked = failure.code() == ErrorCode.TIMED_OUT
+                && request.type().code() <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
+                && callee.isPresent()
+                && callee.get().state() == PeerState.READY;
+        if (!mayBeParked) {
+            return "";
+        }
+        HandlerKey key = key();
+        List<String> served = callee.get().record().map(WorkerRecord::serves).orElse(List.of());
+        boolean isServed = Stream.concat(Stream.of(key), HandlerKey.patternsFor(key).stream())
+                .map(HandlerKey::text)
+                .anyMatch(served::contains);
+        String name = callee.get().name();
+        return isServed
+                ? ""
+                : "; " + name + " has no handler for " + key.text()
+                        + " now, and parks such requests until one is installed:" + " waybill bundle install --node "
+                        + name + " FILE.jar";
+    }
+
+    private HandlerKey key() {
+        if (request.type() == MessageType.NAMED_CALL) {
+            return new HandlerKey.OfOperation(operation);
+        }
+        boolean isFunction =
+                request.type() == MessageType.SCRIPT_CALL && operation != null && !HandlerKey.isOperator(operation);
+        String prefix = HandlerKey.FUNCTION_PREFIX;
+        return isFunction
+                ? HandlerKey.parse(operation.startsWith(prefix) ? operation : prefix + operation)
+                : new HandlerKey.OfType(request.type());
+    }
+}

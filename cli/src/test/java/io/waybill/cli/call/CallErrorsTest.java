@@ -1,0 +1,147 @@
+package io.waybill.cli.call;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.cli.Commands;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What {@code waybill call} says of a call that failed. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class CallErrorsTest {
+
+    @TempDir
+    Path temporary;
+
+    private final Host host = Host.real();
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private final HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+    private final CompletableFuture<Void> released = new CompletableFuture<>();
+    private Worker worker;
+
+    @BeforeEach
+    void join() throws IOException {
+        Home home = Home.open(temporary.resolve("home"), host);
+        worker = Worker.join(home, "ps0", JoinOptions.defaults().withId(7), WorkerSettings.defaults(), registry);
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        released.complete(null);
+        worker.close();
+    }
+
+    private HandlerRegistry.Registration serve(String key, MessageHandler handler) throws IOException {
+        Provider provider = new Provider("test-" + key, "1.0.0");
+        HandlerRegistry.Registration registration = registry.add(HandlerSpec.of(
+                HandlerKey.parse(key),
+                handler,
+                provider,
+                registry.newExecutor(provider, ExecutorSettings.forProcessors(2))));
+        worker.ready(Map.of());
+        return registration;
+    }
+
+    private int run(String... words) {
+        Surroundings surroundings = new Surroundings(
+                new PrintWriter(out),
+                new PrintWriter(err),
+                Surroundings.Watcher.PROGRAM,
+                temporary.resolve("home"),
+                Optional.empty(),
+                temporary,
+                "17",
+                Map.of());
+        return Commands.run(surroundings, words);
+    }
+
+    private String failure(String... words) {
+        String[] all = new String[words.length + 3];
+        all[0] = "call";
+        all[1] = "--to";
+        all[2] = "ps0";
+        System.arraycopy(words, 0, all, 3, words.length);
+        assertThat(run(all)).as(out.toString()).isEqualTo(1);
+        assertThat(err.toString()).hasLineCount(1);
+        return err.toString();
+    }
+
+    @Test
+    void namesTheWorkerTheRecordAndTheCode() throws IOException {
+        serve("text.count", (message, outbox) -> message.text("text"));
+        String line = failure("text.count", "txt=a");
+        assertThat(line)
+                .matches(
+                        "waybill call: Error on ps0: the field text is missing; its record: waybill journal show \\d+\\.\\d+"
+                                + " \\[MALFORMED_BODY]\n");
+
+        String id = line.replaceAll(".*show (\\S+) .*\n", "$1");
+        assertThat(run("journal", "show", id)).isZero();
+        assertThat(out.toString()).contains("error    MALFORMED_BODY");
+    }
+
+    @Test
+    void leavesARefusalInItsOwnWords() throws IOException {
+        serve("text.count", (message, outbox) -> {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "Error on Node 8: not today");
+        });
+        assertThat(failure("text.count")).startsWith("waybill call: Error on Node 8: not today; its record: ");
+    }
+
+    @Test
+    void saysWhenTheRequestIsParked() throws IOException {
+        HandlerRegistry.Registration registration = serve("text.count", (message, outbox) -> outbox.response());
+        registration.withdraw(Duration.ofSeconds(30));
+        worker.ready(Map.of());
+        assertThat(failure("--timeout", "3s", "text.count"))
+                .contains("; ps0 has no handler for text.count now, and parks such requests until one is installed:"
+                        + " waybill bundle install --node ps0 FILE.jar; its record: waybill journal show ")
+                .endsWith("; allow more time with --timeout [TIMED_OUT]\n");
+    }
+
+    @Test
+    void doesNotSayThatARequestIsParkedThatIsServed() throws IOException {
+        serve("text.*", (message, outbox) -> {
+            released.join();
+        });
+        assertThat(failure("--timeout", "3s", "text.count"))
+                .doesNotContain("parks")
+                .endsWith("[TIMED_OUT]\n");
+    }
+
+    @Test
+    void hasNoRecordOfWhatWasNotSent() {
+        assertThat(run("call", "--to", "nobody", "text.count")).isEqualTo(1);
+        assertThat(err.toString())
+                .doesNotContain("journal show")
+                .endsWith("; see who is there: waybill workers [UNKNOWN_WORKER]\n");
+    }
+}
