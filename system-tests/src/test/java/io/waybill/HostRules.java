@@ -179,7 +179,7 @@ final class HostRules {
         Set<String> runtime = Set.of("exec", "halt", "exit", "addShutdownHook", "load", "loadLibrary");
         add(rules, "java.lang.Runtime", runtime, Set.of(), instead);
         add(rules, "java.lang.System", Set.of("exit", "load", "loadLibrary"), Set.of(), instead);
-        add(rules, "java.lang.management.", ANY, Set.of(), instead);
+        add(rules, "java.lang.management.", ANY, Set.of("HostProcesses"), instead);
     }
 
     private static void files(List<Rule> rules) {

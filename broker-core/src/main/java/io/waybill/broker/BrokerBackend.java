@@ -3,8 +3,10 @@ package io.waybill.broker;
 import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.home.Peer;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Future;
 
 /** What {@link Brokers} get from the worker, or from what stands for one in a replay. Thread-safe. */
@@ -38,6 +40,11 @@ public interface BrokerBackend {
 
     /** An id that is never given again. */
     long nextId();
+
+    /** The figures of the workers of the home; empty in a replay. */
+    default Optional<HomeMetrics> metrics() {
+        return Optional.empty();
+    }
 
     /** Whether time passes, so that scheduled tasks run. */
     boolean runsTimers();

@@ -2,6 +2,7 @@ package io.waybill.broker;
 
 import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.home.Peer;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -87,6 +89,11 @@ public final class Brokers implements AutoCloseable {
         synchronized (lock) {
             return new ArrayList<>(open);
         }
+    }
+
+    /** The figures of the workers of the home; empty in a replay. */
+    public Optional<HomeMetrics> metrics() {
+        return backend.metrics();
     }
 
     /** Number of owners whose broker is not revoked. */

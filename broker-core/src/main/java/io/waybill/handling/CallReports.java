@@ -24,8 +24,8 @@ public final class CallReports {
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
     private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();
     private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
-    /** Of a name in a payload, behind its length. */
-    private static final int NAME_AT = 2;
+    /** Offset of a name in a payload, behind its length. */
+    public static final int NAME_AT = 2;
 
     private final CallListeners listeners;
     private final Clock clock;
@@ -224,7 +224,7 @@ public final class CallReports {
     }
 
     /** Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not contain it. */
-    private static int nameLength(int code, int firstTwoBytes, int payloadLength) {
+    public static int nameLength(int code, int firstTwoBytes, int payloadLength) {
         int length;
         if (code == NAMED_CALL || code == Route.CONTROL_CALL) {
             length = firstTwoBytes;

@@ -136,7 +136,8 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return new CallException(kind, code, id, text);
     }
 
-    private static Failure of(ErrorCode code, int worker, String text) {
+    /** Returns a failure with PyTorch's prefix for errors that are not a handler's own. */
+    public static Failure of(ErrorCode code, int worker, String text) {
         return new Failure(ErrorKind.UNKNOWN_ERROR, code, nodeError(worker, text));
     }
 

@@ -2,10 +2,16 @@ package io.waybill.host;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.OptionalInt;
 
 /**
@@ -114,5 +120,34 @@ final class HostProcesses implements Processes {
         }
         throw new IOException("expected a field " + number + " in a process's stat, found "
                 + new String(stat, StandardCharsets.ISO_8859_1));
+    }
+
+    @Override
+    public Map<String, Long> jvmFigures() {
+        Map<String, Long> values = new HashMap<>();
+        MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
+        values.put("heap-used", heap.getUsed());
+        values.put("heap-committed", heap.getCommitted());
+        if (heap.getMax() >= 0) {
+            values.put("heap-max", heap.getMax());
+        }
+        values.put(
+                "non-heap-used",
+                ManagementFactory.getMemoryMXBean().getNonHeapMemoryUsage().getUsed());
+        for (BufferPoolMXBean pool : ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class)) {
+            if (pool.getName().equals("direct") || pool.getName().equals("mapped")) {
+                values.put(pool.getName() + "-used", Math.max(0, pool.getMemoryUsed()));
+            }
+        }
+        long collections = 0;
+        long collectedMs = 0;
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            collections += Math.max(0, collector.getCollectionCount());
+            collectedMs += Math.max(0, collector.getCollectionTime());
+        }
+        values.put("collections", collections);
+        values.put("collection-ms", collectedMs);
+        values.put("threads", (long) ManagementFactory.getThreadMXBean().getThreadCount());
+        return values;
     }
 }

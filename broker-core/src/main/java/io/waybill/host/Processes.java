@@ -1,5 +1,7 @@
 package io.waybill.host;
 
+import java.util.Map;
+
 /**
  * The processes of this host.
  *
@@ -26,5 +28,10 @@ public interface Processes {
                 // holds nothing
             }
         };
+    }
+
+    /** Memory in bytes, threads, and garbage collections with their time in ms, of this JVM, by name; empty where there are none. */
+    default Map<String, Long> jvmFigures() {
+        return Map.of();
     }
 }

@@ -8,6 +8,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.archive.ArchiveStatus;
 import io.waybill.broker.Brokers;
@@ -29,6 +30,7 @@ import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.recover.EarlierCalls;
 import io.waybill.worker.recover.OutcomeClaim;
+import io.waybill.worker.upkeep.MetricsPublisher;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -57,11 +59,13 @@ public final class Worker implements Caller, AutoCloseable {
     private final WorkerClosing closing;
     private final ServedKeys served;
     private final OwnedBroker broker;
+    private final MetricsPublisher publisher;
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();
 
     private Worker(WorkerParts parts) {
         this.parts = parts;
-        this.closing = new WorkerClosing(parts);
+        this.publisher = new MetricsPublisher(parts.directory, parts.counters, parts.links, new WorkerValues(parts));
+        this.closing = new WorkerClosing(parts, publisher);
         this.served = new ServedKeys(parts.registry);
         this.broker = parts.brokers.open(new Provider(PROGRAM, parts.directory.name()));
     }
@@ -80,6 +84,7 @@ public final class Worker implements Caller, AutoCloseable {
         try {
             worker = new Worker(WorkerOpener.open(opened, home, name, options, settings, registry));
             worker.parts.start(worker::failed);
+            worker.publisher.start();
             return worker;
         } catch (Throwable e) { // also when the host can't start more threads: the name must be released
             if (worker == null) {
@@ -167,6 +172,11 @@ public final class Worker implements Caller, AutoCloseable {
 
     public WorkerCounters counters() {
         return parts.counters;
+    }
+
+    /** Returns the figures of the workers of the home, as they published them. */
+    public HomeMetrics metrics() {
+        return parts.brokers.metrics().orElseThrow();
     }
 
     /** Returns which of the sent tensors are archived, and how far the archive lags. */

@@ -3,14 +3,17 @@ package io.waybill.worker;
 import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.broker.BrokerBackend;
 import io.waybill.broker.UniqueIds;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.metrics.PublishedMetrics;
 import io.waybill.worker.peer.Links;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Future;
 
 /** What the brokers of a worker use of it. Thread-safe. */
@@ -21,6 +24,7 @@ final class WorkerBackend implements BrokerBackend {
     private final WorkerRpc rpc;
     private final Links links;
     private final UniqueIds ids;
+    private final HomeMetrics metrics;
 
     WorkerBackend(WorkerDirectory directory, Calls calls, WorkerRpc rpc, Links links) {
         this.self = new Incarnation(directory.info(), directory.epoch());
@@ -28,6 +32,8 @@ final class WorkerBackend implements BrokerBackend {
         this.rpc = rpc;
         this.links = links;
         this.ids = new UniqueIds(directory);
+        this.metrics =
+                new PublishedMetrics(links::members, directory.home().host().files());
     }
 
     @Override
@@ -64,6 +70,11 @@ final class WorkerBackend implements BrokerBackend {
     @Override
     public long nextId() {
         return ids.next();
+    }
+
+    @Override
+    public Optional<HomeMetrics> metrics() {
+        return Optional.of(metrics);
     }
 
     @Override

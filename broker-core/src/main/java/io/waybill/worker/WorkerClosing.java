@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.worker.upkeep.MetricsPublisher;
 import java.io.IOException;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -21,13 +22,15 @@ final class WorkerClosing {
     private static final long POLL_LOOK_NS = 20_000;
 
     private final WorkerParts parts;
+    private final MetricsPublisher publisher;
     private final Object closing = new Object();
     private Thread closer; // guarded by closing; null until a close begins
     private AutoCloseable last = () -> {}; // guarded by closing; set by the thread that joins
     private boolean closed; // guarded by closing: every step was attempted
 
-    WorkerClosing(WorkerParts parts) {
+    WorkerClosing(WorkerParts parts, MetricsPublisher publisher) {
         this.parts = parts;
+        this.publisher = publisher;
     }
 
     /**
@@ -140,7 +143,7 @@ final class WorkerClosing {
         boolean isUnpolled = stopPolling();
         steps.attempt(
                 () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));
-        steps.attempt(parts.deviceResponses::close);
+        steps.attempt(parts.deviceResponses::close).attempt(publisher::close); // while the peers' cursors can be read
         if (isUnpolled) {
             steps.attempt(parts.lowWatermarks::update)
                     .attempt(parts.reread::closeAll)

@@ -258,6 +258,7 @@ final class WorkerParts {
                 handlerErrors,
                 interceptors.handlers(),
                 inner,
+                counters.served(),
                 reports);
         OpenRequests open = new OpenRequests();
         ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);

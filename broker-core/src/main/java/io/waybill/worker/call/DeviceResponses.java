@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.ReceivedTensors;
@@ -33,6 +34,7 @@ public final class DeviceResponses implements AutoCloseable {
     private final OutcomeDelivery delivery;
     private final RecordPool records;
     private final WorkerCounters counters;
+    private final Clock clock;
     private final HandlerExecutor threads;
     private final AtomicInteger converting = new AtomicInteger();
 
@@ -47,6 +49,7 @@ public final class DeviceResponses implements AutoCloseable {
         this.delivery = delivery;
         this.records = records;
         this.counters = counters;
+        this.clock = host.clock();
         this.threads = new HandlerExecutor(
                 workerName + "-converter",
                 new ExecutorSettings(
@@ -155,7 +158,11 @@ public final class DeviceResponses implements AutoCloseable {
                     if (view.isRetained()) {
                         Storages.releaseAll(tensors.tensors());
                     }
-                } else if (failure == null) {
+                    return;
+                }
+                slot.countElsewhere(
+                        failure == null ? null : failure.code(), record.buffer().length(), clock.wallNs());
+                if (failure == null) {
                     delivery.respond(
                             slot.context(),
                             pending.responding(slot, record.id()),

@@ -5,6 +5,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
 import io.waybill.wire.Envelope;
+import io.waybill.worker.metrics.OperationCounts;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.PeerLink;
 import java.lang.invoke.MethodHandles;
@@ -63,6 +64,8 @@ public final class PendingCalls {
         private ResponseListener listener;
         private CallContext context;
         private PeerLink link;
+        private OperationCounts counts; // null once the call is counted
+        private long sentNs; // wall clock
         private int bytes;
         private int flags;
         private boolean arrived; // set by the permit's holder
@@ -103,6 +106,29 @@ public final class PendingCalls {
             arrived = true;
         }
 
+        /**
+         * Counts the outcome of the call, once. By the holder of the permit, while it has taken the call.
+         *
+         * @param error null for none
+         * @param nowNs on the wall clock
+         */
+        void count(ErrorCode error, int responseBytes, long nowNs) {
+            OperationCounts open = counts;
+            if (open != null) {
+                counts = null;
+                open.ended(error, nowNs - sentNs, bytes, responseBytes);
+            }
+        }
+
+        /** Counts the outcome as {@link #count} does, by a thread without the permit that has taken the call. */
+        void countElsewhere(ErrorCode error, int responseBytes, long nowNs) {
+            OperationCounts open = counts;
+            if (open != null) {
+                counts = null;
+                open.endedElsewhere(error, nowNs - sentNs, bytes, responseBytes);
+            }
+        }
+
         /** Returns the timeout that the caller had set, for the error's text; 0 for none. */
         long timeoutNs() {
             return timeoutNs;
@@ -114,6 +140,8 @@ public final class PendingCalls {
      *
      * @param context current for the listener
      * @param flags of the request's record
+     * @param counts for its outcome
+     * @param sentNs on the wall clock
      * @return the slot, or null when all are in use
      */
     Slot claim(
@@ -122,6 +150,8 @@ public final class PendingCalls {
             PeerLink link,
             int bytes,
             int flags,
+            OperationCounts counts,
+            long sentNs,
             long deadlineNs,
             long timeoutNs) {
         for (int tries = 0; tries <= mask; tries++) {
@@ -136,6 +166,8 @@ public final class PendingCalls {
                 slot.listener = listener;
                 slot.context = context;
                 slot.link = link;
+                slot.counts = counts;
+                slot.sentNs = sentNs;
                 slot.bytes = bytes;
                 slot.flags = flags;
                 slot.arrived = false;
@@ -182,10 +214,12 @@ public final class PendingCalls {
         PeerLink link = old.link;
         int bytes = old.bytes;
         int flags = old.flags;
+        OperationCounts counts = old.counts;
+        long sentNs = old.sentNs;
         long deadlineNs = old.deadlineNs;
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
-        return claim(listener, context, link, bytes, flags, deadlineNs, timeoutNs)
+        return claim(listener, context, link, bytes, flags, counts, sentNs, deadlineNs, timeoutNs)
                 .id; // there is always room: at worst the old slot
     }
 
@@ -221,6 +255,7 @@ public final class PendingCalls {
         slot.listener = null;
         slot.context = null;
         slot.link = null;
+        slot.counts = null;
         Slot.ID.setRelease(slot, FREE);
         return listener;
     }

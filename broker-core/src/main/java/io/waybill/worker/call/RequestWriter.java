@@ -14,6 +14,7 @@ import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.OperationCounts;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.LinkLookup;
@@ -111,10 +112,8 @@ public final class RequestWriter {
             CallContext callers,
             CallContext context) {
         long nowNs = clock.bootNs();
-        long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
-                ? settings.defaultTimeout().toNanos()
-                : request.timeoutNs();
-        long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : deadline(nowNs, timeoutNs);
+        long timeoutNs = settings.timeoutNs(request);
+        long deadlineNs = CallSettings.deadlineNs(nowNs, timeoutNs);
         if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
             deadlineNs = parentDeadlineNs;
             timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
@@ -231,20 +230,22 @@ public final class RequestWriter {
             long timeoutNs,
             CallContext callers,
             CallContext context) {
+        OperationCounts counts = counters.called().of(request, link.id(), link.name());
         for (boolean waited = false; ; waited = true) {
             appender.lock();
             try {
                 state.requireOpen(link);
                 if (link.flow().hasRoom(length, settings.limits())) {
-                    PendingCalls.Slot slot =
-                            pending.claim(listener, callers, link, length, flags, deadlineNs, timeoutNs);
+                    long wallNs = clock.wallNsAt(nowNs);
+                    PendingCalls.Slot slot = pending.claim(
+                            listener, callers, link, length, flags, counts, wallNs, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.flow().sent(length);
                         if (link.isSwept()) { // after it was found open: no other thread will complete this call
-                            return endAtOnce(slot, link);
+                            return endAtOnce(slot, link, counts);
                         }
-                        long wallNs = clock.wallNsAt(nowNs);
-                        return append(request, plan, sharing, link, slot, flags, wallNs, deadlineNs, parent, context);
+                        return append(
+                                request, plan, sharing, link, slot, counts, flags, wallNs, deadlineNs, parent, context);
                     }
                 }
             } finally {
@@ -263,6 +264,7 @@ public final class RequestWriter {
             SentReferences sharing,
             PeerLink link,
             PendingCalls.Slot slot,
+            OperationCounts counts,
             int flags,
             long wallNs,
             long deadlineNs,
@@ -285,7 +287,7 @@ public final class RequestWriter {
                     .epoch(link.epoch())
                     .payload(request.payloadArray(), 0, request.payloadLength());
             if (context != CallContext.EMPTY) {
-                put(context, record, id, request.payloadLength());
+                record.context(context, spans.of(id, context), request.payloadLength());
             }
             if (sharing != null) {
                 sharing.write(record, payloadLength - sharing.length());
@@ -301,29 +303,32 @@ public final class RequestWriter {
                 appender.appended(plan, sequence, id);
             }
             counters.countSent();
+            counts.begun();
             return id;
-        } catch (JournalFullException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
-        } catch (JournalFailedException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
+        } catch (JournalFullException | JournalFailedException e) {
+            throw CallErrors.notWritten(e);
         } finally {
-            if (!written && pending.take(id) != null) {
-                // completed by this thread alone: the exception is the listener's notification
-                pending.free(slot);
+            if (!written) {
+                freed(slot, id, counts); // the exception is the listener's notification
             }
         }
     }
 
-    private void put(CallContext context, MessageBuffer record, long id, int valuesLength) {
-        record.context(context, spans.of(id, context), valuesLength);
-    }
-
-    private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {
-        long id = slot.id();
+    /** Frees the slot of a request that was not written. Returns false when another thread has completed the call, and counted it. */
+    private boolean freed(PendingCalls.Slot slot, long id, OperationCounts counts) {
         if (pending.take(id) == null) {
-            return id; // the listener was notified
+            counts.begun();
+            return false;
         }
         pending.free(slot);
+        return true;
+    }
+
+    private long endAtOnce(PendingCalls.Slot slot, PeerLink link, OperationCounts counts) {
+        long id = slot.id();
+        if (!freed(slot, id, counts)) {
+            return id; // the listener was notified
+        }
         state.requireOpen(link);
         throw new IllegalStateException("a link that is open was swept");
     }
@@ -353,10 +358,8 @@ public final class RequestWriter {
             counters.countSent();
             link.flow().sent(length);
             link.flow().completed(length);
-        } catch (JournalFullException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
-        } catch (JournalFailedException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
+        } catch (JournalFullException | JournalFailedException e) {
+            throw CallErrors.notWritten(e);
         } finally {
             appender.unlock();
         }
@@ -387,11 +390,5 @@ public final class RequestWriter {
         } finally {
             appender.unlock();
         }
-    }
-
-    /** Computes a positive deadline, because 0 stands for none: in the past when the timeout is negative. */
-    private static long deadline(long nowNs, long timeoutNs) {
-        long sum = nowNs + timeoutNs;
-        return timeoutNs > 0 && sum < nowNs ? Long.MAX_VALUE : Math.max(1, sum);
     }
 }

@@ -14,6 +14,7 @@ import io.waybill.journal.read.Poll;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.ArrivalClock;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.PeerLink;
@@ -46,6 +47,7 @@ public final class ResponseReceiver {
     private final DeviceResponses deviceResponses;
     private final RecordPool records;
     private final WorkerCounters counters;
+    private final ArrivalClock arrivals;
     // Both are null while a listener uses them: if the permit is revoked then, the next holder must not reuse them.
     private ResponseView response;
     private RecordView next;
@@ -77,6 +79,7 @@ public final class ResponseReceiver {
         this.deviceResponses = deviceResponses;
         this.records = records;
         this.counters = counters;
+        this.arrivals = new ArrivalClock(clock);
     }
 
     /** Reads responses of a peer, up to the limit of one poll. Returns the number of records read. */
@@ -148,6 +151,7 @@ public final class ResponseReceiver {
             transit.discard(record, link);
             CallException failure =
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
+            slot.count(failure.code(), record.buffer().length(), arrivals.arrivedNs(record.sentNs()));
             delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
             return record;
         }
@@ -191,6 +195,8 @@ public final class ResponseReceiver {
             }
         }
         CallContext context = slot.context();
+        ErrorCode error = failure == null ? null : failure.code();
+        slot.count(error, record.buffer().length(), arrivals.arrivedNs(record.sentNs()));
         ResponseListener listener = failure == null ? pending.responding(slot, record.id()) : pending.free(slot);
         return deliver(context, record, listener, tensors, shared, failure);
     }
@@ -258,6 +264,7 @@ public final class ResponseReceiver {
         counters.countTimeout();
         long timeoutNs = slot.timeoutNs();
         String peer = slot.link().toString();
+        slot.count(ErrorCode.TIMED_OUT, 0, clock.wallNs());
         delivery.fail(slot.context(), slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
@@ -275,29 +282,31 @@ public final class ResponseReceiver {
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
-                (slot, id) -> delivery.fail(
-                        slot.context(), slot.link().id(), pending.free(slot), CallErrors.ended(id, link)));
+                (slot, id) -> fail(slot, CallErrors.ended(id, link)));
         if (mayReturn && link.flow().expectsResponses()) { // from a later incarnation
             deadlines.add(returns.await(link, clock.bootNs()));
         }
     }
 
+    private void fail(PendingCalls.Slot slot, CallException failure) {
+        slot.count(failure.code(), 0, clock.wallNs());
+        delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
+    }
+
     private void failNotReturned(PeerLink link) {
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived(),
-                (slot, id) -> delivery.fail(
-                        slot.context(),
-                        slot.link().id(),
-                        pending.free(slot),
-                        CallErrors.notReturned(id, link, returns.limitNs())));
+                (slot, id) -> fail(slot, CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
     /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
         repeated.close(delivery, failure); // first: what fails from here on is not repeated
-        pending.takeWhere(
-                slot -> true,
-                (slot, id) -> delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure.of(id)));
+        pending.takeWhere(slot -> true, (slot, id) -> {
+            CallException ended = failure.of(id);
+            slot.countElsewhere(ended.code(), 0, clock.wallNs()); // a poll that does not return may have the permit
+            delivery.fail(slot.context(), slot.link().id(), pending.free(slot), ended);
+        });
     }
 
     /** Factory of the error of a call. */

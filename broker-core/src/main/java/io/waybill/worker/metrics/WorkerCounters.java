@@ -4,7 +4,7 @@ import io.waybill.api.ErrorCode;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counters of a worker. Thread-safe; each count only grows. */
+/** Counters of a worker, and those of each operation. Thread-safe; each count only grows. */
 public final class WorkerCounters {
 
     // Written by the holder of the lock of the requests' appender.
@@ -23,6 +23,18 @@ public final class WorkerCounters {
     // Written by any thread.
     private final LongAdder timeouts = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
+    private final OperationTable called = new OperationTable();
+    private final OperationTable served = new OperationTable();
+
+    /** Returns the counts of the requests that this worker sends, by operation. */
+    public OperationTable called() {
+        return called;
+    }
+
+    /** Returns the counts of the requests that this worker reads, by operation. */
+    public OperationTable served() {
+        return served;
+    }
 
     public void countSent() {
         callsSent.increment();
@@ -70,6 +82,11 @@ public final class WorkerCounters {
 
     public void countFailure(ErrorCode code) {
         failures.incrementAndGet(code.ordinal());
+    }
+
+    /** Returns a number that grows with each change of the counts of operations. */
+    public long changes() {
+        return called.changes() + served.changes();
     }
 
     /** Returns the requests that this worker sent. */

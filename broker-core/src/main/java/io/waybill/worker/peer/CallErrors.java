@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.handling.Failure;
 import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalFullException;
 import java.io.IOException;
 
 /** Factory of the errors that a caller gets from its own worker. */
@@ -17,6 +18,12 @@ public final class CallErrors {
     /** Creates the error of a call that was rejected before anything was sent. */
     public static CallException refused(ErrorCode code, String text) {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+
+    /** Creates the error of a call that the journal did not accept. */
+    public static CallException notWritten(Exception why) {
+        ErrorCode code = why instanceof JournalFullException ? ErrorCode.JOURNAL_FULL : ErrorCode.JOURNAL_FAILED;
+        return refused(code, why.getMessage());
     }
 
     /** Creates the error for a home whose workers can't be listed. */

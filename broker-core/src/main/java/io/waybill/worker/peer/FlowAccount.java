@@ -33,7 +33,7 @@ public final class FlowAccount {
     private volatile long sentCalls; // read by the permit's holder
     private long sentBytes;
     private PeerCursorSlot readByPeer; // null until the peer has read something
-    private long readCallsBefore;
+    private final long readCallsBefore;
     private long readCallsSeen;
 
     private volatile long completedCalls;
@@ -100,6 +100,13 @@ public final class FlowAccount {
     /** Returns whether a call is in flight, and so a response may arrive. */
     public boolean expectsResponses() {
         return sentCalls != completedCalls;
+    }
+
+    /** Returns the requests that the peer has not read, as far as this thread can see. */
+    public long unread() {
+        PeerCursorSlot slot = readSlot();
+        long read = slot == null ? 0 : slot.requestsConsumed() - readCallsBefore;
+        return Math.max(0, sentCalls - Math.max(0, read));
     }
 
     /** Returns the calls without an outcome, as far as this thread can see. */

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.policy.AccessPolicy;
@@ -142,7 +141,6 @@ public final class AccessGate {
     }
 
     private void refuse(Exchange exchange, String why) {
-        exchange.refuse(
-                ErrorKind.UNKNOWN_ERROR, ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(exchange), why));
+        exchange.refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(exchange), why));
     }
 }

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
@@ -40,18 +39,15 @@ final class Admission {
             }
             return true;
         } catch (MalformedRecordException e) {
-            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
+            exchange.refuseDecoded(ErrorCode.MALFORMED_BODY, e.getMessage());
         } catch (RejectedMessageException e) {
-            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
+            exchange.refuseDecoded(e.code(), e.getMessage());
         } catch (RuntimeException | Error e) { // it gets an outcome, whatever the cause
             LOG.error(
                     "Request {} could not be begun",
                     MessageId.text(exchange.view().id()),
                     e);
-            exchange.refuseDecoded(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.UNKNOWN,
-                    "the request could not be begun: " + ForeignErrors.describe(e));
+            exchange.refuseDecoded(ErrorCode.UNKNOWN, "the request could not be begun: " + ForeignErrors.describe(e));
         }
         return false;
     }

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.Outcome;
@@ -12,7 +11,7 @@ import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
-import io.waybill.worker.inner.InnerCreation;
+import io.waybill.worker.metrics.RequestCounts;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.HandlerCall;
 import java.util.concurrent.atomic.AtomicLong;
@@ -39,6 +38,7 @@ public final class Exchange implements HandlerCall {
     // The sequence number of the request without an outcome; 0 once a thread has claimed its completion.
     private final AtomicLong open = new AtomicLong();
     private final OpenRequest inFlight;
+    private final RequestCounts counts;
 
     private PeerLink link;
     private long index;
@@ -55,6 +55,7 @@ public final class Exchange implements HandlerCall {
         this.message = new InboundMessage(view, outbox::leftNs);
         this.task = new HandlerTask(context, this, attachments, outbox, message);
         this.inFlight = pool.open(this);
+        this.counts = new RequestCounts(context.served(), view);
     }
 
     // ---- the record
@@ -88,6 +89,7 @@ public final class Exchange implements HandlerCall {
     /** Takes over the request in the buffer. Its position must not count as read before this call. */
     void arrivedFrom(PeerLink peer, long atIndex, Delivered how) {
         link = peer;
+        counts.open(peer.id(), peer.name());
         index = atIndex;
         delivered = how;
         parkedSinceNs = 0;
@@ -104,10 +106,23 @@ public final class Exchange implements HandlerCall {
         return parkedSinceNs;
     }
 
+    RequestCounts counts() {
+        return counts;
+    }
+
     /** Frees this object without an outcome: the request waits elsewhere. */
     void leave() {
+        counts.left();
+        link = null;
         inFlight.close();
         pool.give(this);
+    }
+
+    /** Counts out a request that was not served, because reading failed. */
+    void dropped() {
+        if (link != null) {
+            counts.left();
+        }
     }
 
     OpenRequest inFlight() {
@@ -124,6 +139,7 @@ public final class Exchange implements HandlerCall {
     /** Opens the request for a handler that has counted it. */
     void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
         entry = chosen;
+        counts.name();
         attachments.open(arrived);
         handlerSequence = sequence;
         task.open();
@@ -142,21 +158,8 @@ public final class Exchange implements HandlerCall {
         message.references(attachments.references().held());
     }
 
-    /** Returns the creation of a value for a message inside this request, once; null when there is none. */
-    InnerCreation takeCreation() {
-        return attachments.references() == null
-                ? null
-                : attachments.references().takeCreation();
-    }
-
-    /** Returns whether a converter has to copy its tensors to a device before the handler runs. */
-    boolean isForDevice() {
-        return attachments.isForDevice();
-    }
-
-    /** Returns whether the handler must not begin yet: an owner does not know of its reference. */
-    boolean mustWait() {
-        return attachments.mustWait();
+    Attachments attachments() {
+        return attachments;
     }
 
     private void releaseFailed(Throwable e) {
@@ -174,8 +177,8 @@ public final class Exchange implements HandlerCall {
     }
 
     /** Rejects the request with an error of the broker, without a handler, and frees this object. */
-    void refuse(ErrorKind kind, ErrorCode code, String text) {
-        refuse(new Failure(kind, code, context.responses().nodeError(text)));
+    void refuse(ErrorCode code, String text) {
+        refuse(failure(code, text));
     }
 
     /** Rejects the request, without a handler, and frees this object. */
@@ -185,8 +188,12 @@ public final class Exchange implements HandlerCall {
     }
 
     /** Rejects a request whose tensors were decoded, or could not be. */
-    void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
-        refuseAs(new Failure(kind, code, context.responses().nodeError(text)));
+    void refuseDecoded(ErrorCode code, String text) {
+        refuseAs(failure(code, text));
+    }
+
+    private Failure failure(ErrorCode code, String text) {
+        return Failure.of(code, context.responses().workerId(), text);
     }
 
     private void refuseAs(Failure failure) {
@@ -196,7 +203,7 @@ public final class Exchange implements HandlerCall {
         } else {
             references.createFailed(failure.kind(), failure.code(), failure.text());
         }
-        context.responses().fail(link, view, 0, flags(), failure.kind(), failure.code(), failure.text());
+        context.responses().fail(this, 0, new ResponseBody.OfError(failure));
         free();
     }
 
@@ -235,23 +242,17 @@ public final class Exchange implements HandlerCall {
     }
 
     void failCut() {
-        fail(
-                ErrorKind.UNKNOWN_ERROR,
+        fail(failure(
                 ErrorCode.PEER_CORRUPT,
-                context.responses()
-                        .nodeError("the segment of worker " + link
-                                + " that the request's tensors lie in was cut short while they were in use"));
-    }
-
-    void fail(Failure failure) {
-        fail(failure.kind(), failure.code(), failure.text());
+                "the segment of worker " + link
+                        + " that the request's tensors lie in was cut short while they were in use"));
     }
 
     /** Ends the request with an error, unless another thread has ended it. */
-    void fail(ErrorKind kind, ErrorCode code, String text) {
+    void fail(Failure failure) {
         if (open.compareAndSet(handlerSequence, 0)) {
             try {
-                respondFailure(kind, code, text);
+                respondFailure(failure);
             } finally {
                 ended(Outcome.FAILED);
             }
@@ -275,29 +276,29 @@ public final class Exchange implements HandlerCall {
         return send(body);
     }
 
-    private void respondFailure(ErrorKind kind, ErrorCode code, String text) {
+    private void respondFailure(Failure failure) {
         if (attachments.creates()) {
-            attachments.references().createFailed(kind, code, text);
+            attachments.references().createFailed(failure.kind(), failure.code(), failure.text());
             ResponseBody body = new ResponseBody(releaseErrors);
             attachments.references().nameCreated(body.content());
             send(body);
         } else {
             if (attachments.references() != null) {
-                attachments.references().ended(code, text);
+                attachments.references().ended(failure.code(), failure.text());
             }
-            ResponseWriter.Error error = new ResponseWriter.Error(kind, code, text, task.begunNs(), outbox.observed());
-            context.responses().fail(link, view, handlerSequence, flags(), error);
+            context.responses()
+                    .fail(this, handlerSequence, new ResponseBody.OfError(failure, task.begunNs(), outbox.observed()));
         }
     }
 
     private boolean send(ResponseBody body) {
         body.begunAt(task.begunNs());
         body.observed(outbox.observed());
-        return context.responses().send(link, view, handlerSequence, flags(), body);
+        return context.responses().send(this, handlerSequence, body);
     }
 
     /** Returns the flags of the response's record. */
-    private int flags() {
+    int flags() {
         return delivered == Delivered.AGAIN ? Envelope.ACROSS_INCARNATIONS : 0;
     }
 
@@ -340,8 +341,7 @@ public final class Exchange implements HandlerCall {
                 if (!task.isBegun() || late != null && late.isAwaited()) { // no thread uses what arrived
                     giveUp();
                 }
-                Failure why = abandonedBecause(ended);
-                respondFailure(why.kind(), why.code(), why.text());
+                respondFailure(abandonedBecause(ended));
             } finally {
                 inFlight.close();
                 pool.drop(this);
@@ -358,11 +358,9 @@ public final class Exchange implements HandlerCall {
         if (isExpired()) {
             return Failure.expired(view, context.clock(), "its response came");
         }
-        String text = by.provider() + " did not finish " + by.key().text() + " before it left";
-        return new Failure(
-                ErrorKind.UNKNOWN_ERROR,
+        return failure(
                 ErrorCode.HANDLER_STUCK,
-                context.responses().nodeError(text));
+                by.provider() + " did not finish " + by.key().text() + " before it left");
     }
 
     // ---- HandlerCall, read by the housekeeper's thread

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
@@ -85,10 +84,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     void runWhenReady() {
         attachments.references().whenReady(failure -> {
             if (failure.isPresent()) {
-                exchange.fail(
+                exchange.fail(new Failure(
                         failure.get().kind(),
                         failure.get().code(),
-                        failure.get().getMessage());
+                        failure.get().getMessage()));
             } else {
                 runElsewhere();
             }
@@ -105,10 +104,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             exchange.entry().executor().execute(this);
         } catch (ExecutorRefusedException e) {
             boolean gone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
-            exchange.fail(
-                    ErrorKind.UNKNOWN_ERROR,
+            exchange.fail(Failure.of(
                     gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE,
-                    context.responses().nodeError(e.getMessage()));
+                    context.responses().workerId(),
+                    e.getMessage()));
         }
     }
 

@@ -2,6 +2,7 @@ package io.waybill.worker.serve;
 
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.handling.Delivered;
+import io.waybill.worker.metrics.OperationCounts;
 import io.waybill.worker.peer.PeerLink;
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -17,7 +18,7 @@ import java.util.Map;
 public final class ParkedRequests {
 
     /** Position of one parked request. */
-    record Parked(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
+    record Parked(PeerLink link, long index, long id, long sinceNs, Delivered delivered, OperationCounts counts) {}
 
     private final Map<HandlerKey, ArrayDeque<Parked>> byKey = new HashMap<>();
     private int size;

@@ -72,7 +72,10 @@ final class ParkingLot {
         }
         if (left != null) {
             parked.putBack(key, left);
+            left.counts().parked();
         } else {
+            exchange.counts().name();
+            exchange.counts().ofOperation().parked();
             parked.add(
                     key,
                     new ParkedRequests.Parked(
@@ -80,7 +83,8 @@ final class ParkingLot {
                             exchange.index(),
                             exchange.view().id(),
                             clock.monotonicNs(),
-                            exchange.delivered()));
+                            exchange.delivered(),
+                            exchange.counts().ofOperation()));
         }
         registry.countParked(key, 1);
         counters.countParked();
@@ -161,6 +165,7 @@ final class ParkingLot {
         if (exchange != null) {
             exchange.parkedSince(parkedRequest.sinceNs());
         }
+        parkedRequest.counts().unparked();
         parked.removeFirst(key); // in flight now
         registry.countParked(key, -1);
         return exchange;

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
@@ -90,6 +89,6 @@ final class Refusals {
     }
 
     private static void refuse(Exchange exchange, ErrorCode code, String text) {
-        exchange.refuse(ErrorKind.UNKNOWN_ERROR, code, text);
+        exchange.refuse(code, text);
     }
 }

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
@@ -219,12 +218,14 @@ public final class RequestDispatcher {
                     return true;
                 }
                 counters.countBegun();
-                if (exchange.mustWait()) {
+                if (exchange.attachments().mustWait()) {
                     exchange.task().runWhenReady();
                     return true;
                 }
                 // a converter may be slow, and so never runs on a poller
-                return onPoller && !exchange.isForDevice() ? runInline(exchange) : runElsewhere(exchange, entry);
+                return onPoller && !exchange.attachments().isForDevice()
+                        ? runInline(exchange)
+                        : runElsewhere(exchange, entry);
             }
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
@@ -270,7 +271,7 @@ public final class RequestDispatcher {
         try {
             entry.executor().execute(exchange.task());
         } catch (ExecutorRefusedException e) {
-            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.BACK_PRESSURE, e.getMessage());
+            exchange.refuseDecoded(ErrorCode.BACK_PRESSURE, e.getMessage());
             entry.end(Outcome.FAILED);
         }
         return true;

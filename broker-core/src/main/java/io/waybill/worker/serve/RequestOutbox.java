@@ -244,7 +244,8 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
 
     @Override
     public InnerCreation takeCreation() {
-        return exchange.takeCreation();
+        RequestReferences references = exchange.attachments().references();
+        return references == null ? null : references.takeCreation();
     }
 
     @Override

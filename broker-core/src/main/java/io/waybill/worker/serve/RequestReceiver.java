@@ -117,6 +117,7 @@ public final class RequestReceiver {
     /** Drops a request that a failed read may have left incomplete. */
     void dropNext() {
         if (next != null) {
+            next.dropped();
             pool.drop(next);
             next = null;
         }

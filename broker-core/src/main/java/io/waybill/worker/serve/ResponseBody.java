@@ -1,9 +1,12 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.RRef;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
@@ -12,6 +15,7 @@ import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.reference.SentReferences;
 import io.waybill.worker.reference.StoredValue;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -168,5 +172,41 @@ final class ResponseBody implements ResponseWriter.Content {
     /** Returns the references among the values. */
     List<? extends RRef> references() {
         return response.references();
+    }
+
+    /**
+     * Content of an error response.
+     *
+     * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
+     * @param observed what it observed until then, in record format
+     */
+    record OfError(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed)
+            implements ResponseWriter.Content {
+
+        OfError(Failure failure, long begunNs, byte[] observed) {
+            this(failure.kind(), failure.code(), failure.text().getBytes(StandardCharsets.UTF_8), begunNs, observed);
+        }
+
+        /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */
+        OfError(Failure failure) {
+            this(failure, 0, Observations.NO_BYTES);
+        }
+
+        private int textLength() {
+            return Math.min(utf8.length, Failure.MAX_TEXT_BYTES);
+        }
+
+        @Override
+        public int payloadLength() {
+            return textLength() + observed.length;
+        }
+
+        @Override
+        public void write(MessageBuffer record) {
+            record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
+            if (observed.length > 0) {
+                record.observations(observed, textLength());
+            }
+        }
     }
 }

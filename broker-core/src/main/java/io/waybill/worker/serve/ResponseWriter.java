@@ -2,7 +2,6 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent;
@@ -18,8 +17,8 @@ import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
-import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.OperationCounts;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.PeerLink;
@@ -29,7 +28,6 @@ import io.waybill.worker.poll.HandlerSlots;
 import io.waybill.worker.reference.SentReferences;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -117,23 +115,22 @@ public final class ResponseWriter {
      *
      * @return whether the handler's response was sent
      */
-    boolean send(PeerLink to, RecordView request, long handlerSequence, int flags, ResponseBody body) {
+    boolean send(Exchange request, long handlerSequence, ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
-            refuse(
-                    to,
+            fail(
                     request,
                     handlerSequence,
-                    flags,
                     ErrorCode.JOURNAL_FULL,
                     "the request was handled, but there is no room on the journal's disk for its response of " + length
                             + " bytes");
             return false;
         }
         if (length > maxRecordBytes / 2) {
-            refuse(to, request, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
+            fail(request, handlerSequence, ErrorCode.TOO_LARGE, tooLarge(length));
             return false;
         }
+        PeerLink to = request.link();
         Plan plan = null;
         SentReferences sharing = null;
         boolean written = false;
@@ -142,12 +139,16 @@ public final class ResponseWriter {
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
             body.fit(maxRecordBytes / 2);
-            written = append(to, request, OutgoingResponse.typeFor(request.type()), handlerSequence, flags, body);
+            MessageType type = OutgoingResponse.typeFor(request.view().type());
+            int flags = request.flags();
+            written = append(
+                    to, request.view(), request.counts().ofOperation(), type, handlerSequence, flags, body, null);
         } catch (CallException e) { // the tensors or the references can't be sent
-            fail(to, request, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
+            Failure failure = new Failure(e.kind(), e.code(), Failure.nodeError(workerId, e.getMessage()));
+            fail(request, handlerSequence, new ResponseBody.OfError(failure));
         } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
-            String text = nodeError("the response can't be sent: " + ForeignErrors.describe(e));
-            fail(to, request, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
+            String text = "the response can't be sent: " + ForeignErrors.describe(e);
+            fail(request, handlerSequence, ErrorCode.HANDLER_FAILED, text);
         } finally {
             end(plan, sharing, written);
         }
@@ -187,8 +188,9 @@ public final class ResponseWriter {
         return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the response has " + length;
     }
 
-    private void refuse(PeerLink to, RecordView request, long handlerSequence, int flags, ErrorCode code, String text) {
-        fail(to, request, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
+    private void fail(Exchange request, long handlerSequence, ErrorCode code, String text) {
+        Failure failure = Failure.of(code, workerId, text);
+        fail(request, handlerSequence, new ResponseBody.OfError(failure));
     }
 
     /** Prepares the tensors; waits up to a limit while the caller has too many leases. */
@@ -217,14 +219,9 @@ public final class ResponseWriter {
     void again(PeerLink to, RecordView response) {
         boolean leansOnItsCaller = response.hasReferences() || leases(response);
         if (leansOnItsCaller) {
-            fail(
-                    to,
-                    response,
-                    response.handlerSequence(),
-                    0,
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.RESPONSE_GONE,
-                    nodeError("the response has references or tensors in a segment, which were for the first request"));
+            String text = "the response has references or tensors in a segment, which were for the first request";
+            Failure gone = Failure.of(ErrorCode.RESPONSE_GONE, workerId, text);
+            fail(to, response, null, response.handlerSequence(), 0, new ResponseBody.OfError(gone));
             return;
         }
         int length = response.buffer().length();
@@ -253,35 +250,41 @@ public final class ResponseWriter {
         }
     }
 
-    /** Responds with an error to a request that no handler has begun. */
-    void fail(
-            PeerLink to,
-            RecordView request,
-            long handlerSequence,
-            int flags,
-            ErrorKind kind,
-            ErrorCode code,
-            String text) {
-        fail(to, request, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
+    /** Responds with an error. Does not throw. */
+    void fail(Exchange request, long handlerSequence, ResponseBody.OfError error) {
+        fail(request.link(), request.view(), request.counts().ofOperation(), handlerSequence, request.flags(), error);
     }
 
-    /** Responds with an error when the handler may have begun. */
-    void fail(PeerLink to, RecordView request, long handlerSequence, int flags, Error error) {
+    private void fail(
+            PeerLink to,
+            RecordView request,
+            OperationCounts counts,
+            long handlerSequence,
+            int flags,
+            ResponseBody.OfError error) {
         counters.countFailure(error.code());
         try {
-            append(to, request, MessageType.EXCEPTION, handlerSequence, flags, error);
-        } catch (RuntimeException | java.lang.Error e) {
+            append(to, request, counts, MessageType.EXCEPTION, handlerSequence, flags, error, error.code());
+        } catch (RuntimeException | Error e) {
             countUnwritten(e);
+            appender.lock();
+            try {
+                count(counts, error.code(), request, 0, clock.wallNs());
+            } finally {
+                appender.unlock();
+            }
+        }
+    }
+
+    /** Counts the outcome of a request. Under the lock of the appender. */
+    private static void count(OperationCounts counts, ErrorCode error, RecordView request, int bytes, long nowNs) {
+        if (counts != null) { // null for a response that is sent again
+            counts.ended(error, nowNs - request.sentNs(), request.buffer().length(), bytes);
         }
     }
 
     int workerId() {
         return workerId;
-    }
-
-    /** Adds PyTorch's prefix for errors that are not a handler's own. */
-    String nodeError(String text) {
-        return Failure.nodeError(workerId, text);
     }
 
     /** Content of a response. */
@@ -302,38 +305,20 @@ public final class ResponseWriter {
     }
 
     /**
-     * Error response.
+     * Appends a response. Returns whether it was written.
      *
-     * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
-     * @param observed what it observed until then, in record format
+     * @param counts null for a response that is sent again
+     * @param error null for none
      */
-    record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed) implements Content {
-
-        Error(ErrorKind kind, ErrorCode code, String text, long begunNs, byte[] observed) {
-            this(kind, code, text.getBytes(StandardCharsets.UTF_8), begunNs, observed);
-        }
-
-        private int textLength() {
-            return Math.min(utf8.length, Failure.MAX_TEXT_BYTES);
-        }
-
-        @Override
-        public int payloadLength() {
-            return textLength() + observed.length;
-        }
-
-        @Override
-        public void write(MessageBuffer record) {
-            record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
-            if (observed.length > 0) {
-                record.observations(observed, textLength());
-            }
-        }
-    }
-
-    /** Appends a response. Returns whether it was written. */
     private boolean append(
-            PeerLink to, RecordView request, MessageType type, long handlerSequence, int flags, Content content) {
+            PeerLink to,
+            RecordView request,
+            OperationCounts counts,
+            MessageType type,
+            long handlerSequence,
+            int flags,
+            Content content,
+            ErrorCode error) {
         long id = request.id();
         long wallNs = clock.wallNs();
         boolean written = false;
@@ -350,11 +335,13 @@ public final class ResponseWriter {
             LATEST.setOpaque(this, wallNs);
             appender.journal().append(record, wallNs);
             written = true;
+            count(counts, error, request, record.length(), wallNs);
             content.appended(appender, sequence, id);
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
+            count(counts, error == null ? CallErrors.notWritten(e).code() : error, request, 0, wallNs);
             return false;
-        } catch (RuntimeException | java.lang.Error e) {
+        } catch (RuntimeException | Error e) {
             if (!written) {
                 throw e;
             }
@@ -364,14 +351,13 @@ public final class ResponseWriter {
         }
         to.announce();
         if (reports.wants(CallEvent.Kind.RESPONDED)) {
-            report(to, request, content, wallNs);
+            report(to, request, content, error, wallNs);
         }
         return true;
     }
 
     /** Reports by the thread that has begun the request; by another one if none has, as this one may have to go on polling. */
-    private void report(PeerLink to, RecordView request, Content content, long wallNs) {
-        ErrorCode error = content instanceof Error failed ? failed.code() : null;
+    private void report(PeerLink to, RecordView request, Content content, ErrorCode error, long wallNs) {
         int tensors = content instanceof ResponseBody body ? body.tensors().size() : 0;
         long bytes = Envelope.recordLength(content.payloadLength(), content.sectionLength());
         reports.responded(invocations.own().prepare(reports), request, to.id(), error, (int) bytes, tensors, wallNs);

@@ -8,6 +8,7 @@ import io.waybill.intercept.Interceptors;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.inner.InnerRequests;
+import io.waybill.worker.metrics.OperationTable;
 import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.CallOrigin;
 import io.waybill.worker.poll.FaultAlarm;
@@ -26,6 +27,7 @@ public record ServingContext(
         HandlerErrorLog handlerErrors,
         Interceptors<HandlerInterceptor> interceptors,
         InnerRequests inner,
+        OperationTable served,
         CallReports reports) {
 
     /** Returns calls by operator or function, and references, on behalf of a request. */

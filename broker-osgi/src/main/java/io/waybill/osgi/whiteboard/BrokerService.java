@@ -1,6 +1,7 @@
 package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.broker.Broker;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.broker.Brokers;
 import io.waybill.broker.OwnedBroker;
 import io.waybill.dispatch.Provider;
@@ -26,9 +27,10 @@ public final class BrokerService implements ServiceFactory<Broker> {
         this.brokers = brokers;
     }
 
-    /** Registers the service. It ends with the framework. */
+    /** Registers the service, and that of the home's figures. They end with the framework. */
     public static void register(BundleContext context, Brokers brokers) {
         context.registerService(Broker.class, new BrokerService(brokers), null);
+        brokers.metrics().ifPresent(metrics -> context.registerService(HomeMetrics.class, metrics, null));
     }
 
     @Override
