@@ -91,6 +91,22 @@ class DispatchedReplayTest {
     }
 
     @Test
+    void anInnerHandlerWaitsWhereTheOuterOneMustNot() throws Exception {
+        ReplayScenario waiting = new ReplayScenario()
+                .handlesOnPoller("a", "0x150", Wrapping.ASYNC)
+                .handles("a", "text.inner", (message, outbox) -> {
+                    try (Response response = outbox.caller().call(Request.operation("b", "text.other"))) {
+                        outbox.respond(response.value());
+                    }
+                })
+                .handles("b", "text.other", (message, outbox) -> outbox.respond(Value.of("other")));
+        Path home = waiting.record(directory, DispatchedReplayTest::call);
+        ReplayReport same = waiting.replay(home).run();
+        assertThat(same.calls()).isEqualTo(2 * CALLS);
+        assertThat(same.isAllSame()).isTrue();
+    }
+
+    @Test
     void namesTheInnerHandlerThatIsMissing() throws Exception {
         Path home = scenario(Wrapping.BLOCKING, "").record(directory, DispatchedReplayTest::call);
         List<String> reasons = new ArrayList<>();

@@ -46,7 +46,8 @@ final class ReplayOutbox implements ComposedOutbox {
     private final RecordedCall recorded;
     private final ReplayCandidate candidate;
     private final RequestRunner.Surroundings surroundings;
-    private final boolean mayBlock;
+    private volatile boolean
+            mayBlock; // set by the thread that runs handlers for the one it is in, read by those that call
     private final OutgoingResponse response;
     private final ReplayedDispatch inner;
     // set by the thread that finds the first reason, read when the handler is done
@@ -111,6 +112,17 @@ final class ReplayOutbox implements ComposedOutbox {
         if (late != null) {
             late.release();
         }
+    }
+
+    /**
+     * Sets whether the handler that runs may wait for other workers, which one that a message was dispatched to may although the outer one must not.
+     *
+     * @return what was set before
+     */
+    boolean mayBlock(boolean may) {
+        boolean before = mayBlock;
+        mayBlock = may;
+        return before;
     }
 
     /** Calls and waits, which takes no time. */

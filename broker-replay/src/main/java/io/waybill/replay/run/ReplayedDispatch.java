@@ -126,6 +126,7 @@ final class ReplayedDispatch {
         HandlerInterception interception = candidate.newInterception();
         interception.open(view);
         ReplayedLateResponse late = null;
+        boolean mayOuterBlock = run.mayBlock(!entry.nonBlocking());
         try {
             Optional<Failure> failure = surroundings.supervision().call(entry, interception, message, outbox);
             late = failure.isEmpty() ? outbox.late : null;
@@ -148,6 +149,7 @@ final class ReplayedDispatch {
             }
             return DispatchedResponse.take(inner, given, candidate.worker().id());
         } finally {
+            run.mayBlock(mayOuterBlock);
             interception.end();
             composed.reset();
             if (late != null) {
