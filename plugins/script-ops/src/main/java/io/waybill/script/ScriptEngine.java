@@ -9,6 +9,7 @@ import io.waybill.script.source.TorchError;
 import io.waybill.torch.LeasedTensors;
 import io.waybill.torch.NativeOperators;
 import io.waybill.torch.NativeTensors;
+import io.waybill.torch.OperatorEvents;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -142,14 +143,15 @@ public final class ScriptEngine implements NativeOperators {
     }
 
     @SuppressWarnings("try")
-    private static Value run(Operator operator, Overload overload, Invocation call, LeasedTensors tensors, long seed)
+    private Value run(Operator operator, Overload overload, Invocation call, LeasedTensors tensors, long seed)
             throws RejectedMessageException {
         Signature signature = overload.signature();
         if (!operator.respondsNothing(overload)) {
             signature.requireResult();
         }
         requireDirect(call);
-        try (PointerScope scope = new PointerScope()) {
+        try (PointerScope scope = new PointerScope();
+                OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
             overload.run(stack.asVector(), seed);
@@ -200,9 +202,10 @@ public final class ScriptEngine implements NativeOperators {
     }
 
     @SuppressWarnings("try")
-    private static Value runEntered(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)
+    private Value runEntered(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)
             throws RejectedMessageException {
-        try (PointerScope scope = new PointerScope()) {
+        try (PointerScope scope = new PointerScope();
+                OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
             CallStack stack = new CallStack(tensors, calls);
             function.begin(stack);
             calls.begin(tensors);

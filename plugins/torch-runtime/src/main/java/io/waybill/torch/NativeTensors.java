@@ -28,6 +28,8 @@ import org.osgi.service.component.annotations.Reference;
 @Component(service = NativeTensors.class)
 public final class NativeTensors {
 
+    private final OperatorEvents operatorEvents = new OperatorEvents();
+
     /**
      * Creates the service.
      *
@@ -205,6 +207,11 @@ public final class NativeTensors {
     /** Returns the native side with a count for the caller; null when there is none. */
     static NativeTensor side(Tensor tensor) {
         return mayHaveSide(tensor) ? ((NativeStorage) tensor.storage()).side(tensor) : null;
+    }
+
+    /** Returns the operators that libtorch runs, for a listener. */
+    public OperatorEvents operatorEvents() {
+        return operatorEvents;
     }
 
     /** Returns the number of handles of this process that are not released. */

@@ -4,8 +4,10 @@
  *
  * <p>{@link io.waybill.torch.NativeTensors} converts between tensors of messages and libtorch's, and lets bundles pass live tensors with
  * their graph to one another, as {@link io.waybill.torch.NativeTensor}.
+ *
+ * <p>{@link io.waybill.torch.OperatorEvents} notifies of the operators that libtorch runs.
  */
-@Version("1.4.0")
+@Version("1.5.0")
 package io.waybill.torch;
 
 import org.osgi.annotation.versioning.Version;
