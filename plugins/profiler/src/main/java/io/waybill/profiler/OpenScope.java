@@ -1,8 +1,8 @@
 package io.waybill.profiler;
 
-import io.waybill.api.context.ContextScope;
 import io.waybill.profiler.profile.ProfileEvent.Outcome;
-import io.waybill.profiler.record.CurrentEvent;
+import io.waybill.profiler.record.Recordings;
+import io.waybill.profiler.record.Recordings.Entered;
 import io.waybill.profiler.record.Recordings.OpenEvent;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -12,12 +12,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class OpenScope implements ProfileScope {
 
     private final OpenEvent event; // null when nothing is recorded
-    private final ContextScope context; // null when nothing is recorded, or there is no room
+    private final Entered entered; // null when nothing is recorded
     private final AtomicBoolean endsWithFuture = new AtomicBoolean();
 
-    OpenScope(OpenEvent event) {
+    OpenScope(Recordings recordings, OpenEvent event) {
         this.event = event;
-        this.context = event == null ? null : event.current().enter();
+        this.entered = event == null ? null : recordings.enter(event);
     }
 
     @Override
@@ -30,7 +30,9 @@ final class OpenScope implements ProfileScope {
 
     @Override
     public void close() {
-        CurrentEvent.leave(context);
+        if (entered != null) {
+            entered.leave();
+        }
         if (!endsWithFuture.get()) {
             end(Outcome.DONE);
         }

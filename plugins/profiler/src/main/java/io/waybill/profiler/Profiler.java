@@ -42,6 +42,13 @@ public interface Profiler {
     ProfileSession begin(ProfilerConfig config);
 
     /**
+     * Begins to profile all requests that this worker serves, whoever calls, until the session is ended: the server-wide profiler, as
+     * {@code _server_process_global_profile} of PyTorch. A request is in it when it began and ended within; in each session that is open then. Callees of
+     * its handler's calls record nothing.
+     */
+    ServerProfileSession beginServerProcessGlobal(ProfilerConfig config);
+
+    /**
      * Opens a scope in the profile of this thread; without one, it is not recorded.
      *
      * @param name in the profile

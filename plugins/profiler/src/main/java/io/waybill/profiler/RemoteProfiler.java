@@ -30,7 +30,11 @@ import io.waybill.profiler.record.CurrentEvent;
 import io.waybill.profiler.record.ProfiledHandler;
 import io.waybill.profiler.record.Recording;
 import io.waybill.profiler.record.Recordings;
+import io.waybill.profiler.record.Recordings.Entered;
 import io.waybill.profiler.record.Recordings.OpenEvent;
+import io.waybill.profiler.record.ServerRange;
+import io.waybill.profiler.record.ServerRanges;
+import io.waybill.profiler.record.ServerRanges.ServedRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -57,6 +61,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     private final Broker broker;
     private final Recordings recordings = new Recordings();
+    private final ServerRanges ranges;
     private final ProfiledHandler handler;
 
     /** A call that is recorded, and the id under which its callee does; null when it does not. */
@@ -85,16 +90,23 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     private RemoteProfiler(Broker broker, boolean hasCuda) {
         this.broker = broker;
-        this.handler = new ProfiledHandler(recordings, broker.self().worker().id(), broker.clock(), hasCuda);
+        this.ranges = new ServerRanges(recordings, broker.self().worker().id(), broker.clock());
+        this.handler =
+                new ProfiledHandler(recordings, ranges, broker.self().worker().id(), broker.clock(), hasCuda);
     }
 
     MessageHandler handler() {
         return handler;
     }
 
-    /** Returns how many profiles, and profiled calls of others, are recorded here. */
+    /** Returns how many profiles, profiled calls of others, and requests for server-wide profiles are recorded here. */
     public int recordings() {
         return recordings.size();
+    }
+
+    /** Returns the event that the calling thread is in; null when it is in none. */
+    OpenEvent current() {
+        return recordings.current();
     }
 
     // ---- the service
@@ -141,6 +153,32 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         }
     }
 
+    @Override
+    public ServerProfileSession beginServerProcessGlobal(ProfilerConfig config) {
+        return new ServerSession(ranges.begin(handler.possible(config)));
+    }
+
+    /** A server-wide profile of this worker. */
+    private final class ServerSession implements ServerProfileSession {
+
+        private final ServerRange range;
+
+        ServerSession(ServerRange range) {
+            this.range = range;
+        }
+
+        @Override
+        public Profile profile() {
+            return new Profile(range.events(), names(), range.dropped());
+        }
+
+        @Override
+        public Profile end() {
+            ranges.end(range);
+            return profile();
+        }
+    }
+
     private Map<Integer, String> names() {
         Map<Integer, String> names = new TreeMap<>();
         for (Incarnation peer : broker.peers()) {
@@ -152,7 +190,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     @Override
     public ProfileScope scope(String name) {
-        return new OpenScope(recordings.begin(Kind.SCOPE, () -> name, List.of()));
+        return new OpenScope(recordings, recordings.begin(Kind.SCOPE, () -> name, List.of()));
     }
 
     // ---- calls of this worker
@@ -162,11 +200,12 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         if (!recordings.isAny() || call.type() == MessageType.RUN_WITH_PROFILING_REQ) {
             return;
         }
-        OpenEvent event = recordings.begin(Kind.CALL, () -> key(call), call.tensors());
+        OpenEvent event = recordings.begin(call.parentId(), Kind.CALL, () -> key(call), call.tensors());
         if (event == null) {
             return;
         }
-        if (call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL) { // no handler serves it
+        boolean isUnserved = call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL; // by a handler
+        if (isUnserved || event.recording().isLocal()) {
             call.attach(new Profiled(event, null));
             return;
         }
@@ -231,17 +270,25 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     // ---- handlers of this worker
 
-    /** A handler that is recorded. */
-    private record Running(OpenEvent event, ContextScope scope) {}
+    /** A handler that is recorded; with its request, if that is recorded for this worker. */
+    private record Running(OpenEvent event, Entered entered, ServedRequest request) {}
 
     @Override
     public void before(InterceptedMessage message, Outbox outbox) {
-        if (!recordings.isAny() || message.type() == MessageType.RUN_WITH_PROFILING_REQ) {
+        boolean isAny = recordings.isAny() || ranges.isAny();
+        if (!isAny || message.type() == MessageType.RUN_WITH_PROFILING_REQ) {
             return;
         }
-        OpenEvent event = recordings.begin(Kind.HANDLER, () -> ProfilingKey.operation(message), message.tensors());
+        OpenEvent event =
+                recordings.begin(message.id(), Kind.HANDLER, () -> ProfilingKey.operation(message), message.tensors());
         if (event != null) {
-            message.attach(new Running(event, event.current().enter()));
+            message.attach(new Running(event, recordings.enter(event), null));
+            return;
+        }
+        ServedRequest request = ranges.begin(message);
+        if (request != null) {
+            OpenEvent served = request.begin(ProfilingKey.operation(message), message.tensors());
+            message.attach(new Running(served, recordings.enter(served), request));
         }
     }
 
@@ -249,7 +296,10 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
     public void after(HandledMessage outcome) {
         if (outcome.attachment() instanceof Running running) {
             running.event.end(outcome.error().isPresent() ? Outcome.FAILED : Outcome.DONE, outcome.tensors());
-            CurrentEvent.leave(running.scope);
+            running.entered.leave();
+            if (running.request != null) {
+                ranges.end(running.request);
+            }
         }
     }
 }

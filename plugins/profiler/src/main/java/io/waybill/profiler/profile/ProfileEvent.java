@@ -43,7 +43,9 @@ public record ProfileEvent(
         /** A handler. */
         HANDLER,
         /** What code marked as a scope. */
-        SCOPE
+        SCOPE,
+        /** An operator that libtorch runs. */
+        OPERATOR
     }
 
     /** How it ended. */
@@ -70,6 +72,30 @@ public record ProfileEvent(
     /** Returns whether it happened in the callee of a call. */
     public boolean isRemote() {
         return name.contains(REMOTE_OP);
+    }
+
+    /** Returns the name without those of the calls that caused it. */
+    public String ownName() {
+        int remote = name.lastIndexOf(REMOTE_OP);
+        return remote < 0 ? name : name.substring(remote + REMOTE_OP.length());
+    }
+
+    /** Returns the same event, as one of a list that begins behind others. */
+    public ProfileEvent movedBehind(int others) {
+        return parent == NO_PARENT || others == 0
+                ? this
+                : new ProfileEvent(
+                        kind,
+                        name,
+                        parent + others,
+                        worker,
+                        thread,
+                        device,
+                        beginNs,
+                        durationNs,
+                        outcome,
+                        shapes,
+                        memoryBytes);
     }
 
     /** Returns the same event, as one that a call caused. */

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * A profile as one page of HTML, without scripts and without anything from elsewhere: a picture with some rows for each worker, and a table. It looks as
+ * A profile as one page of HTML, without scripts and without anything from elsewhere: a picture with some rows for each worker, a flame graph, and a table. It looks as
  * {@code waybill journal trace} does. Stateless.
  */
 final class ProfilePage {
@@ -30,11 +30,11 @@ final class ProfilePage {
             body { font: 13px system-ui, sans-serif; margin: 24px; }
             svg text { font: 11px ui-monospace, monospace; fill: currentColor; }
             svg .on { fill: #1b1b1b; }
-            .call { fill: #9ec5f4; } .handler { fill: #f2c48d; } .scope { fill: #b5dfb0; } .failed { fill: #f0a3a3; } .unfinished { fill-opacity: .45; }
+            .call { fill: #9ec5f4; } .handler { fill: #f2c48d; } .scope { fill: #b5dfb0; } .operator { fill: #cdb8ec; } .failed { fill: #f0a3a3; } .unfinished { fill-opacity: .45; }
             line { stroke: #8886; } line.flow { stroke: currentColor; stroke-opacity: .5; }
             </style></head><body>
             <h1>Profile</h1>
-            <p>%d events in %.1f µs. Blue: a caller waits for a response. Orange: a handler runs. Green: a scope. Red: it failed. Pale: it had not ended. A bar below
+            <p>%d events in %.1f µs. Blue: a caller waits for a response. Orange: a handler runs. Green: a scope. Violet: an operator of libtorch. Red: it failed. Pale: it had not ended. A bar below
             another one was caused by it; a line leads from a call to its handler.%s</p>
             """;
 
@@ -95,7 +95,8 @@ final class ProfilePage {
         for (int i = 0; i < events.size(); i++) {
             bar(i);
         }
-        print("</svg>\n<pre>%s</pre>\n</body></html>\n", escaped(profile.table()));
+        print("</svg>\n<h2>Time by name</h2>\n%s", FlameGraph.of(events));
+        print("<pre>%s</pre>\n</body></html>\n", escaped(profile.table()));
         return out.toString();
     }
 
@@ -121,12 +122,9 @@ final class ProfilePage {
                 y(index),
                 width,
                 BAR);
-        String own = event.name().substring(event.name().lastIndexOf(ProfileEvent.REMOTE_OP) + 1);
         print(
                 "<text class=\"on\" x=\"%.1f\" y=\"%d\">%s</text></g>\n",
-                x(event.beginNs()) + 3,
-                y(index) + 14,
-                shortened(event.isRemote() ? own.substring(ProfileEvent.REMOTE_OP.length() - 1) : own, width - 6));
+                x(event.beginNs()) + 3, y(index) + 14, shortened(event.ownName(), width - 6));
         flow(index);
     }
 
@@ -160,12 +158,12 @@ final class ProfilePage {
     }
 
     /** Returns as much of a text as fits. */
-    private static String shortened(String text, double pixels) {
+    static String shortened(String text, double pixels) {
         int fits = (int) (pixels / CHARACTER);
         return text.length() <= fits ? escaped(text) : fits < 3 ? "" : escaped(text.substring(0, fits - 1)) + "…";
     }
 
-    private static String escaped(String text) {
+    static String escaped(String text) {
         return text.replace("&", "&amp;")
                 .replace("<", "&lt;")
                 .replace(">", "&gt;")

@@ -7,7 +7,7 @@
  *   <li>{@link io.waybill.profiler.profile.ProfilerConfig} to say what is
  * </ul>
  */
-@Version("1.0.0")
+@Version("1.1.0")
 package io.waybill.profiler.profile;
 
 import org.osgi.annotation.versioning.Version;

@@ -28,6 +28,18 @@ public record CurrentEvent(ProfilingId recording, int event) {
                 : new CurrentEvent(new ProfilingId(bytes.getLong(), bytes.getInt()), bytes.getInt());
     }
 
+    /** Returns that with these numbers; null for none. */
+    static CurrentEvent of(long[] numbers) {
+        return numbers == null
+                ? null
+                : new CurrentEvent(new ProfilingId(numbers[0], (int) numbers[1]), (int) numbers[2]);
+    }
+
+    /** Returns it as numbers. */
+    long[] numbers() {
+        return new long[] {recording.base(), recording.number(), event};
+    }
+
     /**
      * Makes it that of the calling thread.
      *

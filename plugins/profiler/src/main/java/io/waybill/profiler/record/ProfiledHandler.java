@@ -33,13 +33,16 @@ public final class ProfiledHandler implements MessageHandler {
     private static final Logger LOG = System.getLogger(ProfiledHandler.class.getName());
 
     private final Recordings recordings;
+    private final ServerRanges ranges;
     private final int worker;
     private final InstantSource clock;
     private final boolean hasCuda;
 
     /** @param worker id of this one */
-    public ProfiledHandler(Recordings recordings, int worker, InstantSource clock, boolean hasCuda) {
+    public ProfiledHandler(
+            Recordings recordings, ServerRanges ranges, int worker, InstantSource clock, boolean hasCuda) {
         this.recordings = recordings;
+        this.ranges = ranges;
         this.worker = worker;
         this.clock = clock;
         this.hasCuda = hasCuda;
@@ -74,6 +77,7 @@ public final class ProfiledHandler implements MessageHandler {
                 worker,
                 outbox.clock(),
                 clock);
+        ServerRange[] open = ranges.open();
         LateResponse later = outbox.later();
         recordings.add(recording);
         CompletableFuture<Response> inner = null;
@@ -86,12 +90,21 @@ public final class ProfiledHandler implements MessageHandler {
                 recordings.remove(recording);
             }
         }
-        inner.whenComplete((response, failure) -> completed(recording, later, response, failure));
+        inner.whenComplete((response, failure) -> {
+            List<ProfileEvent> events = recorded(recording, open);
+            completed(recording, events, later, response, failure);
+        });
     }
 
-    private void completed(Recording recording, LateResponse later, Response response, Throwable failure) {
+    private List<ProfileEvent> recorded(Recording recording, ServerRange[] open) {
         recordings.remove(recording);
         List<ProfileEvent> events = recording.close();
+        ServerRanges.add(open, events, recording.dropped());
+        return events;
+    }
+
+    private static void completed(
+            Recording recording, List<ProfileEvent> events, LateResponse later, Response response, Throwable failure) {
         try {
             if (failure != null) {
                 later.send(failed(recording, events, failure).encode(), List.of(), List.of());

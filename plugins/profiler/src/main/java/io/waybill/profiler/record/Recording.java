@@ -26,6 +26,7 @@ public final class Recording {
     static final int NOT_RECORDED = -2;
 
     private static final int MAX_EVENTS = 100_000;
+    private static final String CPU = "cpu";
     private static final long SECOND_NS = 1_000_000_000;
 
     private final ProfilingId id;
@@ -34,6 +35,7 @@ public final class Recording {
     private final int worker;
     private final InstantSource clock;
     private final InstantSource otherClock;
+    private final boolean isLocal;
     // all guarded by this
     private final List<ProfileEvent> events = new ArrayList<>();
     private final Map<Long, Integer> threads = new HashMap<>(); // numbers, by id
@@ -55,12 +57,34 @@ public final class Recording {
             int worker,
             InstantSource clock,
             InstantSource otherClock) {
+        this(id, callBase, config, worker, clock, otherClock, false);
+    }
+
+    private Recording(
+            ProfilingId id,
+            long callBase,
+            ProfilerConfig config,
+            int worker,
+            InstantSource clock,
+            InstantSource otherClock,
+            boolean isLocal) {
         this.id = id;
         this.callBase = callBase;
         this.config = config;
         this.worker = worker;
         this.clock = clock;
         this.otherClock = otherClock;
+        this.isLocal = isLocal;
+    }
+
+    /** Creates the recording of a request that its worker records for itself. */
+    static Recording ofServed(ProfilingId id, ProfilerConfig config, int worker, InstantSource clock) {
+        return new Recording(id, id.base(), config, worker, clock, clock, true);
+    }
+
+    /** Returns whether it has what happens in this worker alone: callees of its calls record nothing. */
+    public boolean isLocal() {
+        return isLocal;
     }
 
     public ProfilingId id() {
@@ -82,7 +106,11 @@ public final class Recording {
      * @param parent its index; one that is not here counts as none
      * @param tensors what it is given
      */
-    public synchronized int begin(Kind kind, String name, int parent, List<Tensor> tensors) {
+    public int begin(Kind kind, String name, int parent, List<Tensor> tensors) {
+        return begin(kind, name, parent, device(tensors), config.reportInputShapes() ? shapes(tensors) : List.of());
+    }
+
+    private synchronized int begin(Kind kind, String name, int parent, String device, List<List<Long>> shapes) {
         if (isClosed || isFull(1)) {
             return NOT_RECORDED;
         }
@@ -92,13 +120,36 @@ public final class Recording {
                 known(parent),
                 worker,
                 threads.computeIfAbsent(Thread.currentThread().getId(), added -> threads.size()),
-                device(tensors),
+                device,
                 nowNs(),
                 0,
                 Outcome.UNFINISHED,
-                config.reportInputShapes() ? shapes(tensors) : List.of(),
+                shapes,
                 0));
         return events.size() - 1;
+    }
+
+    /**
+     * Begins the event of an operator. One with the name of the handler that runs it is that handler's event.
+     *
+     * @param shapes of its tensors; empty unless they are recorded
+     * @return the index; of a handler's event, too, which only its handler ends
+     */
+    public synchronized int beginOperator(String name, int parent, List<List<Long>> shapes) {
+        int outer = known(parent);
+        if (outer >= 0
+                && events.get(outer).kind() == Kind.HANDLER
+                && events.get(outer).name().equals(name)) {
+            return outer;
+        }
+        return begin(Kind.OPERATOR, name, parent, CPU, shapes);
+    }
+
+    /** Ends the event of an operator. */
+    public synchronized void endOperator(int index) {
+        if (index >= 0 && events.get(index).kind() == Kind.OPERATOR) {
+            end(index, Outcome.DONE, List.of());
+        }
     }
 
     /** Ends an event. Has no effect on one that has ended. */
@@ -206,7 +257,7 @@ public final class Recording {
     private String device(List<Tensor> tensors) {
         return config.state() == ProfilerState.CUDA && !tensors.isEmpty()
                 ? tensors.get(0).device().toString()
-                : "cpu";
+                : CPU;
     }
 
     private static List<List<Long>> shapes(List<Tensor> tensors) {

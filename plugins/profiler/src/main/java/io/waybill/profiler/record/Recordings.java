@@ -1,5 +1,6 @@
 package io.waybill.profiler.record;
 
+import io.waybill.api.context.ContextScope;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.profiler.message.ProfilingId;
 import io.waybill.profiler.profile.ProfileEvent.Kind;
@@ -15,8 +16,14 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class Recordings {
 
+    /** Index of the handler's event in the recording of a request. */
+    private static final int HANDLER = 0;
+
     private final Map<ProfilingId, Recording> open = new ConcurrentHashMap<>();
     private volatile boolean isAny; // written under the lock of this; read by each call
+
+    /** The event that a thread is in, of a recording of this worker alone: not in its context, which goes to other workers. No type of this bundle. */
+    private final ThreadLocal<long[]> local = new ThreadLocal<>();
 
     /** Adds one. One with the same id, of an earlier attempt of the same call, stays in its place. */
     public synchronized void add(Recording recording) {
@@ -42,13 +49,99 @@ public final class Recordings {
 
     /** Begins an event inside the one that the calling thread is in; null when it is in none of a recording that is open here. */
     public OpenEvent begin(Kind kind, Named named, List<Tensor> tensors) {
-        CurrentEvent around = isAny ? CurrentEvent.find() : null;
-        Recording recording = around == null ? null : open.get(around.recording());
-        if (recording == null) {
+        return begin(current(), kind, named, tensors);
+    }
+
+    /**
+     * Begins an event that belongs to a request that this worker serves.
+     *
+     * @param request id; what a program does has {@code MessageId.NONE}
+     */
+    public OpenEvent begin(long request, Kind kind, Named named, List<Tensor> tensors) {
+        return begin(current(request), kind, named, tensors);
+    }
+
+    private static OpenEvent begin(OpenEvent around, Kind kind, Named named, List<Tensor> tensors) {
+        return around == null
+                ? null
+                : new OpenEvent(around.recording, around.recording.begin(kind, named.name(), around.index, tensors));
+    }
+
+    /** Returns the event that the calling thread is in; null when it is in none of a recording that is open here. */
+    public OpenEvent current() {
+        if (!isAny) {
             return null;
         }
-        String name = named.name();
-        return new OpenEvent(recording, recording.begin(kind, name, around.event(), tensors), name);
+        OpenEvent around = opened(CurrentEvent.find());
+        return around == null ? opened(CurrentEvent.of(local.get())) : around;
+    }
+
+    private OpenEvent current(long request) {
+        if (!isAny) {
+            return null;
+        }
+        OpenEvent around = opened(CurrentEvent.find());
+        if (around != null) {
+            return around;
+        }
+        ProfilingId served = ProfilingId.ofServed(request);
+        CurrentEvent inThread = CurrentEvent.of(local.get());
+        if (inThread != null && !inThread.recording().equals(served)) {
+            local.remove(); // of an earlier request, which ended in another thread
+            inThread = null;
+        }
+        return opened(inThread == null ? new CurrentEvent(served, HANDLER) : inThread);
+    }
+
+    private OpenEvent opened(CurrentEvent event) {
+        Recording recording = event == null ? null : open.get(event.recording());
+        return recording == null ? null : new OpenEvent(recording, event.event());
+    }
+
+    /** Makes an event that of the calling thread. */
+    public Entered enter(OpenEvent event) {
+        CurrentEvent current = event.current();
+        if (!event.recording.isLocal()) {
+            return new Entered(current.enter());
+        }
+        long[] outer = local.get();
+        long[] inner = current.numbers();
+        local.set(inner);
+        return new Entered(() -> {
+            if (local.get() != inner) {
+                return; // another thread: what stays in the first one counts no more when the recording is closed
+            }
+            if (outer == null) {
+                local.remove();
+            } else {
+                local.set(outer);
+            }
+        });
+    }
+
+    /** An event that a thread is in. */
+    public static final class Entered {
+
+        private final ContextScope scope; // null of a recording of this worker alone, and when there was no room
+        private final Runnable leave; // null of all others
+
+        private Entered(ContextScope scope) {
+            this.scope = scope;
+            this.leave = null;
+        }
+
+        private Entered(Runnable leave) {
+            this.scope = null;
+            this.leave = leave;
+        }
+
+        /** Leaves it. Has no effect on a thread that did not enter it. */
+        public void leave() {
+            CurrentEvent.leave(scope);
+            if (leave != null) {
+                leave.run();
+            }
+        }
     }
 
     /** Names an event that is recorded. */
@@ -59,7 +152,7 @@ public final class Recordings {
     }
 
     /** An event until its end. */
-    public record OpenEvent(Recording recording, int index, String name) {
+    public record OpenEvent(Recording recording, int index) {
 
         public void end(Outcome outcome, List<Tensor> results) {
             recording.end(index, outcome, results);
