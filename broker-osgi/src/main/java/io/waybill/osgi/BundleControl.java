@@ -141,9 +141,15 @@ public final class BundleControl {
         });
     }
 
-    /** Stops and removes a bundle. */
+    /** Stops and removes a bundle; one that is stuck is forgotten, and removed when its code returns after all. */
     public BundleStatus uninstall(String symbolicName) throws BundleRefusedException {
         return exclusively(() -> {
+            if (slots.find(symbolicName).isEmpty()) {
+                Optional<BundleSlot> stuck = slots.takeStuck(symbolicName);
+                if (stuck.isPresent()) {
+                    return forget(stuck.get());
+                }
+            }
             BundleSlot slot = slots.require(symbolicName);
             stop(slot);
             steps.uninstall(slot.bundle);
@@ -153,6 +159,16 @@ public final class BundleControl {
             LOG.info("Uninstalled {}", slot.jar());
             return slot.status();
         });
+    }
+
+    /** Its code still runs, and may never return: waiting for it would keep all other operations waiting. */
+    private BundleStatus forget(BundleSlot stuck) {
+        kept.forget(stuck.symbolicName());
+        staging.discard(stuck.jar());
+        steps.uninstallWhenReturned(stuck.bundle);
+        stuck.failed("its code has not returned, and stays in memory until it does or the node ends");
+        LOG.info("Uninstalled {}, which is stuck", stuck.jar());
+        return stuck.status();
     }
 
     /** Returns the jar that runs under a name. */

@@ -68,6 +68,15 @@ final class BundleSlots {
         }
     }
 
+    /** Takes a bundle that was given up off the list; empty when there is none of this name. */
+    synchronized Optional<BundleSlot> takeStuck(String symbolicName) {
+        Optional<BundleSlot> found = stuck.stream()
+                .filter(slot -> slot.symbolicName().equals(symbolicName))
+                .findFirst();
+        found.ifPresent(stuck::remove);
+        return found;
+    }
+
     /** Returns all slots, by name, and then those that were abandoned. */
     synchronized List<BundleSlot> all() {
         List<BundleSlot> all = new ArrayList<>(byName.values());

@@ -21,6 +21,8 @@ import org.osgi.framework.BundleException;
 import org.osgi.framework.FrameworkEvent;
 import org.osgi.framework.wiring.BundleWiring;
 import org.osgi.framework.wiring.FrameworkWiring;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Steps of operations on bundles, each with a time limit and an error text for operators.
@@ -31,7 +33,10 @@ final class BundleSteps {
 
     private static final Duration REFRESH_LIMIT = Duration.ofSeconds(30);
 
+    private static final Logger LOG = LoggerFactory.getLogger(BundleSteps.class);
+
     private final BundleContext context;
+    private final Threads threads;
     private final FrameworkWiring wiring;
     private final Resolution resolution;
     private final BoundedStep bounded;
@@ -52,6 +57,7 @@ final class BundleSteps {
             AccessPolicies policies,
             LoaderWatch loaders) {
         this.context = context;
+        this.threads = threads;
         this.wiring = context.getBundle(0).adapt(FrameworkWiring.class);
         this.resolution = new Resolution(wiring);
         this.bounded = new BoundedStep(threads);
@@ -179,6 +185,21 @@ final class BundleSteps {
         old.retire();
         services.problems().forget(bundle);
         policies.forget(old.name);
+    }
+
+    /** Removes a bundle as soon as its own start or stop returns, during which the framework holds it. Does not wait. */
+    void uninstallWhenReturned(Bundle bundle) {
+        Retiring old = retiring(bundle);
+        old.retire();
+        services.problems().forget(bundle);
+        policies.forget(old.name);
+        threads.start("uninstall " + old.name, () -> {
+            try {
+                bundle.uninstall();
+            } catch (BundleException | IllegalStateException e) { // the framework ended, or removed it before
+                LOG.debug("{} {} was not uninstalled", old.name, old.version, e);
+            }
+        });
     }
 
     private Bundle installAt(String location, StagedJar jar) throws BundleRefusedException {

@@ -227,7 +227,11 @@ final class BundleCommand implements Runnable {
 
     private void printRemoved(Response response) {
         Value bundle = response.value("bundle");
-        surroundings.out().println(text(bundle, "name") + " " + text(bundle, "version") + " removed");
+        boolean isStuck = text(bundle, "state").equals("STUCK");
+        surroundings
+                .out()
+                .println(text(bundle, "name") + " " + text(bundle, "version") + " removed"
+                        + (isStuck ? ": " + text(bundle, "problem") : ""));
     }
 
     private void printBundles(Response response) {
