@@ -9,6 +9,7 @@ import io.waybill.cli.journal.JournalCommand;
 import io.waybill.cli.replay.ReplayCommand;
 import io.waybill.cli.tool.HelpCommand;
 import io.waybill.cli.tool.ToolLine;
+import io.waybill.cli.top.TopCommand;
 import io.waybill.cli.workers.RRefsCommand;
 import io.waybill.cli.workers.WorkersCommand;
 import java.util.Arrays;
@@ -39,6 +40,7 @@ public final class Commands {
         ALL.put("up", UpCommand::new);
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
+        ALL.put("top", TopCommand::new);
         ALL.put("rrefs", RRefsCommand::new);
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);

@@ -20,6 +20,9 @@ public final class Main {
     /** Whether standard error is a terminal, as the launcher found out. */
     static final String TERMINAL_PROPERTY = "waybill.terminal";
 
+    /** Columns of the terminal that standard output is, as the launcher found out; not set when it is none. */
+    static final String COLUMNS_PROPERTY = "waybill.columns";
+
     private Main() {}
 
     public static void main(String[] args) {
@@ -36,7 +39,8 @@ public final class Main {
                 Optional.ofNullable(System.getProperty(DISTRIBUTION_PROPERTY)).map(Path::of),
                 Path.of(System.getProperty("java.io.tmpdir")),
                 System.getProperty("java.version") + " in " + System.getProperty("java.home"),
-                java(environment));
+                java(environment),
+                Math.max(0, Integer.getInteger(COLUMNS_PROPERTY, 0)));
     }
 
     private static PrintWriter writer(FileDescriptor descriptor) {

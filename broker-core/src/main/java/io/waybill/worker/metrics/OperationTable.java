@@ -31,6 +31,7 @@ public final class OperationTable {
     private static final int NO_PEER = -1;
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long MIX = 0x9e3779b97f4a7c15L;
+    private static final int ROTATED = 29; // the last bytes, which may overlap the first ones
     private static final int CAPACITY = 4 * MAX;
 
     private final AtomicReferenceArray<OperationCounts> slots = new AtomicReferenceArray<>(CAPACITY);
@@ -96,6 +97,16 @@ public final class OperationTable {
         return found;
     }
 
+    /** Returns whether these are the counts of requests like this one, by its name. */
+    static boolean isOf(OperationCounts counts, RecordView request, int peerId) {
+        return counts.is(
+                request.typeCode(),
+                peerId,
+                request.buffer().memory(),
+                Envelope.HEADER_LENGTH + CallReports.NAME_AT,
+                nameLength(request));
+    }
+
     private static int nameLength(RecordView request) {
         int payloadLength = request.payloadLength();
         return payloadLength > CallReports.NAME_AT
@@ -146,10 +157,11 @@ public final class OperationTable {
             }
             return hash;
         }
-        for (int i = 0; i < last; i += Long.BYTES) {
+        hash ^= Long.rotateLeft(bytes.getLong(at + last, ByteOrder.LITTLE_ENDIAN), ROTATED);
+        for (int i = Long.BYTES; i < last; i += Long.BYTES) {
             hash = mix(hash, bytes.getLong(at + i, ByteOrder.LITTLE_ENDIAN));
         }
-        return mix(hash, bytes.getLong(at + last, ByteOrder.LITTLE_ENDIAN));
+        return hash ^ bytes.getLong(at, ByteOrder.LITTLE_ENDIAN);
     }
 
     private static long hash(byte[] bytes, int at, int length) {
@@ -161,10 +173,11 @@ public final class OperationTable {
             }
             return hash;
         }
-        for (int i = 0; i < last; i += Long.BYTES) {
+        hash ^= Long.rotateLeft((long) LONGS.get(bytes, at + last), ROTATED);
+        for (int i = Long.BYTES; i < last; i += Long.BYTES) {
             hash = mix(hash, (long) LONGS.get(bytes, at + i));
         }
-        return mix(hash, (long) LONGS.get(bytes, at + last));
+        return hash ^ (long) LONGS.get(bytes, at);
     }
 
     private static long mix(long hash, long next) {

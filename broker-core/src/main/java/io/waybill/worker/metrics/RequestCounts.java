@@ -25,7 +25,10 @@ public final class RequestCounts {
     public void open(int fromId, String from) {
         peerId = fromId;
         peer = from;
-        counts = served.known(view, fromId, from);
+        if (counts == null
+                || !OperationTable.isOf(counts, view, fromId)) { // most often it is the operation of the last request
+            counts = served.known(view, fromId, from);
+        }
         counts.begun();
     }
 

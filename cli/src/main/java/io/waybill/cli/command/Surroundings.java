@@ -19,6 +19,7 @@ import java.util.Optional;
  * @param temporary parent of temporary directories
  * @param java the Java runtime, such as {@code 17.0.15 in /usr/lib/jvm/java-17}
  * @param environment variables that a process of the same distribution gets
+ * @param columns of the terminal that {@code out} is; 0 when it is none
  */
 public record Surroundings(
         PrintWriter out,
@@ -28,7 +29,8 @@ public record Surroundings(
         Optional<Path> distribution,
         Path temporary,
         String java,
-        Map<String, String> environment) {
+        Map<String, String> environment,
+        int columns) {
 
     /** Reader of standard error. */
     public enum Watcher {
@@ -49,6 +51,19 @@ public record Surroundings(
         environment = Map.copyOf(environment);
     }
 
+    /** Environment of a command whose results go to no terminal. */
+    public Surroundings(
+            PrintWriter out,
+            PrintWriter err,
+            Watcher watcher,
+            Path home,
+            Optional<Path> distribution,
+            Path temporary,
+            String java,
+            Map<String, String> environment) {
+        this(out, err, watcher, home, distribution, temporary, java, environment, 0);
+    }
+
     /** The distribution, for a command that can't do without. */
     public Path requireDistribution() throws CommandFailedException {
         return distribution.orElseThrow(
@@ -58,6 +73,6 @@ public record Surroundings(
 
     /** Returns a copy with another home. */
     public Surroundings withHome(Path other) {
-        return new Surroundings(out, err, watcher, other, distribution, temporary, java, environment);
+        return new Surroundings(out, err, watcher, other, distribution, temporary, java, environment, columns);
     }
 }

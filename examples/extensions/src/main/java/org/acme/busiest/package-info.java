@@ -1,2 +1,2 @@
 /** A command that shows which operations a node serves, and how often. */
-package org.acme.top;
+package org.acme.busiest;

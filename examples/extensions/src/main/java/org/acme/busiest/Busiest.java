@@ -1,4 +1,4 @@
-package org.acme.top;
+package org.acme.busiest;
 
 import io.waybill.api.Value;
 import io.waybill.api.event.CallEvent;
@@ -15,9 +15,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import org.osgi.service.component.annotations.Component;
 
-/** {@code waybill top}: calls and errors per second of each operation that the node serves. */
+/** {@code waybill busiest}: calls and errors per second of each operation that the node serves. */
 @Component
-public final class Top implements ToolCommand, CallEvents {
+public final class Busiest implements ToolCommand, CallEvents {
 
     private static final int MAX_OPERATIONS = 1_000; // callers choose the names
     private static final int FIRST_CONTROL_TYPE = 0x1f0;
@@ -45,7 +45,7 @@ public final class Top implements ToolCommand, CallEvents {
 
     @Override
     public ToolDescription description() {
-        return ToolDescription.of("top", "Shows calls and errors per second of each operation.")
+        return ToolDescription.of("busiest", "Shows calls and errors per second of each operation.")
                 .option("--every", "SECONDS", "Time between two lists; 1.")
                 .option("--times", "N", "Number of lists; without it, until the command is ended.")
                 .limit(Duration.ZERO);

@@ -1,4 +1,4 @@
-package org.acme.top;
+package org.acme.busiest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -20,9 +20,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The command in a real broker, while operations that it does not know are called. */
 @Timeout(120)
-class TopTest {
+class BusiestTest {
 
-    private static final Path BUNDLE = Path.of("target/bundles/top");
+    private static final Path BUNDLE = Path.of("target/bundles/busiest");
 
     @RegisterExtension
     static final WaybillExtension WAYBILL = WaybillExtension.withBundle(BUNDLE);
@@ -41,14 +41,14 @@ class TopTest {
                     0,
                     1,
                     TimeUnit.MILLISECONDS);
-            List<Value> shown = broker.command("top", "--times", "2");
+            List<Value> shown = broker.command("busiest", "--times", "2");
             assertThat(shown.get(0))
                     .isEqualTo(Value.of(String.format("%-40s %10s %10s", "OPERATION", "CALLS/S", "ERRORS/S")));
             assertThat(shown)
                     .hasSize(6)
                     .anySatisfy(line -> assertThat(((Value.Text) line).value()).matches("text.count +[0-9.]+ +0.0"));
 
-            List<Value> documents = broker.command("top", "--json", "--times", "1");
+            List<Value> documents = broker.command("busiest", "--json", "--times", "1");
             Map<Value, Value> rates = ((Value.Dict) documents.get(0)).entries();
             assertThat(rates).containsOnlyKeys(Value.of("text.count"), Value.of("no.such"));
             List<Value> unknown = ((Value.Items) rates.get(Value.of("no.such"))).values();
@@ -62,7 +62,7 @@ class TopTest {
     @Test
     void refusesATimeThatIsNone(TestBroker broker) {
         assertThatExceptionOfType(ToolFailedException.class)
-                .isThrownBy(() -> broker.command("top", "--every", "0"))
+                .isThrownBy(() -> broker.command("busiest", "--every", "0"))
                 .withMessage("--every is a number from 1, not 0")
                 .satisfies(failure -> assertThat(failure.exitCode()).isEqualTo(ToolFailedException.USAGE));
     }

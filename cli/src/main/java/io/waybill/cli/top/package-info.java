@@ -1,0 +1,9 @@
+/**
+ * {@code waybill top}: what the workers of a home do now, from the figures that they publish.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.cli.top.TopCommand} for the command
+ * </ul>
+ */
+package io.waybill.cli.top;
