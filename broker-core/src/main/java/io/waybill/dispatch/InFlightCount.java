@@ -1,6 +1,9 @@
 package io.waybill.dispatch;
 
 import io.waybill.host.Clock;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -15,9 +18,24 @@ public final class InFlightCount {
 
     private static final long MAX_WAIT_MS = 50;
 
-    // In flight are begun - ended. Two counters that only grow need one atomic add per call, and never wrap.
+    private static final VarHandle ENDED_HERE;
+    private static final VarHandle COUNTING;
+
+    static {
+        try {
+            ENDED_HERE = MethodHandles.lookup().findVarHandle(InFlightCount.class, "endedHere", long.class);
+            COUNTING = MethodHandles.lookup().findVarHandle(InFlightCount.class, "counting", WeakReference.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    // In flight are begun - ended. Counters that only grow never wrap. The first thread that ends a call has a counter
+    // of its own, which needs no atomic add: most often it ends them all.
     private final AtomicLong begun = new AtomicLong();
-    private final AtomicLong ended = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong(); // by other threads
+    private long endedHere; // by that thread
+    private WeakReference<Thread> counting; // that thread; null before; set once
     private final AtomicLong refused = new AtomicLong();
     private final Object drained = new Object();
     // Both are set by the withdrawing thread before it reads the counters, and read by calling threads after they wrote
@@ -46,8 +64,16 @@ public final class InFlightCount {
 
     /** Counts a call out that was counted in. */
     public void end() {
-        ended.getAndIncrement();
-        if (withdrawn) {
+        WeakReference<Thread> first = counting;
+        if (first != null && first.get() == Thread.currentThread()) {
+            ENDED_HERE.setRelease(this, endedHere + 1);
+        } else {
+            ended.getAndIncrement();
+            if (first == null) {
+                COUNTING.compareAndSet(this, null, new WeakReference<>(Thread.currentThread()));
+            }
+        }
+        if (withdrawn) { // the thread that waits may have read the counter just before: it looks again after a while
             synchronized (drained) {
                 drained.notifyAll();
             }
@@ -56,8 +82,12 @@ public final class InFlightCount {
 
     /** Returns the number of calls begun and not ended. */
     public long inFlight() {
-        long endedBefore = ended.get(); // read first: the difference is then never too small
+        long endedBefore = allEnded(); // read first: the difference is then never too small
         return begun.get() - endedBefore;
+    }
+
+    private long allEnded() {
+        return ended.get() + (long) ENDED_HERE.getAcquire(this);
     }
 
     /** Returns the number of calls begun, without those that were refused. */
@@ -67,7 +97,7 @@ public final class InFlightCount {
 
     /** Returns the number of calls ended, without those that were refused. */
     long ended() {
-        return Math.max(0, ended.get() - refused.get());
+        return Math.max(0, allEnded() - refused.get());
     }
 
     /** Lets no more calls begin, but for those inside of others. */
