@@ -17,6 +17,7 @@ import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorEntry;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -40,11 +41,10 @@ public final class CallHooks implements InterceptedCall {
     private CallContext callersContext = CallContext.EMPTY;
     private CallContext sentContext = CallContext.EMPTY; // as interceptors changed it
     private Object[] attachments = new Object[FIRST_CAPACITY];
-    private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
+    private final BitSet wrapping = new BitSet(FIRST_CAPACITY); // which of them wrapped the request
     private KeptRequest kept; // null unless an interceptor keeps the request
-    // How many of them had the request, and were not notified of the outcome. The thread that decrements it notifies
-    // that
-    // one: it completes the call, or, while an interceptor holds that one, ends the call at its deadline.
+    // How many had the request, and were not notified of the outcome. The thread that decrements it notifies that one:
+    // it completes the call, or, while an interceptor holds that thread, ends the call at its deadline.
     private final AtomicInteger open = new AtomicInteger();
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
@@ -79,7 +79,6 @@ public final class CallHooks implements InterceptedCall {
         open.lazySet(0);
         if (attachments.length < interceptors.size()) {
             attachments = new Object[interceptors.size()];
-            wrapping = new boolean[interceptors.size()];
         }
         outgoing.open(request);
     }
@@ -113,6 +112,11 @@ public final class CallHooks implements InterceptedCall {
             kept.copy(outgoing.request());
         }
         return outgoing.request();
+    }
+
+    /** Returns whether no interceptor takes part in the call any more, whatever becomes of it. */
+    public boolean isOver() {
+        return !chain.seesOutcomes() && wrapping.isEmpty() && kept == null;
     }
 
     /** Returns whether an interceptor kept the request, so that a failed attempt may be repeated. */
@@ -174,7 +178,7 @@ public final class CallHooks implements InterceptedCall {
                 if (interceptor != null) {
                     interceptor.onResponse(arrived);
                     live = PassedObjects.requireLive(live, response.tensors());
-                } else if (wrapping[at]) {
+                } else if (wrapping.get(at)) {
                     return gone(id);
                 }
             }
@@ -259,7 +263,7 @@ public final class CallHooks implements InterceptedCall {
     /** Forgets the call, and what a bundle attached to it. */
     public void clear() {
         Arrays.fill(attachments, 0, chain.size(), null);
-        Arrays.fill(wrapping, 0, chain.size(), false);
+        wrapping.clear();
         chain = null;
         callersContext = CallContext.EMPTY;
         sentContext = CallContext.EMPTY;
@@ -269,12 +273,9 @@ public final class CallHooks implements InterceptedCall {
     }
 
     private CallException gone(long id) {
-        return new CallException(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.HANDLER_GONE,
-                id,
-                "the interceptor of " + chain.get(at).provider() + " that wrapped call " + MessageId.text(id)
-                        + " left before the response came");
+        String text = "the interceptor of " + chain.get(at).provider() + " that wrapped call " + MessageId.text(id)
+                + " left before the response came";
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_GONE, id, text);
     }
 
     /** Notes what belongs to the calling thread. */
@@ -313,12 +314,9 @@ public final class CallHooks implements InterceptedCall {
             }
         }
         entry.threw(method, text(id), e);
-        return new CallException(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.HANDLER_FAILED,
-                id,
-                "the interceptor of " + entry.provider() + " failed in " + method + ": " + ForeignErrors.describe(e),
-                e);
+        String text =
+                "the interceptor of " + entry.provider() + " failed in " + method + ": " + ForeignErrors.describe(e);
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, id, text, e);
     }
 
     private String text(long id) {
@@ -340,7 +338,7 @@ public final class CallHooks implements InterceptedCall {
     }
 
     void wrapped() {
-        wrapping[at] = true;
+        wrapping.set(at);
     }
 
     void keep() {

@@ -78,12 +78,12 @@ public final class HandlerInterception implements HandledMessage {
      * Calls the handler between its interceptors; those behind it are called later when the response is deferred. What the handler throws is
      * thrown on.
      *
+     * @param thread the context of the calling thread
      * @return the failure that interceptors decided; null when they decided none
      */
-    public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox)
+    public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
             throws RejectedMessageException {
         Failure failed = before(message, outbox);
-        ThreadContext thread = ThreadContext.own();
         ContextScope before = thread.mark();
         try {
             if (failed == null && !hasOutcome(outbox)) {
@@ -147,6 +147,16 @@ public final class HandlerInterception implements HandledMessage {
         if (chain == null) {
             return failed;
         }
+        return chain.seesOutcomes() ? seen(responded, failed) : ended(failed);
+    }
+
+    private Failure ended(Failure outcome) {
+        Arrays.fill(attachments, 0, chain.size(), null);
+        end();
+        return outcome;
+    }
+
+    private Failure seen(OutgoingResponse responded, Failure failed) {
         failure = failed;
         inside = Thread.currentThread();
         boolean live = responded == null || PassedObjects.areLive(responded.tensors());
@@ -163,13 +173,11 @@ public final class HandlerInterception implements HandledMessage {
                 failure = failure == null ? own : failure;
             }
         }
-        Arrays.fill(attachments, 0, chain.size(), null);
         inside = null;
         response = null;
         Failure outcome = failure;
         failure = null;
-        end();
-        return outcome;
+        return ended(outcome);
     }
 
     /**

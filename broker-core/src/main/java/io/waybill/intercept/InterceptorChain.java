@@ -10,10 +10,12 @@ import java.util.List;
 public final class InterceptorChain<T> {
 
     private final InterceptorEntry<T>[] entries;
+    private final boolean seesOutcomes;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type
     InterceptorChain(List<InterceptorEntry<T>> ordered) {
         this.entries = ordered.toArray(new InterceptorEntry[0]);
+        this.seesOutcomes = ordered.stream().anyMatch(InterceptorEntry::seesOutcomes);
     }
 
     public int size() {
@@ -22,6 +24,11 @@ public final class InterceptorChain<T> {
 
     public InterceptorEntry<T> get(int index) {
         return entries[index];
+    }
+
+    /** Returns whether any of them is called again after its first method: with the outcome, or when an attempt failed. */
+    public boolean seesOutcomes() {
+        return seesOutcomes;
     }
 
     /** Counts a call in at every interceptor; false, and nowhere, when one was withdrawn: the new table is about to be there. */

@@ -34,14 +34,16 @@ public final class InterceptorEntry<T> {
     private final Set<HandlerKey> ignored;
     private final Provider provider;
     private final int ranking;
+    private final boolean seesOutcomes;
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
     private final ProviderErrors errors;
     // Cleared when its bundle leaves with calls in flight, so that they don't pin its classes.
     private volatile T interceptor;
 
-    InterceptorEntry(InterceptorSpec<T> spec, ProviderErrors errors) {
+    InterceptorEntry(InterceptorSpec<T> spec, OptionalMethods methods, ProviderErrors errors) {
         this.errors = errors;
+        this.seesOutcomes = methods.isAnyIn(spec.interceptor());
         this.keys = spec.keys();
         this.keySet = Set.copyOf(keys);
         this.ignored = Set.copyOf(spec.ignored());
@@ -68,6 +70,11 @@ public final class InterceptorEntry<T> {
     /** Returns the interceptor; null when its bundle left before its calls ended. */
     public T interceptor() {
         return interceptor;
+    }
+
+    /** Returns whether it has any of the methods that follow the first one. */
+    boolean seesOutcomes() {
+        return seesOutcomes;
     }
 
     public Provider provider() {

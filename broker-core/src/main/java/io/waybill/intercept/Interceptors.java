@@ -20,6 +20,7 @@ import java.util.Set;
  */
 public final class Interceptors<T> {
 
+    private final OptionalMethods outcomes;
     private final Clock clock;
     private final ProviderErrors errors;
     private final Object lock = new Object();
@@ -40,14 +41,16 @@ public final class Interceptors<T> {
         InterceptorStatus status();
     }
 
-    Interceptors(Clock clock, ProviderErrors errors) {
+    /** @param outcomes the methods that are called after the first one */
+    Interceptors(OptionalMethods outcomes, Clock clock, ProviderErrors errors) {
+        this.outcomes = outcomes;
         this.clock = clock;
         this.errors = errors;
     }
 
     /** Adds an interceptor: calls that begin from now on pass it. */
     public Registration add(InterceptorSpec<T> spec) {
-        InterceptorEntry<T> entry = new InterceptorEntry<>(spec, errors);
+        InterceptorEntry<T> entry = new InterceptorEntry<>(spec, outcomes, errors);
         synchronized (lock) {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)

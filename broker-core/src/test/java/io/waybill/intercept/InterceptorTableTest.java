@@ -23,8 +23,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class InterceptorTableTest {
 
-    private final Interceptors<String> interceptors =
-            new Interceptors<>(Host.real().clock(), new ProviderErrors());
+    private final Interceptors<String> interceptors = new Interceptors<>(
+            OptionalMethods.of(CharSequence.class), Host.real().clock(), new ProviderErrors());
 
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(

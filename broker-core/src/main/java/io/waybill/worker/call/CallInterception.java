@@ -11,7 +11,6 @@ import io.waybill.handling.CallHooks;
 import io.waybill.handling.InterceptorDepth;
 import io.waybill.intercept.InterceptorChain;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
@@ -21,14 +20,14 @@ import java.util.function.Consumer;
  * <p>The interceptors of a response run while the call is still in flight, so its deadline ends it if one of them does not return; the
  * thread that ran them then finds the call taken, and drops the response.
  *
- * <p><b>Threads.</b> Belongs to the calling thread until the request is written, and to the thread that completes the call. It is pooled
- * when both have left it.
+ * <p><b>Threads.</b> Belongs to the calling thread until the request is written, and to the thread that completes the call. That one pools
+ * it, unless the calling thread has not left it yet.
  */
 final class CallInterception implements ResponseListener {
 
     private final InterceptingWriter owner;
     private final CallHooks hooks;
-    private final AtomicInteger users = new AtomicInteger(); // the writing and the completing thread
+    private final AtomicBoolean written = new AtomicBoolean(); // whether the writing thread has left this object
     private final AtomicBoolean completed = new AtomicBoolean();
     private ResponseListener target;
     // Whether interceptors see the response. Written while the call is taken, and published by giving it back.
@@ -57,7 +56,7 @@ final class CallInterception implements ResponseListener {
         target = listener;
         arriving = false;
         completed.lazySet(false);
-        users.lazySet(2);
+        written.lazySet(false);
     }
 
     /**
@@ -77,6 +76,18 @@ final class CallInterception implements ResponseListener {
     /** Returns the context that is on record with the request. */
     CallContext sentContext() {
         return hooks.sentContext();
+    }
+
+    /** Returns whether no interceptor takes part in the call any more: then its outcome is not for this object. */
+    boolean isOver() {
+        return hooks.isOver();
+    }
+
+    /** Ends what {@link #isOver}, once the request is written or could not be. */
+    void over() {
+        hooks.releaseRequest();
+        hooks.chain().end();
+        clear();
     }
 
     /** Returns whether an interceptor keeps the request to repeat it. */
@@ -121,7 +132,7 @@ final class CallInterception implements ResponseListener {
     /** Marks that the calling thread leaves this object. */
     void written() {
         hooks.releaseRequest();
-        left();
+        written.lazySet(true);
     }
 
     // ---- the outcome
@@ -150,7 +161,7 @@ final class CallInterception implements ResponseListener {
             return;
         }
         owner.pending().free(slot);
-        completed.set(true);
+        completed.lazySet(true);
         try {
             if (failure == null) {
                 target.onResponse(view);
@@ -220,8 +231,8 @@ final class CallInterception implements ResponseListener {
 
     /** Sends the request again. */
     void repeat() {
-        users.getAndIncrement(); // before the completing thread can leave
-        completed.set(false);
+        written.lazySet(false);
+        completed.set(false); // before another thread can complete the attempt
         try {
             owner.repeat(hooks, this, deadlineNs);
         } catch (RuntimeException | Error e) {
@@ -232,7 +243,7 @@ final class CallInterception implements ResponseListener {
                         RepeatedCalls.mayBeSentLater(failure) ? decide(failure) : RepeatedCalls.Decision.FAILED);
             }
         } finally {
-            left();
+            written.lazySet(true);
         }
     }
 
@@ -271,14 +282,14 @@ final class CallInterception implements ResponseListener {
     private void ended() {
         hooks.releaseKept();
         hooks.chain().end();
-        left();
+        if (written.get()) {
+            clear();
+        }
     }
 
-    private void left() {
-        if (users.get() == 1 || users.decrementAndGet() == 0) { // the last one need not count itself out
-            hooks.clear();
-            target = null;
-            owner.free(this);
-        }
+    private void clear() {
+        hooks.clear();
+        target = null;
+        owner.free(this);
     }
 }

@@ -107,19 +107,27 @@ public final class InterceptingWriter {
         }
         CallInterception call = take();
         call.open(chain, request, listener, parent, context, thread, own);
+        boolean isOver = false;
         try {
             Request intercepted = call.intercepted();
+            isOver = call.isOver();
             if (call.isKept()) {
                 prepareToRepeat(call, request, parentDeadlineNs, creation);
             }
-            return writer.write(intercepted, call, parent, parentDeadlineNs, creation, context, call.sentContext());
+            ResponseListener completed = isOver ? listener : call;
+            return writer.write(
+                    intercepted, completed, parent, parentDeadlineNs, creation, context, call.sentContext());
         } catch (RuntimeException | Error e) {
-            if (call.notSent(e)) {
+            if (!isOver && call.notSent(e)) {
                 return MessageId.NONE;
             }
             throw e;
         } finally {
-            call.written();
+            if (isOver) {
+                call.over();
+            } else {
+                call.written();
+            }
         }
     }
 

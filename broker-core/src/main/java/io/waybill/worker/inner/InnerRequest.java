@@ -212,7 +212,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         inHandler = thread;
         try {
             home.reports().begun(this);
-            failed = call(by, message);
+            failed = call(by, message, slot);
         } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
             failed = e instanceof RejectedMessageException refusal
                     ? Failure.rejected(home.workerId(), refusal)
@@ -236,14 +236,14 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         end(mine, response, why, true);
     }
 
-    private Failure call(HandlerEntry by, InboundMessage message) throws RejectedMessageException {
+    private Failure call(HandlerEntry by, InboundMessage message, HandlerSlot slot) throws RejectedMessageException {
         if (home.interceptors().table().isEmpty()) {
             by.handler().handle(message, outbox);
             return null;
         }
         interception.open(view());
         intercepted = true;
-        return interception.handle(by, message, outbox);
+        return interception.handle(by, message, outbox, slot.context());
     }
 
     /**

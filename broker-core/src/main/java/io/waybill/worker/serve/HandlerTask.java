@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
@@ -211,7 +212,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             if (context.interceptors().table().isEmpty()) {
                 exchange.entry().handler().handle(message, outbox);
             } else {
-                intercept();
+                intercept(slot.context());
             }
         } finally {
             outbox.leave();
@@ -228,14 +229,14 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     }
 
     /** Calls the handler between its interceptors. What they throw is the outcome of the request, and no exception. */
-    private void intercept() throws RejectedMessageException {
+    private void intercept(ThreadContext thread) throws RejectedMessageException {
         if (interception == null) {
             interception = new HandlerInterception(
                     context.interceptors(), context.responses().workerId());
         }
         interception.open(exchange.view());
         intercepted = true;
-        decided = interception.handle(exchange.entry(), message, outbox);
+        decided = interception.handle(exchange.entry(), message, outbox, thread);
     }
 
     /**

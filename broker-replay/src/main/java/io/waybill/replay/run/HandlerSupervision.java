@@ -1,6 +1,7 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.ComposedOutbox;
 import io.waybill.handling.Failure;
@@ -64,7 +65,7 @@ final class HandlerSupervision {
             thread.setContextClassLoader(wanted);
         }
         try {
-            return Optional.ofNullable(interception.handle(entry, message, outbox));
+            return Optional.ofNullable(interception.handle(entry, message, outbox, ThreadContext.own()));
         } catch (GivenUpError e) {
             throw e;
         } catch (RejectedMessageException e) {
