@@ -37,6 +37,11 @@ public final class DispatchedResponse extends HeldResponse {
     }
 
     @Override
+    protected boolean isEmpty() {
+        return tensors().isEmpty() && references().isEmpty();
+    }
+
+    @Override
     protected void release() {
         PassedObjects.release(tensors(), references());
     }

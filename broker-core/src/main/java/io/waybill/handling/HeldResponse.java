@@ -70,7 +70,7 @@ public class HeldResponse extends ResponseFields {
     /** Releases the tensors' storages, at the first call. */
     @Override
     public final void close() {
-        if (isFirstClose()) {
+        if (!isEmpty() && isFirstClose()) {
             release();
         }
     }
@@ -81,7 +81,12 @@ public class HeldResponse extends ResponseFields {
         return isFirst;
     }
 
-    /** Releases the tensors' storages. Called once. */
+    /** Returns whether there is nothing to release. */
+    protected boolean isEmpty() {
+        return false;
+    }
+
+    /** Releases the tensors' storages. Called once, unless this is {@linkplain #isEmpty empty}. */
     protected void release() {
         tensors.forEach(tensor -> tensor.storage().release());
     }

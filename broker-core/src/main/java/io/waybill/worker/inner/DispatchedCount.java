@@ -7,27 +7,34 @@ import java.util.concurrent.atomic.AtomicInteger;
  * The messages that the handler of one request dispatched: how many of their handlers have not ended, and whether the request's handler
  * waits for one. While the count is above zero, the request is not reused.
  *
- * <p><b>Threads.</b> {@link #began} and {@link #waits} belong to the handler's thread; any thread does the rest.
+ * <p><b>Threads.</b> {@link #began}, {@link #endedInside} and {@link #waits} belong to the handler's thread, {@link #isEmpty} to the one that
+ * ends the request, after the handler has returned; any thread does the rest.
  */
 public final class DispatchedCount {
 
-    private final AtomicInteger inFlight = new AtomicInteger();
+    private int began; // by the handler's thread, without those that ended inside
+    private final AtomicInteger ended = new AtomicInteger();
     private final AtomicBoolean waiting =
             new AtomicBoolean(); // written by the handler's thread, read by the housekeeper
 
     /** Counts a message in that is dispatched. */
     void began() {
-        inFlight.getAndIncrement();
+        began++;
+    }
+
+    /** Counts a message out whose handler ended on the handler's thread, inside the dispatching method. */
+    void endedInside() {
+        began--;
     }
 
     /** Counts a message out whose handler ended. */
     void ended() {
-        inFlight.getAndDecrement();
+        ended.getAndIncrement();
     }
 
     /** Returns whether no handler of a dispatched message may still use the request. */
     public boolean isEmpty() {
-        return inFlight.get() == 0;
+        return began == ended.get();
     }
 
     /** Sets whether the handler's thread waits for the handler of a dispatched message, which is watched in its place. */

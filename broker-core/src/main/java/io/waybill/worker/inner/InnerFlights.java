@@ -87,7 +87,7 @@ final class InnerFlights {
     }
 
     private void begin(Flight flight, AccessPolicies.Required policies) {
-        if (home.begin(flight.request(), policies)) {
+        if (home.begin(flight.request(), home.slots().own(), policies)) {
             track(flight.request(), flight.number());
         } else {
             waitOn(flight);
@@ -132,7 +132,7 @@ final class InnerFlights {
         HandlerEntry entry = request.entry();
         long overdueNs = flight.deadlineNs() == 0 ? -1 : clock.bootNs() - flight.deadlineNs();
         if (overdueNs >= 0) {
-            request.expire(flight.number());
+            request.outcome().expire(flight.number());
         }
         boolean isLost = request.isDeferred() && overdueNs >= stuck.afterNs();
         if (isLost || entry != null && entry.isGivenUp()) {

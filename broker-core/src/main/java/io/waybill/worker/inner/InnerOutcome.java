@@ -1,10 +1,12 @@
 package io.waybill.worker.inner;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.Response;
 import io.waybill.api.context.CallContext;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
+import io.waybill.worker.poll.HandlerSlot;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -21,6 +23,7 @@ final class InnerOutcome {
     private final InnerRequests home;
     // The number of the request while it has no outcome; its negative while a thread sets the outcome; 0 afterwards.
     private final AtomicLong awaited = new AtomicLong();
+    private long number; // of this use of the request; 0 before the first
     private CompletableFuture<Response> future; // null when the dispatching thread waits
     private CallContext context = CallContext.EMPTY; // of the dispatching thread
     private Thread dispatcher; // the thread that is inside the dispatching method
@@ -35,18 +38,21 @@ final class InnerOutcome {
     }
 
     /**
-     * Begins a request of the calling thread.
+     * Begins a request of the calling thread, and returns its number.
      *
      * @param toComplete null when that waits
+     * @param current the context of that thread
      */
-    void open(long number, CompletableFuture<Response> toComplete) {
+    long open(CompletableFuture<Response> toComplete, CallContext current) {
+        number = home.pool().number(number);
         future = toComplete;
-        context = CallContext.current();
+        context = current;
         dispatcher = Thread.currentThread();
         result = null;
         failure = null;
         reusable = false;
         awaited.lazySet(number); // before another thread gets the request
+        return number;
     }
 
     /** Returns the context of the dispatching thread, which is current for the handler and for the stages of the future. */
@@ -74,8 +80,8 @@ final class InnerOutcome {
         dispatcher = null;
     }
 
-    boolean isAwaited(long number) {
-        return awaited.get() == number;
+    boolean isAwaited(long mine) {
+        return awaited.get() == mine;
     }
 
     /** Returns whether another thread is setting the outcome of the waiting thread, or none has. For that thread. */
@@ -89,9 +95,10 @@ final class InnerOutcome {
      * @param given null when it failed
      * @param why null when there is a response
      * @param mayReuse whether no other thread uses the request any more
+     * @param inside whether the dispatching method has not returned since it ran the handler: no other thread sets the outcome then
      */
-    void complete(long number, Response given, Failure why, boolean mayReuse) {
-        if (!awaited.compareAndSet(number, -number)) {
+    void complete(long mine, Response given, Failure why, boolean mayReuse, boolean inside) {
+        if (!inside && !awaited.compareAndSet(mine, -mine)) {
             if (given != null) {
                 given.close();
             }
@@ -116,23 +123,37 @@ final class InnerOutcome {
         boolean here = isOnDispatcher();
         awaited.set(0);
         if (mayReuse) {
-            home.free(request);
+            home.pool().give(request);
         }
         delivery.deliver(here);
+    }
+
+    /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
+    void expire(long mine) {
+        if (isAwaited(mine)) {
+            complete(mine, null, Failure.expired(request.view(), home.clock(), "its response came"), false, false);
+        }
+    }
+
+    /** Fails the request for the outer handler, whose thread was interrupted. */
+    void interrupted(long mine) {
+        String text = "the thread of the handler that dispatched it was interrupted";
+        complete(mine, null, home.failure(ErrorCode.HANDLER_GONE, text), false, false);
     }
 
     /**
      * Returns the outcome to the waiting thread, and frees the request.
      *
+     * @param slot of that thread
      * @throws CallException the failure
      */
-    Response take() {
+    Response take(HandlerSlot slot) {
         Response given = result;
         Failure why = failure;
         long id = request.view().id();
         result = null;
         if (reusable) {
-            home.free(request);
+            home.pool().give(request, slot);
         }
         if (why != null) {
             throw new DispatchException(why, id);

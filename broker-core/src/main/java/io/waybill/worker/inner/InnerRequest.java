@@ -23,6 +23,7 @@ import io.waybill.worker.poll.HandlerSlot;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -49,7 +50,8 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     private InnerCreation creation; // null when it creates no value
     private boolean allowed; // by the access policies
     private HandlerEntry entry; // null until a handler has counted it
-    private volatile boolean begun; // by its handler's thread; read by the one that ends its executor
+    private final AtomicBoolean begun = new AtomicBoolean(); // read by the thread that ends its handler's executor
+    private boolean inside; // whether its handler runs inside the dispatching method
     private boolean inline; // whether the handler must not wait
     private boolean intercepted;
     private InnerLateResponse late; // null until the handler defers its response
@@ -62,14 +64,10 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         this.interception = new HandlerInterception(home.interceptors(), home.workerId());
     }
 
-    /**
-     * Begins a request.
-     *
-     * @param toComplete null when the calling thread waits
-     */
+    /** Begins a request of the thread that has this slot; {@code toComplete} is null when that waits. */
     void open(
             EnclosingRequest enclosing,
-            long withNumber,
+            HandlerSlot slot,
             CompletableFuture<Response> toComplete,
             MessageType type,
             ByteBuffer payload,
@@ -78,14 +76,13 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         inner.open(enclosing.view(), type, payload, tensors, references);
         outer = enclosing;
         outerEntry = enclosing.entry();
-        number = withNumber;
+        number = outcome.open(toComplete, slot.context().current());
         allowed = false;
         entry = null;
         intercepted = false;
         late = null;
         creation = type == MessageType.SCRIPT_REMOTE_CALL ? enclosing.takeCreation() : null;
         enclosing.dispatched().began();
-        outcome.open(withNumber, toComplete);
     }
 
     // ---- before its handler
@@ -136,10 +133,15 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         allowed = true;
     }
 
-    /** Gives the request to a handler that has counted it. */
-    void admit(HandlerEntry chosen, boolean mustNotWait) {
+    /**
+     * Gives the request to a handler that has counted it.
+     *
+     * @param here whether the dispatching thread runs it at once
+     */
+    void admit(HandlerEntry chosen, boolean here, boolean mustNotWait) {
         entry = chosen;
-        begun = false;
+        begun.lazySet(here);
+        inside = here;
         inline = mustNotWait;
         open.lazySet(number); // before another thread gets this, or on the one that ends it
     }
@@ -152,7 +154,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         home.reports().ended(this, why, false);
         inner.close();
         outer.dispatched().ended();
-        outcome.complete(number, null, why, true);
+        outcome.complete(number, null, why, true, false);
     }
 
     /** Ends a request whose handler has counted it, and does not get it. */
@@ -176,11 +178,10 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             end(number, null, Failure.expired(view(), home.clock(), "a handler began"), false);
             return;
         }
-        runHere();
+        runHere(home.slots().own());
     }
 
-    void runHere() {
-        HandlerSlot slot = home.slots().own();
+    void runHere(HandlerSlot slot) {
         boolean marks = inline && !slot.isInline();
         if (marks) {
             slot.beginInline();
@@ -199,7 +200,9 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     private void handle(HandlerSlot slot) {
         long mine = number;
         HandlerEntry by = entry;
-        begun = true;
+        if (!inside) {
+            begun.set(true);
+        }
         InboundMessage message = inner.openFor(by.key(), outer.delivered());
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
@@ -264,7 +267,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
      * Ends the request for its handler, and for the outer one if that still waits.
      *
      * @param failed null when what the handler composed is the response
-     * @param here whether the calling thread may call listeners for events
+     * @param here whether the handler has just returned on the calling thread, which may call listeners for events
      */
     private void end(long mine, OutgoingResponse composed, Failure failed, boolean here) {
         if (!open.compareAndSet(mine, 0)) {
@@ -286,23 +289,16 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         home.reports().ended(this, why, here);
         inner.close();
         entry = null;
-        home.ended(mine);
-        outer.dispatched().ended();
-        ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
-        outcome.complete(mine, given, why, outbox.dispatched().isEmpty()); // last: this object may be reused afterwards
-    }
-
-    /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
-    void expire(long ofNumber) {
-        if (outcome.isAwaited(ofNumber)) {
-            outcome.complete(ofNumber, null, Failure.expired(view(), home.clock(), "its response came"), false);
+        boolean isInside = here && inside;
+        if (isInside) {
+            outer.dispatched().endedInside();
+        } else {
+            home.ended(mine);
+            outer.dispatched().ended();
         }
-    }
-
-    /** Fails the request for the outer handler, whose thread was interrupted. */
-    void interrupted(long ofNumber) {
-        String text = "the thread of the handler that dispatched it was interrupted";
-        outcome.complete(ofNumber, null, home.failure(ErrorCode.HANDLER_GONE, text), false);
+        ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
+        boolean mayReuse = outbox.dispatched().isEmpty();
+        outcome.complete(mine, given, why, mayReuse, isInside); // last: this object may be reused afterwards
     }
 
     boolean isOpen(long ofNumber) {
@@ -327,7 +323,8 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             return;
         }
         try {
-            if (!begun || isDeferred()) { // otherwise its thread may still be in the handler: this object is not reused
+            if (!begun.get()
+                    || isDeferred()) { // otherwise its thread may still be in the handler: this object is not reused
                 inner.close();
             }
             String text = ended.provider() + " did not finish " + ended.key().text() + " before it left";
@@ -338,7 +335,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
                 creation.createFailed(why.kind(), why.code(), why.text());
             }
             home.reports().ended(this, why, false);
-            outcome.complete(sequence, null, why, false);
+            outcome.complete(sequence, null, why, false, false);
         } finally {
             home.ended(sequence);
             if (intercepted) {

@@ -27,10 +27,8 @@ import io.waybill.worker.poll.HandlerSlots;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
-import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
  * Finds the handlers of messages that other handlers dispatch, runs them, and keeps those that wait: for a handler that is replaced, an
@@ -43,8 +41,6 @@ import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
  */
 public final class InnerRequests {
 
-    private static final int POOL_SIZE = 256;
-    private static final int LARGEST_POOLED_BYTES = 1 << 20;
     private static final long MAX_WAIT_MS = 50; // not longer: the clock may be one that a test moves
 
     private final int workerId;
@@ -56,8 +52,7 @@ public final class InnerRequests {
     private final InnerAccess access;
     private final InnerReports reports;
     private final BiConsumer<HandlerEntry, Throwable> errors;
-    private final ManyToManyConcurrentArrayQueue<InnerRequest> pool = new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
-    private final AtomicLong numbers = new AtomicLong();
+    private final InnerPool pool = new InnerPool(() -> new InnerRequest(this));
     private final InnerFlights flights;
     private final Object changed = new Object(); // notified when handlers, policies or threads changed
 
@@ -109,16 +104,17 @@ public final class InnerRequests {
             List<Tensor> tensors,
             List<? extends RRef> references) {
         requireDepth(outer, type);
-        InnerRequest request = take();
-        request.open(outer, numbers.incrementAndGet(), null, type, payload, tensors, references);
+        HandlerSlot slot = slots.own();
+        InnerRequest request = pool.take(slot);
+        request.open(outer, slot, null, type, payload, tensors, references);
         outer.dispatched().waits(true);
         try {
-            beginWaiting(request);
+            beginWaiting(request, slot);
             await(request);
         } finally {
             outer.dispatched().waits(false);
         }
-        return request.outcome().take();
+        return request.outcome().take(slot);
     }
 
     /** Dispatches a message; see {@link Outbox#dispatchAsync}. */
@@ -135,10 +131,11 @@ public final class InnerRequests {
             future.completeExceptionally(e);
             return future;
         }
-        InnerRequest request = take();
-        long number = numbers.incrementAndGet();
-        request.open(outer, number, future, type, payload, tensors, references);
-        if (!begin(request, registry.policies().current())) {
+        HandlerSlot slot = slots.own();
+        InnerRequest request = pool.take(slot);
+        request.open(outer, slot, future, type, payload, tensors, references);
+        long number = request.number();
+        if (!begin(request, slot, registry.policies().current())) {
             request.outcome().dispatcherLeaves();
             flights.park(request, number);
         } else if (!future.isDone()) {
@@ -154,20 +151,15 @@ public final class InnerRequests {
         }
     }
 
-    private InnerRequest take() {
-        InnerRequest free = pool.poll();
-        return free == null ? new InnerRequest(this) : free;
-    }
-
     /** Begins a request whose dispatching thread waits. */
-    private void beginWaiting(InnerRequest request) {
-        if (tryBegin(request)) {
+    private void beginWaiting(InnerRequest request, HandlerSlot slot) {
+        if (tryBegin(request, slot)) {
             return;
         }
         long sinceNs = clock.monotonicNs();
         boolean begun = false;
         while (!begun) {
-            if (slots.own().isInline()) {
+            if (slot.isInline()) {
                 request.takeBack();
                 throw Failure.mustNotWait();
             }
@@ -184,13 +176,13 @@ public final class InnerRequests {
                 request.refuse(failure(ErrorCode.HANDLER_GONE, "the dispatching thread was interrupted"));
                 return;
             }
-            begun = tryBegin(request);
+            begun = tryBegin(request, slot);
         }
     }
 
-    private boolean tryBegin(InnerRequest request) {
+    private boolean tryBegin(InnerRequest request, HandlerSlot slot) {
         try {
-            return begin(request, registry.policies().current());
+            return begin(request, slot, registry.policies().current());
         } catch (IllegalStateException e) { // a non-blocking handler must not wait
             request.takeBack();
             throw e;
@@ -207,9 +199,9 @@ public final class InnerRequests {
         while (request.outcome().isMissing()) {
             long leftNs = deadlineNs == 0 ? Long.MAX_VALUE : deadlineNs - clock.bootNs();
             if (leftNs <= 0) {
-                request.expire(number);
+                request.outcome().expire(number);
             } else if (Thread.interrupted()) {
-                request.interrupted(number);
+                request.outcome().interrupted(number);
                 Thread.currentThread().interrupt();
             } else {
                 LockSupport.parkNanos(request, Math.min(leftNs, MAX_WAIT_MS * 1_000_000));
@@ -222,11 +214,12 @@ public final class InnerRequests {
     /**
      * Gives a request to its handler, or refuses it; false when it has to wait.
      *
+     * @param slot of the calling thread
      * @param policies to ask, if they have not allowed it; null for none
      */
-    boolean begin(InnerRequest request, AccessPolicies.Required policies) {
+    boolean begin(InnerRequest request, HandlerSlot slot, AccessPolicies.Required policies) {
         RecordView view = request.view();
-        if (isExpired(view)) {
+        if (!slot.isInline() && isExpired(view)) { // for a non-blocking handler this was found when it began
             request.refuse(Failure.expired(view, clock, "a handler began"));
             return true;
         }
@@ -252,16 +245,19 @@ public final class InnerRequests {
             }
             request.allow();
         }
-        return find(request, view);
+        return find(request, slot, view);
     }
 
-    private boolean find(InnerRequest request, RecordView view) {
+    private boolean find(InnerRequest request, HandlerSlot slot, RecordView view) {
         while (true) {
             HandlerTable table = Route.isOfReferences(view.typeCode()) ? ownHandlers.table() : registry.table();
             HandlerEntry entry = Route.find(table, view);
             if (entry == null && Route.absence(table, view) == Absence.LEFT) {
                 HandlerEntry leaving = leavingWith(request, table);
-                return leaving != null && mayRun(request, leaving) && leaving.beginLeaving() && run(request, leaving);
+                return leaving != null
+                        && mayRun(request, slot, leaving)
+                        && leaving.beginLeaving()
+                        && run(request, slot, leaving);
             }
             if (entry == null) {
                 request.refuse(Failure.unknown(workerId, Route.key(table, view)));
@@ -271,11 +267,11 @@ public final class InnerRequests {
                 request.refuse(Failure.outOfService(workerId, entry));
                 return true;
             }
-            if (!mayRun(request, entry)) {
+            if (!mayRun(request, slot, entry)) {
                 return false;
             }
             if (entry.begin()) {
-                return run(request, entry);
+                return run(request, slot, entry);
             }
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
@@ -290,12 +286,12 @@ public final class InnerRequests {
     }
 
     /** Returns whether there is a thread for the handler. */
-    private boolean mayRun(InnerRequest request, HandlerEntry entry) {
+    private boolean mayRun(InnerRequest request, HandlerSlot slot, HandlerEntry entry) {
         boolean onDispatcher = request.outcome().isOnDispatcher();
-        if (onDispatcher && entry.runsOnPoller()) {
+        if (onDispatcher && entry.nonBlocking()) {
             return true;
         }
-        boolean inline = slots.own().isInline();
+        boolean inline = slot.isInline();
         if (onDispatcher && request.outcome().isBlocking() && inline) {
             throw Failure.mustNotWait();
         }
@@ -303,19 +299,18 @@ public final class InnerRequests {
     }
 
     /** Runs a handler that has counted the request. */
-    private boolean run(InnerRequest request, HandlerEntry entry) {
-        HandlerSlot slot = slots.own();
+    private boolean run(InnerRequest request, HandlerSlot slot, HandlerEntry entry) {
         boolean onDispatcher = request.outcome().isOnDispatcher();
-        boolean nonBlocking = entry.runsOnPoller();
+        boolean nonBlocking = entry.nonBlocking(); // also if it blocks a poller: the dispatching handler may not wait
         boolean isOwnBundle = entry.executor() == request.outerEntry().executor();
         boolean here = onDispatcher
                 && (nonBlocking
                         || !slot.isInline()
                                 && (request.outcome().isBlocking() && isOwnBundle
                                         || !entry.executor().hasRoom()));
-        request.admit(entry, here && nonBlocking);
+        request.admit(entry, here, here && nonBlocking);
         if (here) {
-            request.runHere();
+            request.runHere(slot);
             return true;
         }
         try {
@@ -380,10 +375,7 @@ public final class InnerRequests {
         flights.ended(number);
     }
 
-    void free(InnerRequest ended) {
-        ended.forget();
-        if (ended.memoryBytes() <= LARGEST_POOLED_BYTES) {
-            pool.offer(ended); // a full pool drops it
-        }
+    InnerPool pool() {
+        return pool;
     }
 }

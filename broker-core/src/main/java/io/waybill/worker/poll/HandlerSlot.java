@@ -31,6 +31,7 @@ public final class HandlerSlot {
     private EventView event; // null until there are listeners for events
     private int tasks;
     private boolean prepared;
+    private HandlerCall spare; // for reuse by this thread; null for none
     // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between
     // are of one request.
     private HandlerCall innermost;
@@ -75,6 +76,22 @@ public final class HandlerSlot {
             interrupted = false;
             Thread.interrupted();
         }
+    }
+
+    /** Takes the object that {@link #keepSpare} kept; null for none. */
+    public HandlerCall takeSpare() {
+        HandlerCall kept = spare;
+        spare = null;
+        return kept;
+    }
+
+    /** Keeps an object for this thread's next message inside another one. Returns false when there is one already. */
+    public boolean keepSpare(HandlerCall ended) {
+        if (spare != null) {
+            return false;
+        }
+        spare = ended;
+        return true;
     }
 
     /**
