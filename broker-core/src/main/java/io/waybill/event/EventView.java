@@ -135,7 +135,9 @@ public final class EventView implements CallEvent {
 
     /** Reads the name now, because its buffer is reused before the listeners are called. */
     public EventView resolved() {
-        operation = name();
+        if (nameLength > 0) { // otherwise it is that of the type
+            operation = name();
+        }
         return this;
     }
 

@@ -13,6 +13,7 @@ import io.waybill.host.Clock;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.RecordView;
 import java.nio.ByteOrder;
+import org.agrona.DirectBuffer;
 
 /**
  * Reports to listeners what happens to the calls of a worker. Its methods are called only while there are listeners.
@@ -203,16 +204,16 @@ public final class CallReports {
     }
 
     private static EventView opened(EventView event, Kind kind, RecordView record) {
+        int code = record.typeCode();
         int payloadLength = record.payloadLength();
-        int firstTwo = payloadLength > NAME_AT
-                ? Short.toUnsignedInt(
-                        record.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN))
-                : 0;
-        int nameLength = nameLength(record.typeCode(), firstTwo, payloadLength);
-        event.open(kind, record.id(), record.from(), record.typeCode())
+        event.open(kind, record.id(), record.from(), code)
                 .parent(record.parent())
-                .size(record.buffer().length(), record.tensorCount())
-                .name(record.buffer().memory(), Envelope.HEADER_LENGTH + NAME_AT, nameLength);
+                .size(record.buffer().length(), record.tensorCount());
+        if (hasName(code) && payloadLength > NAME_AT) {
+            DirectBuffer memory = record.buffer().memory();
+            int firstTwo = Short.toUnsignedInt(memory.getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN));
+            event.name(memory, Envelope.HEADER_LENGTH + NAME_AT, nameLength(code, firstTwo, payloadLength));
+        }
         return record.hasContext() ? traced(event, record) : event;
     }
 
@@ -223,16 +224,17 @@ public final class CallReports {
                 : event.trace(record.traceHigh(), record.traceLow(), span, record.callerSpan(), record.isSampled());
     }
 
+    private static boolean hasName(int code) {
+        return code == NAMED_CALL || code == Route.CONTROL_CALL || code == SCRIPT_CALL || code == SCRIPT_REMOTE_CALL;
+    }
+
     /** Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not contain it. */
     public static int nameLength(int code, int firstTwoBytes, int payloadLength) {
-        int length;
-        if (code == NAMED_CALL || code == Route.CONTROL_CALL) {
-            length = firstTwoBytes;
-        } else if (code == SCRIPT_CALL || code == SCRIPT_REMOTE_CALL) {
-            length = Invocation.nameLength(firstTwoBytes);
-        } else {
+        if (!hasName(code)) {
             return 0;
         }
+        boolean isFunction = code == SCRIPT_CALL || code == SCRIPT_REMOTE_CALL;
+        int length = isFunction ? Invocation.nameLength(firstTwoBytes) : firstTwoBytes;
         return length > Invocation.MAX_NAME_BYTES || length + NAME_AT > payloadLength ? 0 : length;
     }
 }

@@ -217,7 +217,7 @@ final class WorkerParts {
         InterceptingWriter intercepting = new InterceptingWriter(
                 requestWriter, interceptors.calls(), pending, callSettings, host.clock(), poller, waiting, counters);
         repeated = intercepting.repeated();
-        calls = new Calls(intercepting, settings.defaultTimeout(), host.clock(), poller, waiting);
+        calls = new Calls(intercepting, settings.defaultTimeout(), host.clock(), poller, waiting, reports);
         responseWriter = new ResponseWriter(
                 id,
                 responseAppender,

@@ -25,6 +25,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -137,6 +138,20 @@ class CallEventsTest {
         try (Response response = caller.call(Request.operation("callee", operation))) {
             return response.id();
         }
+    }
+
+    @Test
+    void aWaitingThreadReportsTheEndOfItsCall() {
+        List<Thread> threads = new CopyOnWriteArrayList<>();
+        calling.events().add("test 1", event -> {
+            if (event.kind() == Kind.ENDED) {
+                threads.add(Thread.currentThread());
+            }
+        });
+        call("text.slow");
+        assertThat(threads).containsExactly(Thread.currentThread());
+        assertThatThrownBy(() -> call("text.fail")).isInstanceOf(CallException.class);
+        assertThat(threads).containsExactly(Thread.currentThread(), Thread.currentThread());
     }
 
     @Test

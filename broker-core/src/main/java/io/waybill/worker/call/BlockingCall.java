@@ -1,16 +1,22 @@
 package io.waybill.worker.call;
 
 import io.waybill.api.CallException;
+import io.waybill.api.MessageType;
 import io.waybill.api.Response;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
+import io.waybill.handling.CallReports;
 import io.waybill.worker.poll.WaitCondition;
 import java.util.concurrent.locks.LockSupport;
 
-/** A call with a waiting thread. The polling thread completes it. */
+/** A call with a waiting thread. The polling thread completes it, and the waiting one reports its end. */
 final class BlockingCall implements RetainingListener, WaitCondition {
 
     private final Thread waiter = Thread.currentThread();
     private Response response;
     private CallException failure;
+    private boolean isReported; // to listeners for events
+    private int about; // length of the response's record; the id of the called worker when it failed
     // Written by the completing thread after the outcome, read by the waiting thread before it.
     private volatile boolean completed;
     // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
@@ -22,6 +28,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
             response = OwnedResponse.keep(arrived);
         } catch (CallException e) {
             failure = e;
+            about = arrived.from();
         }
         complete();
     }
@@ -30,6 +37,16 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     public void onFailure(CallException error) {
         failure = error;
         complete();
+    }
+
+    /**
+     * Lets the waiting thread report the end. By the completing thread, before it completes this.
+     *
+     * @param lengthOrPeer the length of the response's record; the id of the called worker when the call failed
+     */
+    void reported(int lengthOrPeer) {
+        isReported = true;
+        about = lengthOrPeer;
     }
 
     private void complete() {
@@ -51,6 +68,22 @@ final class BlockingCall implements RetainingListener, WaitCondition {
             LockSupport.parkNanos(this, maxNs);
         }
         parked = false;
+    }
+
+    /** Reports the end, if it is to be reported. By the waiting thread, which holds no permit. */
+    void report(CallReports reports) {
+        if (!isReported) {
+            return;
+        }
+        ThreadContext own = ThreadContext.own();
+        ContextScope before = own.mark();
+        if (failure == null) {
+            int tensors = response.tensors().size();
+            reports.ended(response.id(), response.from(), response.type(), null, about, tensors);
+        } else {
+            reports.ended(failure.messageId(), about, MessageType.EXCEPTION, failure.code(), 0, 0);
+        }
+        own.leave(before); // whatever listeners left behind
     }
 
     Response outcome() {

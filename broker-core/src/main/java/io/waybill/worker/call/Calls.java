@@ -5,6 +5,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
 import io.waybill.worker.poll.CallOrigin;
 import io.waybill.worker.poll.Poller;
@@ -27,13 +28,21 @@ public final class Calls implements Caller, ReferenceCalls {
     private final Clock clock;
     private final Poller poller;
     private final WaitingCallers waits;
+    private final CallReports reports;
 
-    public Calls(InterceptingWriter writer, Duration defaultTimeout, Clock clock, Poller poller, WaitingCallers waits) {
+    public Calls(
+            InterceptingWriter writer,
+            Duration defaultTimeout,
+            Clock clock,
+            Poller poller,
+            WaitingCallers waits,
+            CallReports reports) {
         this.writer = writer;
         this.defaultTimeout = defaultTimeout;
         this.clock = clock;
         this.poller = poller;
         this.waits = waits;
+        this.reports = reports;
     }
 
     @Override
@@ -65,6 +74,7 @@ public final class Calls implements Caller, ReferenceCalls {
             }
         }
         waits.await(call);
+        call.report(reports);
         return call.outcome();
     }
 

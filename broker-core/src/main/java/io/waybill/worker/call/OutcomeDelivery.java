@@ -63,8 +63,8 @@ public final class OutcomeDelivery {
             RecordView record,
             List<Tensor> tensors,
             ReceivedReferences shared) {
-        if (isOwn(listener)) {
-            respond(listener, view, record, tensors, shared);
+        if (listener instanceof BlockingCall call) { // it meets no foreign code: it only wakes a waiting thread
+            respond(call, view, record, tensors, shared);
             return;
         }
         ThreadContext thread = ThreadContext.own();
@@ -77,12 +77,27 @@ public final class OutcomeDelivery {
     }
 
     private void respond(
+            BlockingCall call, ResponseView view, RecordView record, List<Tensor> tensors, ReceivedReferences shared) {
+        if (reports.wants(Kind.ENDED)) {
+            call.reported(record.buffer().length());
+        }
+        try {
+            view.open(record, tensors, shared);
+            call.onResponse(view);
+        } catch (Throwable e) { // the heap may be full
+            threw(record.id(), e);
+        } finally {
+            view.closeView();
+        }
+    }
+
+    private void respond(
             ResponseListener listener,
             ResponseView view,
             RecordView record,
             List<Tensor> tensors,
             ReceivedReferences shared) {
-        long entered = enter(listener);
+        long entered = enter();
         long id = record.id();
         try {
             view.open(record, tensors, shared);
@@ -93,7 +108,6 @@ public final class OutcomeDelivery {
             view.closeView();
         }
         if (reports.wants(Kind.ENDED) && !view.isDropped()) {
-            entered = enterReport(entered);
             int bytes = record.buffer().length();
             reports.ended(id, record.from(), record.type(), view.failed(), bytes, tensors.size());
         }
@@ -108,11 +122,17 @@ public final class OutcomeDelivery {
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void fail(CallContext context, int peer, ResponseListener listener, CallException failure) {
+        if (listener instanceof BlockingCall call) {
+            if (reports.wants(Kind.ENDED)) {
+                call.reported(peer);
+            }
+            call.onFailure(failure);
+            return;
+        }
         inside(context, () -> {
-            long entered = enter(listener);
+            long entered = enter();
             notify(listener, failure);
             if (reports.wants(Kind.ENDED)) {
-                entered = enterReport(entered);
                 reports.ended(failure.messageId(), peer, MessageType.EXCEPTION, failure.code(), 0, 0);
             }
             leave(entered);
@@ -127,7 +147,7 @@ public final class OutcomeDelivery {
      */
     void fail(CallContext context, ResponseListener listener, CallException failure) {
         inside(context, () -> {
-            long entered = enter(listener);
+            long entered = enter();
             notify(listener, failure);
             leave(entered);
         });
@@ -140,7 +160,7 @@ public final class OutcomeDelivery {
      */
     void repeat(CallInterception call) {
         inside(call.context(), () -> {
-            long entered = enter(call);
+            long entered = enter();
             try {
                 call.repeat();
             } catch (Throwable e) { // the boundary around a listener
@@ -158,11 +178,6 @@ public final class OutcomeDelivery {
         } finally {
             thread.leave(before);
         }
-    }
-
-    /** Returns whether the outcome meets no foreign code: the listener only wakes a waiting thread. */
-    private boolean isOwn(ResponseListener listener) {
-        return listener instanceof BlockingCall && !reports.wants(Kind.ENDED);
     }
 
     private void notify(ResponseListener listener, CallException failure) {
@@ -183,14 +198,9 @@ public final class OutcomeDelivery {
                 cause);
     }
 
-    /** Marks that this thread enters a listener, unless it is the broker's own, which only wakes a waiting thread. */
-    private long enter(ResponseListener listener) {
-        return listener instanceof BlockingCall || !permit.isMine() ? 0 : permit.enterForeign();
-    }
-
-    /** Marks that this thread calls foreign code, if it has not entered a listener. */
-    private long enterReport(long entered) {
-        return entered == 0 && permit.isMine() ? permit.enterForeign() : entered;
+    /** Marks that this thread enters foreign code. */
+    private long enter() {
+        return permit.isMine() ? permit.enterForeign() : 0;
     }
 
     private void leave(long entered) {
