@@ -31,6 +31,7 @@ public final class BackwardPass {
     private enum Next {
         ENTRY,
         HAND_OVER,
+        PASS_ON,
         IDLE,
         DONE
     }
@@ -41,7 +42,9 @@ public final class BackwardPass {
     private final PassListener listener;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final PassGraph graph; // guarded by lock until it is sealed
+    private PassGraph graph; // guarded by lock until it is sealed
+    private PassEntry origin; // guarded by lock: what start feeds; null for none
+    private boolean isLink; // guarded by lock: what is computed leads to one message, which the pass is passed on with
     private final Deque<PassEntry> fed = new ArrayDeque<>(2); // guarded by lock
     private boolean isComputing; // guarded by lock: a thread has taken the work
     private boolean isHandedOver; // guarded by lock: until another thread goes on with the work that was taken
@@ -75,10 +78,11 @@ public final class BackwardPass {
         lock.lock();
         try {
             require(State.ENTERING);
-            if (graph.roots() != null) {
+            if (origin != null) {
                 throw new IllegalStateException("this pass has roots");
             }
-            return entered(Roots.entry(roots));
+            origin = Roots.entry(roots);
+            return entered(origin);
         } finally {
             lock.unlock();
         }
@@ -104,27 +108,65 @@ public final class BackwardPass {
         }
     }
 
+    /**
+     * Lets a {@link PassMode#SMART} pass be passed on, if all that was entered leads to one received message and to nothing else, and returns whether it
+     * does. Then {@link #start} or {@link #feed} ends with {@link PassListener#passOn}, after which more can be entered. That never leads to what was
+     * computed: what a message depends on was there before the message was received, and what was computed was not.
+     *
+     * @throws IllegalStateException when the pass has begun or ended
+     */
+    public boolean link() {
+        lock.lock();
+        try {
+            require(State.ENTERING);
+            isLink = mode == PassMode.SMART && graph.isLink();
+            return isLink;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Keeps the gradients of a message that was {@linkplain #discover discovered} for {@link #start}.
+     *
+     * @param gradients as for {@link #feed}
+     * @throws BackwardException when the message takes no part in this pass
+     * @throws IllegalStateException when the pass has begun or ended, or has roots
+     */
+    public void keep(long messageId, List<Tensor> gradients) {
+        lock.lock();
+        try {
+            require(State.ENTERING);
+            if (origin != null) {
+                throw new IllegalStateException("this pass has roots");
+            }
+            origin = unfed(messageId);
+            origin.keep(gradients);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private List<RecvId> entered(PassEntry entry) {
         List<RecvId> reached = graph.enter(entry);
         return mode == PassMode.FAST ? List.of() : reached;
     }
 
     /**
-     * Passes ones into the roots, and computes what is possible.
+     * Passes ones into the roots, or the gradients that were {@linkplain #keep kept} into their message, and computes what is possible.
      *
-     * @throws IllegalStateException when there are no roots, or they were started, or the pass has ended
+     * @throws IllegalStateException when there are none, or they were started, or the pass has ended
      */
     public void start() {
         lock.lock();
         try {
-            PassEntry roots = graph.roots();
-            if (roots == null || roots.isFed) {
+            if (origin == null || origin.isFed) {
                 throw new IllegalStateException(
-                        roots == null ? "this pass has no roots here" : "this pass was started");
+                        origin == null ? "this pass has no roots here" : "this pass was started");
             }
             begin();
-            roots.isFed = true;
-            fed.add(roots);
+            origin.isFed = true;
+            fed.add(origin);
             if (isComputing) {
                 return;
             }
@@ -183,7 +225,7 @@ public final class BackwardPass {
             context.sends().forEach(graph::enter);
         }
         graph.seal();
-        runner = new NodeRunner(mode, use, context.gradientTable(), listener, graph.size());
+        runner = new NodeRunner(mode, use, context.gradientTable(), listener, graph.size(), isLink);
         state = State.RUNNING;
     }
 
@@ -208,20 +250,28 @@ public final class BackwardPass {
     }
 
     private boolean isDoneAfterRunning() {
+        NodeRunner mine = runner; // another thread may begin to compute as soon as there is nothing more
+        Next next = Next.ENTRY;
         try {
-            runner.brief(listener.isBrief());
-            Next next = runReady();
+            mine.brief(listener.isBrief());
+            next = runReady();
             while (next == Next.ENTRY) {
-                runner.feed(entry);
+                mine.feed(entry);
                 next = runReady();
             }
             if (next == Next.HAND_OVER) {
                 listener.handOver(this::computeRest);
+            } else if (next == Next.PASS_ON) {
+                listener.passOn(mine.reached(), mine.reachedGradients());
             }
             return next == Next.DONE;
         } catch (RuntimeException | Error e) { // foreign code: operators, hooks and callbacks
             fail(e);
             return false;
+        } finally {
+            if (next != Next.HAND_OVER) {
+                mine.freeReached();
+            }
         }
     }
 
@@ -272,6 +322,10 @@ public final class BackwardPass {
             }
             isComputing = false;
             boolean isDone = state == State.RUNNING && runner.left() == 0;
+            if (isDone && isLink) {
+                beginAgain();
+                return Next.PASS_ON;
+            }
             if (isDone || state == State.ENDED) {
                 end();
             }
@@ -281,12 +335,20 @@ public final class BackwardPass {
         }
     }
 
+    private void beginAgain() {
+        graph.free();
+        graph = new PassGraph(context::recvOn);
+        origin = null;
+        isLink = false;
+        state = State.ENTERING;
+    }
+
     private void fail(Throwable cause) {
         lock.lock();
         try {
             isComputing = false;
             isHandedOver = false;
-            boolean isFirst = state == State.RUNNING;
+            boolean isFirst = state != State.ENDED;
             end();
             if (!isFirst) {
                 return;

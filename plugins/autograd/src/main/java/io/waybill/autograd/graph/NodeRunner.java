@@ -26,7 +26,10 @@ final class NodeRunner {
     private final PassListener listener;
     private final InputFit fit = new InputFit();
     private final Hooks.RetainedGradients retained = new Hooks.RetainedGradients();
+    private final boolean isLink;
     private final PriorityQueue<GraphNode> ready = new PriorityQueue<>();
+    private RecvId reached; // of a link; null before
+    private List<Tensor> reachedGradients = List.of();
     private int left;
     private int brief; // nodes that may be run before the rest is handed over; negative for any number
 
@@ -34,13 +37,15 @@ final class NodeRunner {
      * Creates a runner.
      *
      * @param left how many nodes the pass has
+     * @param isLink whether the gradients of a received message are kept for {@link #reachedGradients}, and not reported
      */
-    NodeRunner(PassMode mode, GraphUse use, Gradients gradients, PassListener listener, int left) {
+    NodeRunner(PassMode mode, GraphUse use, Gradients gradients, PassListener listener, int left, boolean isLink) {
         this.mode = mode;
         this.use = use;
         this.gradients = gradients;
         this.listener = listener;
         this.left = left;
+        this.isLink = isLink;
     }
 
     /** Sets whether the thread that runs nodes from now on has little time. */
@@ -80,7 +85,9 @@ final class NodeRunner {
         if (node == null) {
             return false;
         }
-        if (node.kind == GraphNode.Kind.RECEIVE) {
+        if (node.kind == GraphNode.Kind.RECEIVE && isLink) {
+            reach(node);
+        } else if (node.kind == GraphNode.Kind.RECEIVE) {
             report(node);
         } else {
             run(node);
@@ -129,6 +136,27 @@ final class NodeRunner {
         } finally {
             complete.forEach(Pointers::free);
         }
+    }
+
+    private void reach(GraphNode node) {
+        reachedGradients = new ArrayList<>(node.inputs);
+        collect(node, reachedGradients);
+        reached = node.recv.id;
+    }
+
+    /** Returns the message that a link leads to; null before it is computed. */
+    RecvId reached() {
+        return reached;
+    }
+
+    /** Returns the gradients of that message, which stay here. */
+    List<Tensor> reachedGradients() {
+        return reachedGradients;
+    }
+
+    void freeReached() {
+        reachedGradients.forEach(Pointers::free);
+        reachedGradients = List.of();
     }
 
     private void collect(GraphNode node, List<Tensor> complete) {

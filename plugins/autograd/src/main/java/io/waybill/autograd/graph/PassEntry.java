@@ -41,6 +41,12 @@ final class PassEntry implements Comparable<PassEntry> {
      * @param from which stay the caller's
      */
     void feedLater(List<Tensor> from) {
+        keep(from);
+        isFed = true;
+    }
+
+    /** Takes new objects of the gradients, as {@link #feedLater}, and is not fed yet. */
+    void keep(List<Tensor> from) {
         Tensor[] copies = new Tensor[from.size()];
         for (int i = 0; i < copies.length; i++) {
             Tensor gradient = from.get(i);
@@ -48,7 +54,6 @@ final class PassEntry implements Comparable<PassEntry> {
         }
         gradients = copies;
         isOwner = true;
-        isFed = true;
     }
 
     private static Tensor withoutGraph(Tensor gradient) {

@@ -31,6 +31,8 @@ final class PassGraph {
     private final List<PassEntry> entries = new ArrayList<>();
     private final Deque<GraphNode> unvisited = new ArrayDeque<>();
     private List<RecvId> reached;
+    private int leaves;
+    private int recvCount;
 
     /**
      * Creates a graph without entries.
@@ -43,6 +45,11 @@ final class PassGraph {
 
     int size() {
         return nodes.size();
+    }
+
+    /** Returns whether all that was entered leads to one received message and to nothing else. */
+    boolean isLink() {
+        return recvCount == 1 && leaves == 0 && entries.size() == 1;
     }
 
     /**
@@ -86,10 +93,13 @@ final class PassGraph {
         }
         GraphNode created = create(node, edge);
         nodes.put(node.address(), created);
-        if (created.kind == GraphNode.Kind.COMPUTE) {
-            unvisited.add(created);
-        } else if (created.recv != null) {
-            reached.add(created.recv.id);
+        switch (created.kind) {
+            case COMPUTE -> unvisited.add(created);
+            case ACCUMULATE -> leaves++;
+            case RECEIVE -> {
+                recvCount++;
+                reached.add(created.recv.id);
+            }
         }
         return created;
     }
@@ -185,16 +195,6 @@ final class PassGraph {
     PassEntry entry(long messageId) {
         for (PassEntry entry : entries) {
             if (!entry.isRoots && entry.messageId == messageId) {
-                return entry;
-            }
-        }
-        return null;
-    }
-
-    /** Returns the entry of the roots; null when there are none here. */
-    PassEntry roots() {
-        for (PassEntry entry : entries) {
-            if (entry.isRoots) {
                 return entry;
             }
         }

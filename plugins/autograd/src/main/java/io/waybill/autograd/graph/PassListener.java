@@ -19,6 +19,15 @@ public interface PassListener {
      */
     void received(RecvId recv, List<Tensor> gradients);
 
+    /**
+     * The gradients for the only message that a {@linkplain BackwardPass#link link} leads to are complete: they go to its sender, and with them the pass.
+     *
+     * @param gradients as for {@link #received}
+     */
+    default void passOn(RecvId recv, List<Tensor> gradients) {
+        received(recv, gradients);
+    }
+
     /** Returns whether the calling thread may compute only briefly. Asked when it begins to compute. */
     default boolean isBrief() {
         return false;

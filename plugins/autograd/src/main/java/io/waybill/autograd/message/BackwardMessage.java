@@ -18,7 +18,7 @@ import java.util.List;
  * i64 pass id: of the worker that began the pass in the high 16 bits; 0 for HELD
  * i64 autograd message id of the send function; 0 for FAILED and HELD
  * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED, 3 HELD
- * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST
+ * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST, bit 2 the pass is passed on: GRADIENTS in SMART alone
  * u16 0
  *     one value
  * </pre>
@@ -26,10 +26,18 @@ import java.util.List;
  * The value of GRADIENTS is a list: for each tensor of the message that required a gradient, in order, its gradient or none. That of
  * DISCOVER and HELD is none, that of FAILED a tuple of the number of an {@link ErrorCode} and a text.
  *
+ * @param isPassedOn whether nothing else of the pass is under way: the receiver finds out what follows, and responds when that has ended
  * @param content the value
  */
 public record BackwardMessage(
-        long contextId, long passId, long messageId, Kind kind, boolean keepsGraph, boolean isFast, Value content) {
+        long contextId,
+        long passId,
+        long messageId,
+        Kind kind,
+        boolean keepsGraph,
+        boolean isFast,
+        boolean isPassedOn,
+        Value content) {
 
     /** What the message does. */
     public enum Kind {
@@ -46,7 +54,14 @@ public record BackwardMessage(
     private static final int HEAD = 28;
     private static final int KEEPS_GRAPH = 1;
     private static final int FAST = 2;
+    private static final int PASSED_ON = 4;
     private static final Kind[] KINDS = Kind.values();
+
+    /** Creates a message that does not pass the pass on. */
+    public BackwardMessage(
+            long contextId, long passId, long messageId, Kind kind, boolean keepsGraph, boolean isFast, Value content) {
+        this(contextId, passId, messageId, kind, keepsGraph, isFast, false, content);
+    }
 
     /** Bytes of a payload with its tensors, in the order of their indices. */
     public record Encoded(ByteBuffer payload, List<Tensor> tensors) {}
@@ -83,9 +98,13 @@ public record BackwardMessage(
         byte[] value = encoder.toBytes();
         ByteBuffer bytes = ByteBuffer.allocate(HEAD + value.length).order(ByteOrder.LITTLE_ENDIAN);
         bytes.putLong(contextId).putLong(passId).putLong(messageId);
-        bytes.put((byte) kind.ordinal()).put((byte) ((keepsGraph ? KEEPS_GRAPH : 0) | (isFast ? FAST : 0)));
+        bytes.put((byte) kind.ordinal()).put((byte) flags());
         bytes.putShort((short) 0).put(value);
         return new Encoded(bytes.flip(), List.copyOf(encoder.tensors()));
+    }
+
+    private int flags() {
+        return (keepsGraph ? KEEPS_GRAPH : 0) | (isFast ? FAST : 0) | (isPassedOn ? PASSED_ON : 0);
     }
 
     /**
@@ -100,9 +119,13 @@ public record BackwardMessage(
         long messageId = reader.id("message id");
         int kind = reader.u8();
         int flags = reader.u8();
-        if (kind >= KINDS.length || flags > (KEEPS_GRAPH | FAST) || reader.u16() != 0) {
-            throw reader.malformed("has a kind up to 3, flags up to 3 and then 0, and this one has kind " + kind
-                    + " and flags " + flags);
+        boolean isPassedOn = (flags & PASSED_ON) != 0;
+        boolean mayBePassedOn = kind == Kind.GRADIENTS.ordinal() && (flags & FAST) == 0;
+        int known = KEEPS_GRAPH | FAST | (mayBePassedOn ? PASSED_ON : 0);
+        if (kind >= KINDS.length || (flags & ~known) != 0 || reader.u16() != 0) {
+            throw reader.malformed(
+                    "has a kind up to 3, flags up to 3, or up to 5 if it has gradients, and then 0, and this one has kind "
+                            + kind + " and flags " + flags);
         }
         ValueDecoder decoder = new ValueDecoder(reader.rest(), tensors);
         Value content = decoder.value();
@@ -116,7 +139,14 @@ public record BackwardMessage(
             throw reader.malformed("of the kind " + KINDS[kind] + " has another value");
         }
         return new BackwardMessage(
-                contextId, passId, messageId, KINDS[kind], (flags & KEEPS_GRAPH) != 0, (flags & FAST) != 0, content);
+                contextId,
+                passId,
+                messageId,
+                KINDS[kind],
+                (flags & KEEPS_GRAPH) != 0,
+                (flags & FAST) != 0,
+                isPassedOn,
+                content);
     }
 
     private static boolean isFailure(Value content) {

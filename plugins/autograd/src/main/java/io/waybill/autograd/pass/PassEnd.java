@@ -1,6 +1,7 @@
 package io.waybill.autograd.pass;
 
 import io.waybill.api.CallException;
+import java.util.function.Consumer;
 
 /** Waits for the end of a pass in this worker, or of its part of a discovery. One of the methods is called, once, on any thread. */
 public interface PassEnd {
@@ -10,4 +11,19 @@ public interface PassEnd {
 
     /** It failed, here or elsewhere. */
     void failed(CallException failure);
+
+    /** Creates one of two functions. */
+    static PassEnd of(Runnable done, Consumer<CallException> failed) {
+        return new PassEnd() {
+            @Override
+            public void done() {
+                done.run();
+            }
+
+            @Override
+            public void failed(CallException failure) {
+                failed.accept(failure);
+            }
+        };
+    }
 }

@@ -40,8 +40,13 @@ final class PassMessages {
         this.notifications = notifications;
     }
 
-    /** Sends gradients to the worker that a message came from. */
-    void gradients(PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, PassEnd end) {
+    /**
+     * Sends gradients to the worker that a message came from.
+     *
+     * @param isPassedOn whether the pass goes there with them
+     */
+    void gradients(
+            PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, boolean isPassedOn, PassEnd end) {
         if (isLost(run, to, end)) {
             return;
         }
@@ -51,8 +56,7 @@ final class PassMessages {
             for (org.bytedeco.pytorch.Tensor gradient : gradients) {
                 values.add(gradient.defined() ? described(gradient) : Value.NONE);
             }
-            BackwardMessage.Encoded encoded = run.message(
-                            to.messageId(), BackwardMessage.Kind.GRADIENTS, new Value.Items(values))
+            BackwardMessage.Encoded encoded = run.gradients(to.messageId(), new Value.Items(values), isPassedOn)
                     .encode();
             sent = encoded.tensors();
             send(to.worker(), encoded, end);

@@ -11,8 +11,10 @@ import io.waybill.autograd.graph.BackwardPass;
 import io.waybill.autograd.graph.PassListener;
 import io.waybill.autograd.graph.RecvId;
 import io.waybill.autograd.message.BackwardMessage;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Executor;
 import org.bytedeco.pytorch.Tensor;
@@ -21,7 +23,10 @@ import org.bytedeco.pytorch.Tensor;
  * A backward pass in this worker, from the first message or the roots until everything here is computed and every worker that got
  * gradients from here has responded. It fails once, at the first failure.
  *
- * <p><b>Termination.</b> In a SMART pass, the message that finds this worker idle is responded to when the worker is idle again: it computes nothing, and
+ * <p><b>A pass that is passed on.</b> As long as a SMART pass leads to one message and nothing else, it goes on with the gradients for that message, and nothing has
+ * to be discovered. Who takes it over responds when what follows has ended. The first worker where it leads to several messages, or to leaves, discovers the rest.
+ *
+ * <p><b>Termination.</b> Otherwise, in a SMART pass, the message that finds this worker idle is responded to when the worker is idle again: it computes nothing, and
  * everything that it sent is responded to. Other messages have their response when they are computed. So the pass is over when all messages of its initiator
  * are responded to, and no response depends on a message that comes later. A FAST pass is not idle before all its gradients have come, so that it doesn't end
  * without them.
@@ -36,7 +41,11 @@ final class PassRun implements PassListener {
     private final PassOptions options;
     private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this
     private BackwardPass pass; // guarded by this; null before it begins
-    private int calls; // guarded by this: in flight
+    private int calls; // guarded by this: in flight, without those that the pass was passed on with
+    private int passedOn; // guarded by this: how often it was, where what follows has not ended
+    private final Deque<PassEnd> takenOver =
+            new ArrayDeque<>(1); // guarded by this: where it came from, the last one first
+    private PassEnd takenToEnd; // guarded by this: the one of them after which it was not passed on; null for none
     private boolean isComputed; // guarded by this: nothing more is computed here
     private int feeding; // guarded by this: threads in feed
     private boolean isInitiator; // guarded by this
@@ -62,7 +71,17 @@ final class PassRun implements PassListener {
     }
 
     BackwardMessage message(long messageId, BackwardMessage.Kind kind, Value content) {
-        return new BackwardMessage(context.id(), id, messageId, kind, options.keepsGraph(), options.isFast(), content);
+        return message(messageId, kind, false, content);
+    }
+
+    BackwardMessage gradients(long messageId, Value gradients, boolean isPassedOn) {
+        return message(messageId, BackwardMessage.Kind.GRADIENTS, isPassedOn, gradients);
+    }
+
+    private BackwardMessage message(long messageId, BackwardMessage.Kind kind, boolean isPassedOn, Value content) {
+        boolean keepsGraph = options.keepsGraph();
+        return new BackwardMessage(
+                context.id(), id, messageId, kind, keepsGraph, options.isFast(), isPassedOn, content);
     }
 
     void begin(BackwardPass begun) {
@@ -80,7 +99,8 @@ final class PassRun implements PassListener {
     void start(List<Tensor> roots, Executor thread, PassEnd end) {
         List<RecvId> reached;
         try {
-            reached = pass.roots(roots);
+            List<RecvId> found = pass.roots(roots);
+            reached = pass.link() ? List.of() : found;
         } catch (RuntimeException e) {
             if (hasEnded()) { // another pass, or the end of the context, has ended it meanwhile
                 end.failed(Passes.over(context, id));
@@ -93,17 +113,12 @@ final class PassRun implements PassListener {
             end.failed(Passes.over(context, id));
             return;
         }
-        discover(reached, new PassEnd() {
-            @Override
-            public void done() {
-                computing(() -> thread.execute(() -> computing(pass::start)));
-            }
+        discover(reached, then(() -> thread.execute(() -> computing(pass::start))));
+    }
 
-            @Override
-            public void failed(CallException failure) {
-                fail(failure);
-            }
-        });
+    /** Goes on, or fails the pass. */
+    private PassEnd then(Runnable next) {
+        return PassEnd.of(() -> computing(next), this::fail);
     }
 
     private synchronized boolean hasEnded() {
@@ -139,6 +154,37 @@ final class PassRun implements PassListener {
         discover(reached, end);
     }
 
+    /** Another worker feeds a send function, and passes the pass on. */
+    void takeOver(long messageId, List<Tensor> gradients, PassEnd end) {
+        List<RecvId> reached;
+        boolean isLink;
+        boolean isKnown; // all that takes part from here on
+        try {
+            reached = pass.discover(messageId);
+            isLink = pass.link();
+            isKnown = isLink || reached.isEmpty();
+            if (!isKnown) {
+                pass.keep(messageId, gradients);
+            }
+        } catch (BackwardException | IllegalStateException e) {
+            end.failed(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
+            return;
+        }
+        synchronized (this) {
+            if (hasEnded) {
+                end.failed(Passes.over(context, id));
+                return;
+            }
+            takenOver.push(end);
+            takenToEnd = isLink ? null : end;
+        }
+        if (isKnown) {
+            computing(() -> pass.feed(messageId, gradients));
+        } else {
+            discover(reached, then(pass::start));
+        }
+    }
+
     /** Another worker feeds a send function. */
     void feed(long messageId, List<Tensor> gradients, PassEnd end) {
         boolean isFirst;
@@ -147,7 +193,7 @@ final class PassRun implements PassListener {
                 end.failed(Passes.over(context, id));
                 return;
             }
-            isFirst = waiting.isEmpty();
+            isFirst = waiting.isEmpty() && takenToEnd == null;
             if (isFirst) {
                 waiting.add(end);
             }
@@ -191,7 +237,45 @@ final class PassRun implements PassListener {
 
     @Override
     public void handOver(Runnable rest) {
-        home.compute(rest);
+        synchronized (this) {
+            feeding++; // this worker is not idle before
+        }
+        home.compute(() -> {
+            rest.run();
+            idle(1).forEach(PassEnd::done);
+        });
+    }
+
+    @Override
+    public void passOn(RecvId recv, List<Tensor> gradients) {
+        synchronized (this) {
+            if (hasEnded) {
+                return;
+            }
+            passedOn++;
+        }
+        home.messages().gradients(this, recv, gradients, true, then(this::followingEnded));
+    }
+
+    /** Notes that everything has ended that followed where the pass was passed on last. */
+    private void followingEnded() {
+        List<PassEnd> ends;
+        boolean isOver;
+        synchronized (this) {
+            if (hasEnded) {
+                return;
+            }
+            passedOn--;
+            PassEnd from = takenOver.poll();
+            isOver = passedOn == 0 && calls == 0;
+            ends = new ArrayList<>(from == null ? List.of() : List.of(from));
+            ends.addAll(isOver ? end() : List.of());
+        }
+        if (isOver) {
+            pass.cancel(); // nothing more is entered
+            home.ended(this);
+        }
+        ends.forEach(PassEnd::done);
     }
 
     @Override
@@ -202,17 +286,7 @@ final class PassRun implements PassListener {
             }
             calls++;
         }
-        home.messages().gradients(this, recv, gradients, new PassEnd() {
-            @Override
-            public void done() {
-                advance(false);
-            }
-
-            @Override
-            public void failed(CallException failure) {
-                fail(failure);
-            }
-        });
+        home.messages().gradients(this, recv, gradients, false, then(() -> advance(false)));
     }
 
     @Override
@@ -243,13 +317,25 @@ final class PassRun implements PassListener {
             }
             isComputed |= computed;
             calls -= computed ? 0 : 1;
-            isOver = isComputed && calls == 0;
-            ends = isOver ? end() : idle(0);
+            boolean isEnd = isComputed && calls == 0;
+            isOver = isEnd && passedOn == 0;
+            if (isOver) {
+                ends = end();
+            } else {
+                ends = isEnd && takenToEnd != null ? List.of(takeToEnd()) : idle(0);
+            }
         }
         if (isOver) {
             home.ended(this);
         }
         ends.forEach(PassEnd::done);
+    }
+
+    private PassEnd takeToEnd() {
+        PassEnd end = takenToEnd;
+        takenToEnd = null;
+        takenOver.remove(end);
+        return end;
     }
 
     /** Ends the pass with a failure, and notifies all workers that may wait for gradients from here. */
@@ -295,47 +381,15 @@ final class PassRun implements PassListener {
 
     private List<PassEnd> end() {
         hasEnded = true;
-        return takeWaiting();
-    }
-
-    private List<PassEnd> takeWaiting() {
-        List<PassEnd> ends = List.copyOf(waiting);
-        waiting.clear();
+        List<PassEnd> ends = takeWaiting();
+        ends.addAll(takenOver);
+        takenOver.clear();
         return ends;
     }
 
-    /** The requests of one step of a discovery. */
-    private static final class Wave implements PassEnd {
-
-        private final PassEnd end;
-        private int left; // guarded by this
-        private boolean isOver; // guarded by this
-
-        Wave(int requests, PassEnd end) {
-            this.end = end;
-            this.left = requests + 1; // and one for the thread that sends them
-        }
-
-        @Override
-        public void done() {
-            synchronized (this) {
-                if (--left > 0 || isOver) {
-                    return;
-                }
-                isOver = true;
-            }
-            end.done();
-        }
-
-        @Override
-        public void failed(CallException failure) {
-            synchronized (this) {
-                if (isOver) {
-                    return;
-                }
-                isOver = true;
-            }
-            end.failed(failure);
-        }
+    private List<PassEnd> takeWaiting() {
+        List<PassEnd> ends = new ArrayList<>(waiting);
+        waiting.clear();
+        return ends;
     }
 }

@@ -119,6 +119,8 @@ public final class Passes {
         }
         if (message.kind() == BackwardMessage.Kind.DISCOVER) {
             run.discover(message.messageId(), end);
+        } else if (message.isPassedOn()) {
+            run.takeOver(message.messageId(), gradients, end);
         } else {
             run.feed(message.messageId(), gradients, end);
         }
