@@ -1,0 +1,154 @@
+package io.waybill.metrics.http;
+
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.SocketAddress;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Serves pages over HTTP/1.1 with one thread, which never waits for a client. A connection has one request. It is closed after
+ * {@value #LIMIT_S} s, or when {@value #MAX_CONNECTIONS} newer ones are there.
+ *
+ * <p><b>Threads.</b> One of its own. While the address is in use it tries again every {@value #RETRY_S} s, so that one of several nodes with the same
+ * address serves it.
+ */
+public final class HttpEndpoint implements AutoCloseable {
+
+    /** Max connections at a time. */
+    static final int MAX_CONNECTIONS = 32;
+
+    private static final Logger LOG = System.getLogger(HttpEndpoint.class.getName());
+    private static final long LIMIT_S = 10;
+    private static final long RETRY_S = 5;
+    private static final long LOOK_MS = 1000;
+
+    private final ListenAddress address;
+    private final PageSource pages;
+    private final Selector selector;
+    private final Thread thread;
+    private final Deque<Connection> connections = new ArrayDeque<>(); // oldest first; by the thread
+    private volatile boolean closed; // by close, for the thread
+    private volatile SocketAddress bound; // by the thread, for tests and the log; null while there is none
+
+    /**
+     * Begins to serve.
+     *
+     * @throws IOException when the process has no descriptors left
+     */
+    public HttpEndpoint(ListenAddress address, PageSource pages) throws IOException {
+        this.address = address;
+        this.pages = pages;
+        this.selector = Selector.open();
+        this.thread = new Thread(this::run, "waybill-metrics-http");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Returns the address that it listens on; empty while another process has it. */
+    public Optional<SocketAddress> bound() {
+        return Optional.ofNullable(bound);
+    }
+
+    private void run() {
+        try (selector) {
+            ServerSocketChannel server = open();
+            if (server != null) {
+                try (server) {
+                    serve(server);
+                } finally {
+                    bound = null;
+                    connections.forEach(Connection::close);
+                    address.cleanUp();
+                }
+            }
+        } catch (IOException e) {
+            LOG.log(Level.ERROR, "The endpoint at " + address + " ended: " + e.getMessage(), e);
+        }
+    }
+
+    /** Returns the channel once the address is free; null when this is closed before. */
+    private ServerSocketChannel open() throws IOException {
+        for (boolean isSaid = false; !closed; isSaid = true) {
+            try {
+                ServerSocketChannel server = address.open();
+                bound = server.getLocalAddress();
+                LOG.log(Level.INFO, "Metrics are served at " + bound);
+                return server;
+            } catch (IOException e) {
+                if (!isSaid) {
+                    LOG.log(
+                            Level.WARNING,
+                            "Metrics can''t be served at {0}: {1}; the next attempts are every {2} s",
+                            address,
+                            e.getMessage(),
+                            RETRY_S);
+                }
+            }
+            selector.select(TimeUnit.SECONDS.toMillis(RETRY_S));
+        }
+        return null;
+    }
+
+    private void serve(ServerSocketChannel server) throws IOException {
+        server.register(selector, SelectionKey.OP_ACCEPT);
+        while (!closed) {
+            selector.select(LOOK_MS);
+            for (SelectionKey key : selector.selectedKeys()) {
+                if (key.attachment() instanceof Connection connection) {
+                    connection.proceed();
+                } else {
+                    accept(server);
+                }
+            }
+            selector.selectedKeys().clear();
+            closeLate();
+        }
+    }
+
+    private void accept(ServerSocketChannel server) {
+        try {
+            SocketChannel client = server.accept();
+            if (client == null) {
+                return;
+            }
+            client.configureBlocking(false);
+            SelectionKey key = client.register(selector, SelectionKey.OP_READ);
+            Connection connection = new Connection(client, key, pages, System.nanoTime());
+            key.attach(connection);
+            connections.add(connection);
+        } catch (IOException e) {
+            LOG.log(Level.DEBUG, "A connection could not be accepted", e);
+            connections.forEach(Connection::close); // most likely for want of descriptors
+        }
+    }
+
+    private void closeLate() {
+        connections.removeIf(connection -> !connection.isOpen());
+        long nowNs = System.nanoTime();
+        while (!connections.isEmpty()
+                && (connections.size() > MAX_CONNECTIONS
+                        || nowNs - connections.peek().sinceNs() > TimeUnit.SECONDS.toNanos(LIMIT_S))) {
+            connections.remove().close();
+        }
+    }
+
+    /** Closes the address and all connections, and waits for its thread, unless that reads from a disk that does not respond. */
+    @Override
+    public void close() {
+        closed = true;
+        selector.wakeup();
+        try {
+            thread.join(TimeUnit.SECONDS.toMillis(LIMIT_S));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

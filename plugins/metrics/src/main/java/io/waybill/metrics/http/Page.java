@@ -1,0 +1,20 @@
+package io.waybill.metrics.http;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * What an endpoint responds with.
+ *
+ * @param status of HTTP, with its reason
+ * @param type of the content
+ * @param body not changed any more
+ */
+public record Page(String status, String type, byte[] body) {
+
+    private static final String TEXT = "text/plain; charset=utf-8";
+
+    /** Returns a page with a line of text. */
+    public static Page text(String status, String line) {
+        return new Page(status, TEXT, (line + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+}

@@ -1,0 +1,6 @@
+/**
+ * A small server of HTTP on the loopback interface or a Unix socket.
+ *
+ * <p>Start at {@link io.waybill.metrics.http.HttpEndpoint}.
+ */
+package io.waybill.metrics.http;

@@ -1,0 +1,183 @@
+package io.waybill.metrics.otlp;
+
+import io.waybill.metrics.otlp.OtlpClient.Outcome;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntFunction;
+import java.util.function.LongFunction;
+
+/**
+ * Sends spans and metrics to a receiver of OTLP, such as the OpenTelemetry Collector, with {@code http/protobuf}.
+ *
+ * <p>A request that the receiver does not take is repeated twice; then its content is dropped and counted.
+ *
+ * <p><b>Threads.</b> One of its own.
+ */
+public final class OtlpExporter implements AutoCloseable {
+
+    private static final Logger LOG = System.getLogger(OtlpExporter.class.getName());
+    private static final int MAX_SPANS = 512; // in a request
+    private static final int ATTEMPTS = 3;
+    private static final long PAUSE_MS = 1000;
+    private static final long WAIT_MS = 1000;
+    private static final long END_MS = 10_000;
+
+    private final OtlpClient client;
+    private final URI endpoint;
+    private final OtlpResource resource;
+    private final IntFunction<String> names;
+    private final CallSpans spans;
+    private final LongFunction<byte[]> metrics;
+    private final long intervalNs;
+    private final AtomicLong sent = new AtomicLong();
+    private final Thread thread;
+    private boolean failing; // by the thread
+    private volatile boolean closed; // by close, for the thread
+
+    /**
+     * Begins to export.
+     *
+     * @param names of workers, by id
+     * @param spans null for none
+     * @param metrics gives an encoded request for a wall-clock time in ns; null for none
+     */
+    public OtlpExporter(
+            Target target,
+            OtlpResource resource,
+            IntFunction<String> names,
+            CallSpans spans,
+            LongFunction<byte[]> metrics) {
+        this.endpoint = target.endpoint();
+        this.client = new OtlpClient(target.endpoint(), target.headers());
+        this.intervalNs = target.interval().toNanos();
+        this.resource = resource;
+        this.names = names;
+        this.spans = spans;
+        this.metrics = metrics;
+        this.thread = new Thread(this::run, "waybill-otlp");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * Where to send what how often.
+     *
+     * @param endpoint without the path of a signal
+     * @param interval between two requests with metrics
+     */
+    public record Target(URI endpoint, Map<String, String> headers, Duration interval) {}
+
+    private void run() {
+        long dueNs = System.nanoTime();
+        try {
+            while (!closed) {
+                exportSpans(WAIT_MS);
+                if (metrics != null && System.nanoTime() - dueNs >= 0) {
+                    exportMetrics();
+                    dueNs = System.nanoTime() + intervalNs;
+                }
+            }
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "The export to {0} ends", endpoint);
+        }
+        Thread.interrupted(); // closed: what is left is sent all the same
+        exportRest();
+    }
+
+    private void exportRest() {
+        try {
+            long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_MS / 2);
+            while (System.nanoTime() - untilNs < 0 && exportSpans(0) > 0) {
+                // until there are none
+            }
+            if (metrics != null) {
+                exportMetrics();
+            }
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "The last export to {0} was interrupted", endpoint);
+        }
+    }
+
+    /** Returns how many spans there were. */
+    private int exportSpans(long waitMs) throws InterruptedException {
+        if (spans == null) {
+            TimeUnit.MILLISECONDS.sleep(waitMs);
+            return 0;
+        }
+        List<ExportedSpan> batch = new ArrayList<>();
+        spans.take(batch, MAX_SPANS, waitMs);
+        if (batch.isEmpty()) {
+            spans.forgetOld(TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()));
+            return 0;
+        }
+        if (deliver("/v1/traces", TraceRequest.encode(resource, batch, names))) {
+            sent.addAndGet(batch.size());
+        } else {
+            spans.drop(batch.size());
+        }
+        return batch.size();
+    }
+
+    private void exportMetrics() throws InterruptedException {
+        byte[] request;
+        try {
+            request = metrics.apply(TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()));
+        } catch (RuntimeException e) { // the home may be unreadable now, and readable later
+            report("the figures can't be read: " + e.getMessage());
+            return;
+        }
+        deliver("/v1/metrics", request);
+    }
+
+    /** Returns whether the receiver has taken it. */
+    private boolean deliver(String path, byte[] request) throws InterruptedException {
+        for (int attempt = 1; ; attempt++) {
+            StringBuilder why = new StringBuilder();
+            Outcome outcome = client.send(path, request, why);
+            if (outcome == Outcome.TAKEN) {
+                if (failing) {
+                    failing = false;
+                    LOG.log(Level.INFO, "{0} takes metrics and traces again", endpoint);
+                }
+                return true;
+            }
+            if (outcome == Outcome.REFUSED || attempt == ATTEMPTS || closed) {
+                report("a request to " + path + " was not taken, and is dropped: " + why);
+                return false;
+            }
+            TimeUnit.MILLISECONDS.sleep(PAUSE_MS * attempt);
+        }
+    }
+
+    /** Says once that something fails, until it does not. */
+    private void report(String why) {
+        if (!failing) {
+            failing = true;
+            LOG.log(Level.WARNING, "Export to {0}: {1}", endpoint, why);
+        }
+    }
+
+    /** Returns how many spans the receiver has taken. */
+    public long sent() {
+        return sent.get();
+    }
+
+    /** Ends the export, after one attempt to send the rest. */
+    @Override
+    public void close() {
+        closed = true;
+        thread.interrupt();
+        try {
+            thread.join(END_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
