@@ -14,9 +14,11 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.metrics.PublishedMetrics;
 import io.waybill.worker.upkeep.MetricsPublisher;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -196,6 +198,47 @@ class PublishedFiguresTest {
         assertThat(found.get(left).served().get(0).count()).isEqualTo(4);
         Waits.until(
                 "the caller has seen it leave", () -> published(caller, callee).isEmpty());
+    }
+
+    @Test
+    void keepsTheLastFiguresOfAWorkerThatWasKilled() throws Exception {
+        Process process = startCounter();
+        try {
+            Waits.until(
+                    "it has published",
+                    () -> caller.metrics().read().stream()
+                            .anyMatch(each -> each.worker().name().equals("counter") && each.pid() == process.pid()));
+        } finally {
+            process.destroyForcibly().waitFor();
+        }
+        try (Membership membership = new Membership(workers.home)) {
+            Waits.until("it is seen to be dead", () -> {
+                membership.refresh();
+                return membership.members().find("counter").orElseThrow().state() == PeerState.DEAD;
+            });
+            PublishedMetrics all =
+                    new PublishedMetrics(() -> membership.members().all(), workers.host.files());
+            assertThat(all.readAll().keySet()).extracting(Peer::name).contains("counter");
+            assertThat(all.read()).extracting(each -> each.worker().name()).doesNotContain("counter");
+        }
+    }
+
+    private Process startCounter() throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        for (String flag : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            if (flag.startsWith("--add-") || flag.startsWith("-Dslf4j") || flag.startsWith("-Djava.io.tmpdir")) {
+                command.add(flag);
+            }
+        }
+        command.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp"));
+        command.add(System.getProperty("java.class.path"));
+        command.add(CountingProcess.class.getName());
+        command.add(workers.home.path().toString());
+        return new ProcessBuilder(command)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
     }
 
     @Test
