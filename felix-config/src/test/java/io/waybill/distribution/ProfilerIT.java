@@ -36,18 +36,37 @@ class ProfilerIT {
             outbox.respond(Value.of(1));
             """;
 
-    /** A command that profiles a call of w1, and prints the trace. */
+    /** A command that profiles a call of w1 and prints the trace, or profiles calls from {@code begin} to {@code end}. */
     private static final String ACTIVATOR = """
             c.registerService(io.waybill.api.tool.ToolCommand.class, new io.waybill.api.tool.ToolCommand() {
+                private volatile boolean ends;
                 private <S> S service(Class<S> type) {
                     return c.getService(c.getServiceReference(type));
                 }
                 @Override public io.waybill.api.tool.ToolDescription description() {
-                    return io.waybill.api.tool.ToolDescription.of("traced", "A call.");
+                    return io.waybill.api.tool.ToolDescription.of("traced", "A call.")
+                            .arguments("begin|end", 0, 1).limit(java.time.Duration.ZERO);
                 }
                 @Override public void run(io.waybill.api.tool.ToolRun run) {
                     io.waybill.api.broker.Broker broker = service(io.waybill.api.broker.Broker.class);
                     io.waybill.profiler.Profiler profiler = service(io.waybill.profiler.Profiler.class);
+                    ends = run.arguments().contains("end");
+                    int done = 0;
+                    while (run.arguments().contains("begin") && !ends) {
+                        io.waybill.profiler.profile.Profile profile = profiler.profile(
+                                io.waybill.profiler.profile.ProfilerConfig.cpu(),
+                                () -> broker.caller().call(io.waybill.api.Request.operation("w1", "pass.on")).close());
+                        if (!profile.events().get(0).outcome().name().equals("DONE")) {
+                            throw new IllegalStateException(profile.events().toString());
+                        }
+                        if (done++ == 0) {
+                            run.line("begun");
+                        }
+                    }
+                    if (!run.arguments().isEmpty()) {
+                        run.line(done + " done");
+                        return;
+                    }
                     profiler.profile(
                             io.waybill.profiler.profile.ProfilerConfig.cpu(),
                             () -> broker.caller().call(io.waybill.api.Request.operation("w1", "pass.on")).close())
@@ -199,6 +218,30 @@ class ProfilerIT {
                     .as(replayed.toString())
                     .isTrue();
         }
+    }
+
+    @Test
+    void profiledCallsSurviveUpdatesInTheirCallees() throws Exception {
+        try (Command load = begin("traced", "begin", "--node", "w0")) {
+            until("the first call", () -> load.out().contains("begun"));
+            for (int i = 1; i <= 3; i++) {
+                Path next = directory.resolve("profiler-" + i + ".jar");
+                BundleMaker.writeOtherVersion(profiler(), "0.1." + i, next);
+                for (String node : List.of("w1", "w2")) {
+                    output("bundle", "update", "--node", node, next.toString());
+                }
+            }
+            output("traced", "end", "--node", "w0");
+            Result result = load.await(300);
+            assertThat(result.exitCode()).as(result.err()).isZero();
+            assertThat(result.out()).matches("(?s)begun\\s+\\d+ done\\s+");
+            assertThat(Integer.parseInt(result.out().replaceAll("\\D", "")))
+                    .as("calls")
+                    .isGreaterThan(10);
+        }
+        assertThat(names(events(output("traced", "--node", "w0"))))
+                .as("with the new versions")
+                .contains("rpc_sync#pass.on(w0 -> w1)#remote_op: rpc_sync#aten::ones(w1 -> w2)#remote_op: aten::ones");
     }
 
     private List<JsonNode> shown() throws Exception {
