@@ -200,6 +200,16 @@ public final class Worker implements Caller, AutoCloseable {
         return parts.transit.sender().leases();
     }
 
+    /** Returns the number of calls that are being completed; at rest none. */
+    int callsTaken() {
+        return parts.pending.taken();
+    }
+
+    /** Returns the number of exchanges of requests that are in use; at rest there is one at most. */
+    int exchangesHeld() {
+        return parts.drain.exchangesHeld();
+    }
+
     /** Returns the allocator of memory for tensors that are to be sent. */
     public TensorBuffers buffers() {
         return parts.transit.pool();

@@ -74,9 +74,26 @@ class InterceptorOutcomesTest {
         node.close();
     }
 
+    /** Does not return, also when it is interrupted, before the test lets it. */
+    private void hang() {
+        hanging.incrementAndGet();
+        boolean interrupted = false;
+        while (hold.getCount() > 0) {
+            try {
+                hold.await();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Counts what it is notified of, and may hang in one method. */
     private final class Counting implements CallInterceptor {
         private final String hangsIn;
+        private final AtomicInteger requests = new AtomicInteger();
         private final AtomicInteger responses = new AtomicInteger();
         private final AtomicInteger failures = new AtomicInteger();
         private volatile String attached = "";
@@ -85,27 +102,18 @@ class InterceptorOutcomesTest {
             this.hangsIn = hangsIn;
         }
 
-        private void maybeHang(String method) {
-            if (method.equals(hangsIn)) {
-                hanging.incrementAndGet();
-                boolean interrupted = false;
-                while (hold.getCount() > 0) {
-                    try {
-                        hold.await();
-                    } catch (InterruptedException e) {
-                        interrupted = true;
-                    }
-                }
-                if (interrupted) {
-                    Thread.currentThread().interrupt();
-                }
-            }
-        }
-
         @Override
         public void onRequest(OutgoingCall call) {
             call.keep();
             call.attach("mine");
+            requests.incrementAndGet();
+            maybeHang("onRequest");
+        }
+
+        private void maybeHang(String method) {
+            if (method.equals(hangsIn)) {
+                hang();
+            }
         }
 
         @Override
@@ -170,6 +178,104 @@ class InterceptorOutcomesTest {
                 .as("outcomes of the call, after the interceptor has returned")
                 .isEqualTo(1);
         node.everythingIsBack(method);
+    }
+
+    @Test
+    void callsThoseBehindOneThatHangsInARequestWhenItReturns() throws Exception {
+        Counting outer = new Counting("none");
+        Counting hangs = new Counting("onRequest");
+        Counting inner = new Counting("none");
+        add("org.acme.outer", outer, 3);
+        add("org.acme.hangs", hangs, 2);
+        add("org.acme.inner", inner, 1);
+        ForeignNode.Outcomes outcomes = new ForeignNode.Outcomes();
+        Thread program = new Thread(() ->
+                outcomes.call(node.caller, Request.operation("server", CALL).timeout(Duration.ofSeconds(60))));
+        program.start();
+        Waits.until("it hangs", () -> hanging.get() == 1);
+        node.othersAreServed("onRequest");
+        assertThat(inner.requests).as("calls of the one behind it").hasValue(0);
+        hold.countDown();
+        Waits.until("the call has an outcome", () -> outcomes.count.get() == 1);
+        program.join();
+        assertThat(outcomes.last).isEqualTo("a response");
+        for (Interceptors.Registration registration : registrations) {
+            assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning())
+                    .as("calls that an update would wait for")
+                    .isZero();
+        }
+        for (Counting each : List.of(outer, hangs, inner)) {
+            assertThat(List.of(each.requests.get(), each.responses.get(), each.failures.get()))
+                    .as("requests, responses and failures")
+                    .containsExactly(1, 1, 0);
+        }
+        node.everythingIsBack("onRequest");
+        assertThat(outcomes.count).as("outcomes of the call").hasValue(1);
+    }
+
+    /** Counts its calls, and may hang in one method. */
+    private final class Around implements HandlerInterceptor {
+        private final String hangsIn;
+        private final AtomicInteger before = new AtomicInteger();
+        private final AtomicInteger after = new AtomicInteger();
+
+        Around(String hangsIn) {
+            this.hangsIn = hangsIn;
+        }
+
+        @Override
+        public void before(InterceptedMessage message, Outbox outbox) {
+            before.incrementAndGet();
+            if (hangsIn.equals("before")) {
+                hang();
+            }
+        }
+
+        @Override
+        public void after(HandledMessage outcome) {
+            after.incrementAndGet();
+            if (hangsIn.equals("after")) {
+                hang();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"before", "after"})
+    void endsARequestWhoseInterceptorHangsAndCallsTheOthersWhenItReturns(String method) throws Exception {
+        List<Around> all = List.of(new Around("none"), new Around(method), new Around("none"));
+        for (int i = 0; i < all.size(); i++) {
+            registrations.add(node.server
+                    .interceptors()
+                    .handlers()
+                    .add(new InterceptorSpec<>(
+                            List.of(HandlerKey.parse(CALL)),
+                            all.get(i),
+                            new Provider("org.acme.around" + i, "1.0.0"),
+                            all.size() - i)));
+        }
+        ForeignNode.Outcomes outcomes = new ForeignNode.Outcomes();
+        node.caller.call(Request.operation("server", CALL).timeout(Duration.ofMillis(500)), outcomes);
+        Waits.until("it hangs, or is too late", () -> hanging.get() == 1 || outcomes.count.get() == 1);
+        while (hanging.get() == 0) { // a busy machine did not begin it in time
+            ForeignNode.Outcomes again = new ForeignNode.Outcomes();
+            node.caller.call(Request.operation("server", CALL).timeout(Duration.ofMillis(500)), again);
+            Waits.until("it hangs, or is too late", () -> hanging.get() == 1 || again.count.get() == 1);
+        }
+        Waits.until("the call has an outcome", () -> outcomes.count.get() == 1);
+        assertThat(outcomes.last).startsWith("TIMED_OUT");
+        node.othersAreServed(method);
+        hold.countDown();
+        Waits.until(
+                "each that was called before is called after",
+                () -> all.stream().allMatch(each -> each.before.get() == each.after.get()));
+        assertThat(all).as("calls of each interceptor").allMatch(each -> each.after.get() == 1);
+        for (Interceptors.Registration registration : registrations) {
+            assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning())
+                    .isZero();
+        }
+        node.everythingIsBack(method);
+        assertThat(outcomes.count).as("outcomes of the call").hasValue(1);
     }
 
     /** Releases until no count is left: also those of others. */

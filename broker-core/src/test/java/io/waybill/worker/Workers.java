@@ -128,6 +128,16 @@ public final class Workers implements AutoCloseable {
         return worker.leasesHeld() + worker.leased();
     }
 
+    /** Slots of calls that were taken and are not free; at rest none. */
+    public static int takenSlots(Worker worker) {
+        return worker.callsTaken();
+    }
+
+    /** Exchanges of requests that are in use; at rest one at most. */
+    public static int exchanges(Worker worker) {
+        return worker.exchangesHeld();
+    }
+
     @Override
     public void close() throws IOException {
         for (Worker worker : open) {

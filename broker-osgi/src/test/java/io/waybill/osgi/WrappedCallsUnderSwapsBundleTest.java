@@ -1,6 +1,5 @@
 package io.waybill.osgi;
 
-import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
@@ -275,25 +274,36 @@ class WrappedCallsUnderSwapsBundleTest {
     }
 
     private void nothingIsLeft(List<TestNode> nodes) throws Exception {
-        assertThat(caller.pendingCalls()).isZero();
+        assertThat(caller.pendingCalls()).as("calls in flight").isZero();
+        Waits.until(
+                () -> Workers.takenSlots(caller) + " slots of calls were taken and are not free",
+                () -> Workers.takenSlots(caller) == 0);
         assertThat(caller.counters().lateResponses()).as("responses twice").isZero();
-        eventually(
-                "no interceptor has calls in flight",
+        Waits.until(
+                () -> "no interceptor has calls in flight: "
+                        + caller.interceptors().calls().statuses(),
                 () -> caller.interceptors().calls().statuses().stream().allMatch(status -> status.inFlight() == 0));
         assertThat(caller.interceptors().calls().statuses()).hasSize(1).allMatch(status -> status.failed() == 0);
-        eventually(
-                "no handler has requests in flight",
+        Waits.until(
+                () -> "no handler has requests in flight: " + serving.statuses(),
                 () -> serving.statuses().stream().allMatch(status -> status.inFlight() == 0));
         assertThat(serving.statuses()).allMatch(status -> status.state() == HandlerStatus.State.SERVING);
         assertThat(serving.parkedRequests()).isZero();
         for (Worker worker : List.of(caller, callee)) {
+            Waits.until(
+                    () -> Workers.exchanges(worker) + " exchanges of worker " + worker.info()
+                            + " are in use, and no request is: one at most is ready for the next one",
+                    () -> Workers.exchanges(worker) <= 1);
             Waits.until("worker " + worker.info() + " has no leases", () -> Workers.leases(worker) == 0);
         }
         for (TestNode node : nodes) {
-            eventually("every old class loader is unreachable", () -> {
-                System.gc();
-                return node.host.loaders().leaked(Duration.ZERO).isEmpty();
-            });
+            Waits.until(
+                    () -> "old class loaders are reachable: "
+                            + node.host.loaders().leaked(Duration.ZERO),
+                    () -> {
+                        System.gc();
+                        return node.host.loaders().leaked(Duration.ZERO).isEmpty();
+                    });
         }
         assertThat(wrong).as("what was wrong, and how often").isEmpty();
         for (TestNode node : nodes) {

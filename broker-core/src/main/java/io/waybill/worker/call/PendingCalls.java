@@ -325,6 +325,18 @@ public final class PendingCalls {
         return count;
     }
 
+    /** Returns the number of calls that a thread is completing. Their slots are free when it has. */
+    public int taken() {
+        int count = 0;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot != null && slot.id == TAKEN) {
+                count++;
+            }
+        }
+        return count;
+    }
+
     /** Receiver of calls that were taken. */
     @FunctionalInterface
     interface Completed {

@@ -41,6 +41,11 @@ public final class ExchangePool {
         }
     }
 
+    /** Returns how many exchanges are neither unused here nor dropped. */
+    int held() {
+        return open.slots() - free.size() - (last.get() == null ? 0 : 1);
+    }
+
     /** Creates the request slot of a new exchange. */
     OpenRequest open(Exchange added) {
         return open.add(added);

@@ -46,6 +46,11 @@ public final class OpenRequests {
         return count;
     }
 
+    /** Returns the number of slots, in flight or not. */
+    int slots() {
+        return all.size();
+    }
+
     /** Iterates over all slots, in flight or not, during concurrent changes. */
     public Iterable<OpenRequest> all() {
         return all;

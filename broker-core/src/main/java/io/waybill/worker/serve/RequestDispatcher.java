@@ -289,6 +289,11 @@ public final class RequestDispatcher {
         }
     }
 
+    /** Returns how many exchanges are in use; at rest there is one at most, the next request's. Inexact while requests are served. */
+    public int exchangesHeld() {
+        return pool.held();
+    }
+
     /** Takes over from a holder that lost the permit inside an access policy. */
     void takeOver() {
         gate.takeOver();

@@ -69,4 +69,9 @@ public final class RequestDrain {
         left = open.count();
         return left == 0 && waits.whileNotPolling(() -> left = open.count()) && left == 0;
     }
+
+    /** Returns how many exchanges of requests are in use; at rest there is one at most. */
+    public int exchangesHeld() {
+        return serving.exchangesHeld();
+    }
 }
