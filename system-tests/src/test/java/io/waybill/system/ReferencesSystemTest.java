@@ -50,8 +50,18 @@ class ReferencesSystemTest {
         return worker.ask("rref " + what, "rref ").substring("rref ".length());
     }
 
-    private static void awaitNothingLeft(WorkerProcess worker) throws Exception {
-        Waits.until("no references are left", () -> command(worker, "counters").equals(NOTHING));
+    private static void awaitNothingLeft(WorkerProcess worker) {
+        Waits.until(
+                () -> worker.name() + " has references left: " + counters(worker),
+                () -> counters(worker).equals(NOTHING));
+    }
+
+    private static String counters(WorkerProcess worker) {
+        try {
+            return command(worker, "counters");
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test
@@ -90,6 +100,30 @@ class ReferencesSystemTest {
         command(a, "close " + restarted);
         for (WorkerProcess each : List.of(a, again, c)) {
             awaitNothingLeft(each);
+        }
+    }
+
+    /** The owner reads these requests when the next incarnation of their sender is there, which knows nothing of them. */
+    @Test
+    void areReleasedWhenTheirUserWasKilledBeforeTheOwnerReadOfThem() throws Exception {
+        try (Processes brief =
+                new Processes(directory.resolve("brief"), directory, Keeping.ON_REQUEST, Duration.ofSeconds(1))) {
+            WorkerProcess owner = brief.start("owner");
+            WorkerProcess user = brief.start("user").awaitReady();
+            owner.awaitReady();
+            assertThat(command(user, "fetch " + command(user, "remote owner 2 3")))
+                    .isEqualTo("5");
+            owner.pause();
+            command(user, "remote owner 4 5");
+            command(user, "remote owner 6 7");
+            user.kill();
+            WorkerProcess again = brief.start("user").awaitReady();
+            owner.resume();
+            assertThat(command(again, "fetch " + command(again, "remote owner 8 9")))
+                    .isEqualTo("17");
+            command(again, "close 0");
+            awaitNothingLeft(again);
+            awaitNothingLeft(owner);
         }
     }
 
