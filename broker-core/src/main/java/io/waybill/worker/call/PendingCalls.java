@@ -64,11 +64,12 @@ public final class PendingCalls {
         private ResponseListener listener;
         private CallContext context;
         private PeerLink link;
-        private OperationCounts counts; // null once the call is counted
+        private OperationCounts counts; // stays with the slot: a write of a reference costs as much as several numbers
         private long sentNs; // wall clock
         private int bytes;
         private int flags;
         private boolean arrived; // set by the permit's holder
+        private boolean counted; // set by who has taken the call
         private long timeoutNs;
         private volatile long deadlineNs;
 
@@ -113,19 +114,17 @@ public final class PendingCalls {
          * @param nowNs on the wall clock
          */
         void count(ErrorCode error, int responseBytes, long nowNs) {
-            OperationCounts open = counts;
-            if (open != null) {
-                counts = null;
-                open.ended(error, nowNs - sentNs, bytes, responseBytes);
+            if (!counted) {
+                counted = true;
+                counts.ended(error, nowNs - sentNs, bytes, responseBytes);
             }
         }
 
         /** Counts the outcome as {@link #count} does, by a thread without the permit that has taken the call. */
         void countElsewhere(ErrorCode error, int responseBytes, long nowNs) {
-            OperationCounts open = counts;
-            if (open != null) {
-                counts = null;
-                open.endedElsewhere(error, nowNs - sentNs, bytes, responseBytes);
+            if (!counted) {
+                counted = true;
+                counts.endedElsewhere(error, nowNs - sentNs, bytes, responseBytes);
             }
         }
 
@@ -154,6 +153,20 @@ public final class PendingCalls {
             long sentNs,
             long deadlineNs,
             long timeoutNs) {
+        return claim(listener, context, link, bytes, flags, counts, false, sentNs, deadlineNs, timeoutNs);
+    }
+
+    private Slot claim(
+            ResponseListener listener,
+            CallContext context,
+            PeerLink link,
+            int bytes,
+            int flags,
+            OperationCounts counts,
+            boolean counted,
+            long sentNs,
+            long deadlineNs,
+            long timeoutNs) {
         for (int tries = 0; tries <= mask; tries++) {
             long counter = nextCounter();
             int at = (int) counter & mask;
@@ -166,11 +179,14 @@ public final class PendingCalls {
                 slot.listener = listener;
                 slot.context = context;
                 slot.link = link;
-                slot.counts = counts;
+                if (slot.counts != counts) {
+                    slot.counts = counts;
+                }
                 slot.sentNs = sentNs;
                 slot.bytes = bytes;
                 slot.flags = flags;
                 slot.arrived = false;
+                slot.counted = counted;
                 slot.timeoutNs = timeoutNs;
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
                 Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: others may take it from here
@@ -215,11 +231,12 @@ public final class PendingCalls {
         int bytes = old.bytes;
         int flags = old.flags;
         OperationCounts counts = old.counts;
+        boolean counted = old.counted;
         long sentNs = old.sentNs;
         long deadlineNs = old.deadlineNs;
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
-        return claim(listener, context, link, bytes, flags, counts, sentNs, deadlineNs, timeoutNs)
+        return claim(listener, context, link, bytes, flags, counts, counted, sentNs, deadlineNs, timeoutNs)
                 .id; // there is always room: at worst the old slot
     }
 
@@ -255,7 +272,6 @@ public final class PendingCalls {
         slot.listener = null;
         slot.context = null;
         slot.link = null;
-        slot.counts = null;
         Slot.ID.setRelease(slot, FREE);
         return listener;
     }

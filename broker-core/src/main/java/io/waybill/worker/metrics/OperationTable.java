@@ -38,6 +38,7 @@ public final class OperationTable {
     private final List<OperationCounts> entries = new ArrayList<>(); // guarded by itself
     private final OperationCounts other = new OperationCounts(MessageType.UNKNOWN.code(), NO_PEER, "", new byte[0]);
     private volatile boolean full;
+    private OperationCounts last; // of the last request sent, by any thread: most often the next one is like it
 
     /** Returns the counts of requests like this one, to a peer. */
     public OperationCounts of(Request request, int peerId, String peer) {
@@ -49,6 +50,16 @@ public final class OperationTable {
                         Byte.toUnsignedInt(payload[0]) | Byte.toUnsignedInt(payload[1]) << Byte.SIZE,
                         request.payloadLength())
                 : 0;
+        OperationCounts recent = last;
+        if (recent != null && recent.is(type, peerId, payload, CallReports.NAME_AT, length)) {
+            return recent;
+        }
+        OperationCounts found = find(type, peerId, peer, payload, length);
+        last = found;
+        return found;
+    }
+
+    private OperationCounts find(int type, int peerId, String peer, byte[] payload, int length) {
         int at = slot(hash(payload, CallReports.NAME_AT, length), type, peerId);
         OperationCounts found = slots.getAcquire(at);
         while (found != null && !found.is(type, peerId, payload, CallReports.NAME_AT, length)) {
