@@ -35,6 +35,7 @@ public final class ToolCommands implements AutoCloseable {
             "prepare",
             "replay",
             "rrefs",
+            "top",
             "up",
             "workers");
 

@@ -244,7 +244,7 @@ class OperationFiguresTest {
             waiting.add(caller.callAsync(to("text.late")));
         }
         Waits.until("five are parked", () -> served("text.late").parked() == 5);
-        assertThat(served("text.late").inFlight()).isZero();
+        Waits.until("none is in flight", () -> served("text.late").inFlight() == 0);
         assertThat(called("text.late").inFlight()).isEqualTo(5);
         workers.handle(serving, "text.late", (message, outbox) -> outbox.respond(Value.of("late")));
         waiting.forEach(each -> each.join().close());

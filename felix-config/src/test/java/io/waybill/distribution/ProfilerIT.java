@@ -17,11 +17,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The profiler, installed in three nodes of the assembled distribution: a nested call is one trace, and a command profiles what a node serves. */
+@Tag("ci")
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class ProfilerIT {
 
@@ -212,7 +214,7 @@ class ProfilerIT {
 
         for (String worker : List.of("w1", "w2")) { // one by one: libtorch loads once in a process
             JsonNode replayed =
-                    JSON.readTree(output("replay", "--worker", worker, "--type", "RUN_WITH_PROFILING_REQ", "--json"));
+                    JSON.readTree(output("replay", "--to", worker, "--type", "RUN_WITH_PROFILING_REQ", "--json"));
             assertThat(replayed.get("calls").asInt()).as(replayed.toString()).isOne();
             assertThat(replayed.get("all_same").asBoolean())
                     .as(replayed.toString())

@@ -35,11 +35,13 @@ import java.util.function.BooleanSupplier;
 import java.util.spi.ToolProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Scripts in a node of the assembled distribution: added, replaced and removed while they are called. */
+@Tag("ci")
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class ScriptsIT {
 

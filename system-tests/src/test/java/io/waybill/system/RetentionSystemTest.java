@@ -13,11 +13,13 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What is kept of a journal, and what is not, for a worker that was killed. */
+@Tag("ci")
 @Timeout(300)
 class RetentionSystemTest {
 

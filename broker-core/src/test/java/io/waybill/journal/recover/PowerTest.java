@@ -38,6 +38,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Power cuts, as images of what a disk may then hold. A real journal writes and syncs; from each history several images are made and
  * recovered. {@code -Dwaybill.seed=N} runs the history of that seed alone, {@code -Dwaybill.power.histories=N} more of them.
  */
+@Tag("ci")
 @Timeout(value = 600, unit = TimeUnit.SECONDS)
 class PowerTest {
 
