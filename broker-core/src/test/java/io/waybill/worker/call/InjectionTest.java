@@ -219,7 +219,7 @@ class InjectionTest {
         storage.release();
         reference.close();
         Waits.until("it came too late", () -> b.counters().requestsExpired() == 1);
-        Waits.until("nobody waits for the response", () -> a.counters().lateResponses() == 1);
+        Waits.until("no caller waits for the response", () -> a.counters().lateResponses() == 1);
         assertThat(kept).isEmpty();
         assertAllGone();
     }
@@ -233,7 +233,7 @@ class InjectionTest {
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> a.rpc().rpcSync("b", call("test::keep", Value.of(reference)), SHORT))
                 .matches(e -> e.kind() == ErrorKind.TIMEOUT);
-        Waits.until("nobody waits for the response", () -> a.counters().lateResponses() == 1);
+        Waits.until("no caller waits for the response", () -> a.counters().lateResponses() == 1);
 
         assertThat(kept).isEmpty();
         reference.close();

@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The figures of all live workers of the home as metrics of Prometheus, read anew for each scrape.
+ * The figures of all live workers of the home as metrics of Prometheus, read again for each scrape.
  *
  * <p><b>Untrusted.</b> Operations are any text: label values, which the writers escape. Equal labels, which only a damaged file has, are taken once.
  *

@@ -42,7 +42,7 @@ public interface Profiler {
     ProfileSession begin(ProfilerConfig config);
 
     /**
-     * Begins to profile all requests that this worker serves, whoever calls, until the session is ended: the server-wide profiler, as
+     * Begins to profile all requests that this worker serves, from any caller, until the session is ended: the server-wide profiler, as
      * {@code _server_process_global_profile} of PyTorch. A request is in it when it began and ended within; in each session that is open then. Callees of
      * its handler's calls record nothing.
      */

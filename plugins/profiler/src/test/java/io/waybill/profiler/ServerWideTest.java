@@ -32,7 +32,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The server-wide profiler: ranges in ranges see the requests that the worker serves, whoever calls. */
+/** The server-wide profiler: ranges in ranges see the requests that the worker serves, from any caller. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ServerWideTest {

@@ -17,7 +17,7 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /**
- * An MXBean for each live worker of the home, {@code io.waybill:type=Worker,name=…}, read anew every {@value #INTERVAL_S} s.
+ * An MXBean for each live worker of the home, {@code io.waybill:type=Worker,name=…}, read again every {@value #INTERVAL_S} s.
  *
  * <p><b>Threads.</b> Those of the broker's tasks, one at a time.
  */
