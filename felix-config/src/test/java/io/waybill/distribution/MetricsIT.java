@@ -125,7 +125,7 @@ class MetricsIT {
         }
     }
 
-    /** Adds the counts of the requests that a node has served, whoever called. */
+    /** Adds the counts of the requests that a node has served, from any caller. */
     private static double served(String scrape, String worker) {
         Pattern line = Pattern.compile("(?m)^waybill_requests_total\\{(.*)} (\\S+)$");
         return line.matcher(scrape)
