@@ -4,18 +4,21 @@ import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.util.List;
 
 /**
  * Writer of the named fields of a request or a response. Obtained from {@link Outbox#response()},
  * {@link LateResponse#body()} or {@link Request#body()}; only its owner may reset and reuse it.
  *
- * <p>Each field name may be written once; the receiver rejects duplicates. Not thread-safe.
+ * <p>Each field name may be written once; the receiver rejects duplicates. In a request that was sent, a field replaces
+ * the one of its name. Not thread-safe.
  */
 public final class Body {
 
     private final ValueEncoder encoder;
     private int countAt;
     private int count;
+    private boolean used;
 
     /**
      * Creates a body that writes to an encoder. Call {@link #openResponse} or {@link #openRequest} before the first
@@ -40,6 +43,7 @@ public final class Body {
     public Body openRequest(String operation) {
         encoder.reset();
         count = 0;
+        used = false;
         encoder.name(operation);
         encoder.patchCount(encoder.openCount(), 0);
         countAt = encoder.openCount();
@@ -82,7 +86,37 @@ public final class Body {
         return this;
     }
 
+    /** The request was read in order to be sent: what is written from now on is for its next use. */
+    void onUse() {
+        used = true;
+    }
+
+    /** Takes a field out of a request that was used. Allocates, as the path of a first use does not. */
+    private void remove(String name) {
+        Invocation written;
+        try {
+            written = Invocation.decode(
+                    ByteBuffer.wrap(encoder.toBytes()),
+                    List.copyOf(encoder.tensors()),
+                    List.copyOf(encoder.references()));
+        } catch (RejectedMessageException e) {
+            throw new IllegalStateException("the request was not written by its body: " + e.getMessage(), e);
+        }
+        if (written.named().containsKey(name)) {
+            openRequest(written.name());
+            written.named().forEach((other, value) -> {
+                if (!other.equals(name)) {
+                    value(other, value);
+                }
+            });
+            used = true;
+        }
+    }
+
     private ValueEncoder field(String name) {
+        if (used) {
+            remove(name);
+        }
         count++;
         encoder.patchCount(countAt, count);
         return encoder.text(name);

@@ -1,6 +1,6 @@
 package io.waybill.api;
 
-import java.util.Locale;
+import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -21,6 +21,11 @@ public final class MessageType {
     public static final int FIRST_USER_KIND = 0x42;
     /** Last kind that is free for users. */
     public static final int LAST_USER_KIND = 0xef;
+
+    /** Calls to control operations of a node, by name. */
+    private static final int CONTROL_KIND = 0xf0;
+
+    private static final HexFormat DIGITS = HexFormat.of().withUpperCase();
 
     private static final MessageType[] BY_CODE = new MessageType[0x400];
 
@@ -59,19 +64,22 @@ public final class MessageType {
     public static final MessageType NAMED_RET = define(0x241, "NAMED_RET", 0);
 
     static {
+        SCRIPT_CALL.hasCreatingForm(SCRIPT_REMOTE_CALL);
+        PYTHON_CALL.hasCreatingForm(PYTHON_REMOTE_CALL);
         for (int kind = FIRST_USER_KIND; kind <= LAST_USER_KIND; kind++) {
-            define(kind | REQUEST_FLAG, String.format(Locale.ROOT, "USER_0X%02X_CALL", kind), kind | RESPONSE_FLAG);
-            define(kind | RESPONSE_FLAG, String.format(Locale.ROOT, "USER_0X%02X_RET", kind), 0);
+            define(kind, "USER_0X" + hex(kind));
         }
-        for (int kind = LAST_USER_KIND + 1; kind <= 0xff; kind++) {
-            define(kind | REQUEST_FLAG, String.format(Locale.ROOT, "CONTROL_0X%02X_CALL", kind), kind | RESPONSE_FLAG);
-            define(kind | RESPONSE_FLAG, String.format(Locale.ROOT, "CONTROL_0X%02X_RET", kind), 0);
+        define(CONTROL_KIND, "CONTROL");
+        for (int kind = CONTROL_KIND + 1; kind <= 0xff; kind++) {
+            define(kind, "CONTROL_0X" + hex(kind));
         }
     }
 
     private final int code;
     private final String name;
     private final int responseCode;
+    private MessageType creating; // null for none; written while this class is initialized
+    private MessageType plain = this; // written while this class is initialized
 
     private MessageType(int code, String name, int responseCode) {
         this.code = code;
@@ -79,10 +87,25 @@ public final class MessageType {
         this.responseCode = responseCode;
     }
 
+    private static void define(int kind, String range) {
+        define(kind | REQUEST_FLAG, range + "_CALL", kind | RESPONSE_FLAG);
+        define(kind | RESPONSE_FLAG, range + "_RET", 0);
+    }
+
+    /** Two digits. Not {@code String.format}: four hundred of these are made whenever a process starts. */
+    private static String hex(int kind) {
+        return DIGITS.toHexDigits((byte) kind);
+    }
+
     private static MessageType define(int code, String name, int responseCode) {
         MessageType type = new MessageType(code, name, responseCode);
         BY_CODE[code] = type;
         return type;
+    }
+
+    private void hasCreatingForm(MessageType form) {
+        creating = form;
+        form.plain = this;
     }
 
     /** Returns whether a type has this code. */
@@ -142,6 +165,24 @@ public final class MessageType {
     /** Returns the type of the response to this request; empty when this is not a request. */
     public Optional<MessageType> response() {
         return responseCode == 0 ? Optional.empty() : Optional.of(BY_CODE[responseCode]);
+    }
+
+    /**
+     * Returns the type of the requests that leave the result of this one on the receiver, as the value of a remote reference; empty when there
+     * is none.
+     */
+    public Optional<MessageType> creating() {
+        return Optional.ofNullable(creating);
+    }
+
+    /** Returns whether a request of this type leaves its result on the receiver. The handler of its {@linkplain #plain() plain} type gets it. */
+    public boolean isCreating() {
+        return plain != this;
+    }
+
+    /** Returns the type of the call whose result a request of this type leaves on the receiver; this type when it {@linkplain #isCreating() leaves none}. */
+    public MessageType plain() {
+        return plain;
     }
 
     /** Returns whether {@code response} is valid for this request: its own response type, or an exception. */

@@ -67,6 +67,12 @@ public interface RRef extends AutoCloseable {
     /** Returns whether the owner has confirmed this reference. Always true on the owner. */
     boolean confirmedByOwner();
 
+    /**
+     * Returns a future that is completed when the owner has confirmed this reference; after {@link Rpc#remote}, when it has the value, or the error of the handler
+     * that was to create it. Fails with a {@link CallException} when the owner did not get so far.
+     */
+    CompletableFuture<Void> confirmation();
+
     /** Returns the type of the value, as far as it is known. */
     String type();
 

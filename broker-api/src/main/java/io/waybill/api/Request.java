@@ -8,7 +8,7 @@ import java.util.Objects;
 
 /**
  * A request to be sent: receiver, type, payload and timeout. Reusable: {@link Caller} copies what it needs before it
- * returns, and every use gets an id of its own.
+ * returns, and every use gets an id of its own. A field that is written after a use replaces the one of its name.
  *
  * <p>Not thread-safe.
  */
@@ -44,6 +44,20 @@ public final class Request {
     public static Request invocation(String to, MessageType type, Invocation invocation) {
         Request request = new Request(to, type);
         invocation.encode(request.encoder);
+        return request;
+    }
+
+    /**
+     * Returns a copy of this request that leaves its result on the receiver.
+     *
+     * @throws IllegalArgumentException when the type has no {@linkplain MessageType#creating() creating form}
+     */
+    public Request creating() {
+        MessageType form = type.creating()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "the result of a " + type + " can't be left on the receiver: the type has no creating form"));
+        Request request = raw(to, form, ByteBuffer.wrap(payloadArray(), 0, payloadLength()), tensors(), references());
+        request.timeoutNs = timeoutNs;
         return request;
     }
 
@@ -118,6 +132,7 @@ public final class Request {
 
     /** Returns the array that contains the payload, from index 0 for {@link #payloadLength()} bytes. */
     public byte[] payloadArray() {
+        body.onUse();
         return encoder.array();
     }
 

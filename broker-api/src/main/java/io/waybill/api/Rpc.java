@@ -56,8 +56,24 @@ public interface Rpc {
      */
     RRef remote(String to, Invocation call, Duration timeout);
 
+    /**
+     * Sends a call of another type, and leaves its result on the callee. Its timeout is until when the result must have been created.
+     *
+     * @param call of a type that has a {@linkplain MessageType#creating() creating form}, in which it is sent
+     * @param type of the value, which {@link RRef#type} returns on every worker
+     * @throws IllegalArgumentException when the type of the call has no creating form
+     */
+    RRef remote(Request call, String type);
+
     /** Creates a reference to a copy of the value, owned by this worker. */
     RRef rref(Value value);
+
+    /**
+     * Creates a reference to a copy of the value, owned by this worker.
+     *
+     * @param type of the value, which {@link RRef#type} returns on every worker
+     */
+    RRef rref(Value value, String type);
 
     /**
      * Releases all references, and waits until no other worker has a reference to a value of this worker.

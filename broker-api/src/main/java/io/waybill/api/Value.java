@@ -47,6 +47,17 @@ public sealed interface Value {
         public Text {
             Objects.requireNonNull(value);
         }
+
+        // Written out: the generated ones link their method handles in 20 ms at the first name of the first argument.
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Text text && value.equals(text.value);
+        }
+
+        @Override
+        public int hashCode() {
+            return value.hashCode();
+        }
     }
 
     /** Raw bytes. The value owns the array: do not write to it. */

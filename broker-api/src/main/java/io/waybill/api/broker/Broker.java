@@ -5,11 +5,17 @@ import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
+import io.waybill.api.tensor.TensorBuffers;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Future;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -30,6 +36,9 @@ import org.osgi.annotation.versioning.ProviderType;
  */
 @ProviderType
 public interface Broker {
+
+    /** Max workers that a bundle or a program has joined at a time. */
+    int MAX_JOINED = 256;
 
     /** This worker, in its current incarnation. */
     Incarnation self();
@@ -109,4 +118,26 @@ public interface Broker {
 
     /** Returns a store as {@link #state(String)} does, and sets when it removes entries by itself. */
     StateStore state(String name, StatePolicy policy);
+
+    /**
+     * Allocator of memory from which this worker's calls send tensors without a copy.
+     *
+     * @throws IllegalStateException in a replay, where a handler uses that of its outbox
+     */
+    TensorBuffers buffers();
+
+    /** This worker's own directory in the home, below which a bundle may make files of its own; empty in a replay, which has no home. */
+    Optional<Path> directory();
+
+    /**
+     * Joins the home as a further worker, in the name of a process that can't join by itself. Its settings are those of this worker.
+     *
+     * @param id the wanted worker id; empty for the one that the name has, or the lowest free one
+     * @param keys of what it serves, as in {@link HandlesMessage}; with none it serves only its references
+     * @param handler called on threads of the joined worker
+     * @throws IllegalArgumentException when a key is none, or the name or id can't be one
+     * @throws CallException {@link ErrorCode#REFUSED} when a live worker has the name, or the home can't be joined
+     * @throws IllegalStateException when there are {@value #MAX_JOINED}, and in a replay
+     */
+    JoinedWorker join(String name, OptionalInt id, List<String> keys, MessageHandler handler);
 }

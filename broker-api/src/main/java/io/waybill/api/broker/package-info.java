@@ -5,9 +5,10 @@
  * <ul>
  *   <li>{@link io.waybill.api.broker.Broker} for calls, peers, timers, ids and counters
  *   <li>{@link io.waybill.api.broker.PeerListener} to follow the workers of the home
+ *   <li>{@link io.waybill.api.broker.JoinedWorker} to take part in the name of another process
  * </ul>
  */
-@Version("1.1.0")
+@Version("1.2.0")
 package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.Version;

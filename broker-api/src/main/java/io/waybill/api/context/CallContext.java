@@ -144,7 +144,7 @@ public final class CallContext {
 
     private static void requireName(String name) {
         requireAtMost("characters in a name", MAX_NAME_LENGTH, name.length());
-        if (name.isEmpty() || !name.chars().allMatch(CallContext::isNameCharacter)) {
+        if (name.isEmpty() || !hasNameCharacters(name)) {
             throw new IllegalArgumentException("the name of a value in a context has at least one character, which are"
                     + " letters and digits of ASCII and " + NAME_SYMBOLS + ": \"" + name + "\"");
         }
@@ -164,7 +164,16 @@ public final class CallContext {
         }
     }
 
-    private static boolean isNameCharacter(int character) {
+    private static boolean hasNameCharacters(String name) {
+        for (int i = 0; i < name.length(); i++) { // of each context that is received: not by a stream
+            if (!isNameCharacter(name.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isNameCharacter(char character) {
         return character >= 'a' && character <= 'z'
                 || character >= 'A' && character <= 'Z'
                 || character >= '0' && character <= '9'
@@ -173,10 +182,7 @@ public final class CallContext {
 
     /** Returns whether a value can have this name. */
     public static boolean isName(String name) {
-        return !name.isEmpty()
-                && name.length() <= MAX_NAME_LENGTH
-                && name.chars().allMatch(CallContext::isNameCharacter)
-                && !isOfTrace(name);
+        return !name.isEmpty() && name.length() <= MAX_NAME_LENGTH && hasNameCharacters(name) && !isOfTrace(name);
     }
 
     /** Returns a context without the value of this name. */

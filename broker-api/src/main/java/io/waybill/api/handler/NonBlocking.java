@@ -8,7 +8,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
  * Declares that a {@link MessageHandler} never blocks: service property {@code waybill.non.blocking}. Such a handler
- * runs on the worker's poller, which saves a thread switch.
+ * runs on the worker's poller, however long ago the last one ran: no thread has to be woken for it.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.RUNTIME)

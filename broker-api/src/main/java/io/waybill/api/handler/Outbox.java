@@ -109,6 +109,12 @@ public interface Outbox {
     InstantSource clock();
 
     /**
+     * Returns when the request passed the stages before its handler; of a message inside another one, when the outer request did. Recorded with the response, so
+     * that a replay can return the same. Any thread may ask until the response is sent; afterwards it throws {@link IllegalStateException}.
+     */
+    RequestArrival arrival();
+
+    /**
      * Returns a random number generator whose numbers a replay reproduces: one {@link java.util.Random} per request,
      * whose seed is recorded with the response. Any thread may draw, but a replay can't reproduce the order in which
      * several threads did. Not for secrets: a reader of the journal can compute the numbers.

@@ -1,5 +1,7 @@
 package io.waybill.api.tensor;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import java.nio.ByteBuffer;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -28,6 +30,18 @@ public interface Storage {
      * @throws IllegalStateException when the bytes are released or are not in host memory
      */
     long address();
+
+    /**
+     * Returns the address of the first byte in the memory of {@link #device()}, for code that works on that device; in host memory,
+     * {@link #address()}. Work that the calling thread then puts on its default stream of the device comes after the copy that brings the
+     * content. The memory is used again only after the work that is on that stream when the last count is released.
+     *
+     * @throws IllegalStateException when the bytes are released, or have no such address
+     * @throws CallException {@link ErrorCode#DEVICE_LOST} when the device failed
+     */
+    default long deviceAddress() {
+        return address();
+    }
 
     /**
      * Returns a view of a part of the bytes, in native byte order: read-only when the storage arrived with a message.

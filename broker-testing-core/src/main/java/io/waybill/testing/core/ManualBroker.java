@@ -6,11 +6,15 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.JoinedWorker;
 import io.waybill.api.broker.PeerListener;
 import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
+import io.waybill.api.tensor.TensorBuffers;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -22,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
@@ -43,6 +48,7 @@ public final class ManualBroker implements Broker {
     private final Map<String, Count> counters = new HashMap<>();
     private final Map<String, ManualStore> stores = new HashMap<>();
     private Duration elapsed = Duration.ZERO;
+    private final TestBuffers buffers = new TestBuffers();
     private long lastId;
     private boolean isRevoked;
 
@@ -268,5 +274,21 @@ public final class ManualBroker implements Broker {
         ManualStore store = (ManualStore) state(name);
         store.policy(policy);
         return store;
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        return buffers;
+    }
+
+    /** Empty: this broker has no home. */
+    @Override
+    public Optional<Path> directory() {
+        return Optional.empty();
+    }
+
+    @Override
+    public JoinedWorker join(String name, OptionalInt id, List<String> keys, MessageHandler handler) {
+        throw new IllegalStateException("this broker has no home that " + name + " could join");
     }
 }

@@ -1,0 +1,32 @@
+package io.waybill.api.broker;
+
+import java.time.Duration;
+import java.util.Collection;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A further worker of the home, which a bundle or a program joined in the name of a process that can't join by itself. It has its own id, journals and
+ * references. The access policies of the worker that joined it apply to its requests, too.
+ *
+ * <p>It leaves the home when it is closed, and when the {@link Broker} that joined it is revoked. Thread-safe.
+ */
+@ProviderType
+public interface JoinedWorker extends AutoCloseable {
+
+    /** The broker of this worker; revoked when it leaves. */
+    Broker broker();
+
+    /**
+     * Ends the work of several workers together, as PyTorch's graceful shutdown does: waits until each of them has begun to, has left or has ended, and no call is in flight
+     * among them; then releases all references. {@linkplain #close Close} it afterwards.
+     *
+     * @param others names or ids; this worker itself may be among them
+     * @return what had not ended at the limit; empty when all has
+     * @throws IllegalStateException on the worker's poller
+     */
+    String shutdown(Duration limit, Collection<String> others);
+
+    /** Leaves the home at once. Requests that its handler has not responded to end with {@code WORKER_LOST} for their callers. Idempotent. */
+    @Override
+    void close();
+}
