@@ -13,15 +13,19 @@ import java.util.Objects;
 public record ArchiveSettings(
         ArchivePolicy policy, long maxStorageBytes, long totalBytes, ArchiveOverflow overflow, long waitingBytes) {
 
-    public static final ArchivePolicy POLICY_DEFAULT = ArchivePolicy.NONE;
-    public static final long MAX_STORAGE_BYTES_DEFAULT = 1L << 20;
+    public static final ArchivePolicy POLICY_DEFAULT = ArchivePolicy.UP_TO;
+    public static final long MAX_STORAGE_BYTES_DEFAULT = 16L << 20;
     public static final long TOTAL_BYTES_DEFAULT = 4L << 30;
     public static final ArchiveOverflow OVERFLOW_DEFAULT = ArchiveOverflow.DROP;
     public static final long WAITING_BYTES_DEFAULT = 256L << 20;
     private static final long LEAST_TOTAL_BYTES = 1L << 20;
 
+    /** What workers archive unless they are told otherwise: enough to replay most calls. */
     public static final ArchiveSettings DEFAULTS = new ArchiveSettings(
             POLICY_DEFAULT, MAX_STORAGE_BYTES_DEFAULT, TOTAL_BYTES_DEFAULT, OVERFLOW_DEFAULT, WAITING_BYTES_DEFAULT);
+
+    /** Nothing is archived. */
+    public static final ArchiveSettings NONE = DEFAULTS.withPolicy(ArchivePolicy.NONE);
 
     public ArchiveSettings {
         Objects.requireNonNull(policy);

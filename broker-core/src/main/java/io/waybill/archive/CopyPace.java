@@ -15,6 +15,8 @@ final class CopyPace {
 
     private static final double MAX_PAUSES = 19;
     private static final long WINDOW_NS = 100_000_000;
+    /** A piece that took longer did not copy all the time: its thread has a low priority, and was kept from its processor. */
+    private static final long MAX_PIECE_NS = 5_000_000;
 
     private final Clock clock;
     private final LongSupplier sentBytes;
@@ -54,7 +56,7 @@ final class CopyPace {
             beginWindow(nowNs);
         }
         if (pauses > 0) {
-            pause.accept((long) (pauses * tookNs));
+            pause.accept((long) (pauses * Math.min(tookNs, MAX_PIECE_NS)));
             nowNs = clock.monotonicNs();
         }
         pieceBytes = bytes;

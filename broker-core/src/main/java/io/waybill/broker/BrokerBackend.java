@@ -3,10 +3,16 @@ package io.waybill.broker;
 import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.metrics.HomeMetrics;
+import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Peer;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Future;
 
 /** What {@link Brokers} get from the worker, or from what stands for one in a replay. Thread-safe. */
@@ -35,8 +41,13 @@ public interface BrokerBackend {
      */
     void await(Future<?> future) throws InterruptedException;
 
-    /** All workers of the home as of the last look; the same list object as long as nothing has changed. */
+    /** The workers of the home that have not left, as of the last look; the same list object as long as nothing has changed. */
     List<Peer> peers();
+
+    /** Returns a worker of the home, also one that has left; empty when it was removed, and in a replay. */
+    default Optional<Peer> peer(int id) {
+        return Optional.empty();
+    }
 
     /** An id that is never given again. */
     long nextId();
@@ -48,4 +59,28 @@ public interface BrokerBackend {
 
     /** Whether time passes, so that scheduled tasks run. */
     boolean runsTimers();
+
+    /**
+     * Memory for tensors that are to be sent.
+     *
+     * @throws IllegalStateException in a replay
+     */
+    default TensorBuffers buffers() {
+        throw new IllegalStateException("a replay has no buffers outside of a handler: use those of the outbox");
+    }
+
+    /** The worker's directory; empty in a replay. */
+    default Optional<Path> directory() {
+        return Optional.empty();
+    }
+
+    /**
+     * Joins the home as a further worker.
+     *
+     * @param owner of the joined worker's broker
+     * @throws IllegalStateException in a replay
+     */
+    default JoinedWorker join(Provider owner, String name, OptionalInt id, List<String> keys, MessageHandler handler) {
+        throw new IllegalStateException("no worker joins a replay, and " + owner + " wants to join " + name);
+    }
 }

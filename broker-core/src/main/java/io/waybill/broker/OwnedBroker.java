@@ -5,14 +5,18 @@ import io.waybill.api.Rpc;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.JoinedWorker;
 import io.waybill.api.broker.PeerListener;
 import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateStore;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -20,6 +24,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Future;
 import org.slf4j.Logger;
@@ -47,6 +53,7 @@ public final class OwnedBroker implements Broker {
     private final Caller caller;
     private final Set<PeerSubscription> subscriptions = new LinkedHashSet<>(); // guarded by itself
     private final Set<PendingTimer> timers = new LinkedHashSet<>(); // guarded by itself
+    private final JoinedWorkers joined = new JoinedWorkers();
     private volatile String revoked = ""; // why; empty while it is not
 
     OwnedBroker(Provider owner, Brokers shared) {
@@ -207,6 +214,25 @@ public final class OwnedBroker implements Broker {
         return new OwnedState(this, table);
     }
 
+    @Override
+    public TensorBuffers buffers() {
+        requireOpen();
+        return shared.backend().buffers();
+    }
+
+    @Override
+    public Optional<Path> directory() {
+        requireOpen();
+        return shared.backend().directory();
+    }
+
+    @Override
+    public JoinedWorker join(String name, OptionalInt id, List<String> keys, MessageHandler handler) {
+        Objects.requireNonNull(handler);
+        requireOpen();
+        return joined.add(owner, () -> shared.backend().join(owner, name, id, keys, handler));
+    }
+
     void look(boolean peersChanged, long nowNs) {
         List<PeerSubscription> all;
         synchronized (subscriptions) {
@@ -243,6 +269,7 @@ public final class OwnedBroker implements Broker {
         CloseSteps steps = new CloseSteps();
         listeners.forEach(each -> steps.attempt(each::close));
         scheduled.forEach(each -> steps.attempt(each::cancel));
+        joined.close(steps);
         steps.attempt(() -> calls.fail(revoked, threads, END_LIMIT)).attempt(this::endThreads);
         shared.forget(this);
         steps.finishUnchecked();

@@ -2,6 +2,7 @@ package io.waybill.broker;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.RRef;
+import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
@@ -64,8 +65,18 @@ final class OwnedRpc implements Rpc {
     }
 
     @Override
+    public RRef remote(Request call, String type) {
+        return calls.add(open().remote(call, type));
+    }
+
+    @Override
     public RRef rref(Value value) {
         return calls.add(open().rref(value));
+    }
+
+    @Override
+    public RRef rref(Value value, String type) {
+        return calls.add(open().rref(value, type));
     }
 
     @Override

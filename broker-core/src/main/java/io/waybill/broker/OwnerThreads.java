@@ -43,7 +43,8 @@ final class OwnerThreads {
         this.failed = failed;
         ExecutorSettings settings = new ExecutorSettings(
                 1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
-        this.executor = new HandlerExecutor(owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {});
+        this.executor = new HandlerExecutor(
+                owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {}, () -> null);
     }
 
     /** Runs a task of the worker's that calls the owner through {@link #call}. Returns whether there is a thread for it. */

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -20,6 +21,9 @@ import java.util.function.Consumer;
  * <p><b>Threads.</b> Thread-safe; the listener is called by one thread at a time.
  */
 final class PeerSubscription implements Subscription {
+
+    /** So many that left are remembered at least: one that comes back has restarted. */
+    private static final int MAX_DEPARTED = 1_000;
 
     private final Brokers shared;
     private final OwnerThreads threads;
@@ -78,19 +82,33 @@ final class PeerSubscription implements Subscription {
                 compare(peer);
             }
         }
-        for (Integer gone : List.copyOf(known.keySet())) {
-            Known before = known.get(gone);
-            if (!listed.contains(gone)) {
-                known.remove(gone);
-                if (before.there) {
-                    notify("lost", each -> each.lost(before.incarnation));
-                }
-            }
+        List<Integer> departed =
+                known.keySet().stream().filter(id -> !listed.contains(id)).toList();
+        departed.forEach(this::departed);
+        if (departed.size() > MAX_DEPARTED) {
+            known.values().removeIf(before -> !before.there);
+        }
+    }
+
+    /** A worker that is not listed any more: it has left, or was removed. */
+    private void departed(int id) {
+        Known before = known.get(id);
+        if (!before.there) {
+            return;
+        }
+        Optional<Peer> now = shared.backend().peer(id).filter(peer -> peer.state() != PeerState.UNREADABLE);
+        now.ifPresent(this::compare);
+        if (now.isEmpty()) {
+            known.remove(id);
+            notify("lost", each -> each.lost(before.incarnation));
         }
     }
 
     private void compare(Peer peer) {
-        Known before = known.get(peer.id());
+        Known seen = known.get(peer.id());
+        // else it was removed, and its id given again
+        boolean isSame = seen != null && seen.incarnation.worker().name().equals(peer.name());
+        Known before = isSame ? seen : null;
         boolean there = peer.state().isThere();
         if (before == null && !there) {
             return; // it was gone before this listener began

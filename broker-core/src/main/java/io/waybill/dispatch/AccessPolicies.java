@@ -1,6 +1,8 @@
 package io.waybill.dispatch;
 
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.AccessRequest;
+import io.waybill.api.policy.Decision;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -130,6 +132,38 @@ public final class AccessPolicies {
     /** Returns the policies to ask; null for none. One volatile read. */
     public Required current() {
         return current;
+    }
+
+    /** Returns these policies as one, for another worker of this process. While one of them is away, it refuses every request. */
+    public AccessPolicy asOne() {
+        return request -> {
+            Required now = current;
+            if (now == null) {
+                return Decision.allow();
+            }
+            if (!now.isComplete()) {
+                return Decision.deny("the access policy of " + now.away() + " is away");
+            }
+            for (InstalledPolicy policy : now.policies()) {
+                String why = refusal(policy, request);
+                if (why != null) {
+                    return Decision.deny("the access policy of " + policy.provider() + " " + why);
+                }
+            }
+            return Decision.allow();
+        };
+    }
+
+    /** Returns null when the policy allows the request. */
+    private static String refusal(InstalledPolicy policy, AccessRequest request) {
+        if (!policy.enter()) {
+            return "has not returned from an earlier decision";
+        }
+        try {
+            return policy.refusal(request);
+        } finally {
+            policy.leave();
+        }
     }
 
     /** Calls {@code listener} after every change. */

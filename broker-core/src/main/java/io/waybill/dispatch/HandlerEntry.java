@@ -15,12 +15,22 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class HandlerEntry {
 
+    /** A call of a plain handler is short up to this time: it may keep its thread from polling for as long. */
+    public static final long SHORT_NS = 50_000;
+
+    private static final int SHORT_FROM = 8;
+    private static final int MAX_SCORE = 256;
+    private static final int PER_LONG_CALL = 64;
+
     private final HandlerKey key;
     private final HandlerSpec spec;
     private final long sinceWallNs;
 
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
+
+    // More for each short call, much less for each long one. By all its threads, without order: an error does no harm.
+    private int score;
 
     // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
     private final AtomicInteger keptPollers = new AtomicInteger();
@@ -75,6 +85,17 @@ public final class HandlerEntry {
     /** Returns whether the handler is declared non-blocking. */
     public boolean nonBlocking() {
         return spec.nonBlocking();
+    }
+
+    /** Notes how long a call on {@link #executor()} took. */
+    public void took(long ns) {
+        score = ns <= SHORT_NS ? Math.min(score + 1, MAX_SCORE) : Math.max(score - PER_LONG_CALL, 0);
+        executor().polled().areShort(isShort());
+    }
+
+    /** Returns whether its calls are expected to be short: not more than one in some sixty has been long. */
+    public boolean isShort() {
+        return score >= SHORT_FROM;
     }
 
     /** Returns what happens to its requests when the worker ends and returns. */

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,10 +44,11 @@ public final class HandlerExecutor {
     private final Threads threads;
     private final Clock clock;
     private final Runnable roomListener;
+    private final PolledTasks polled;
 
-    private final Object lock = new Object();
+    final Object lock = new Object();
     // All of these are guarded by lock.
-    private final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
+    final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
     private final List<PoolThread> idle = new ArrayList<>(); // the last became idle last
     private final Set<PoolThread> alive = new HashSet<>();
     private int running;
@@ -55,7 +56,7 @@ public final class HandlerExecutor {
     private int writtenOff;
     private boolean helping;
     private long lastEndedNs;
-    private boolean closed;
+    private volatile boolean closed;
     private boolean roomIsWanted;
 
     /**
@@ -63,14 +64,21 @@ public final class HandlerExecutor {
      *
      * @param provider prefix of the threads' names
      * @param roomListener called on any thread when there is room again after {@linkplain #hasRoom a check} found none
+     * @param polling how its threads poll for tasks themselves; the supplier returns null when they don't
      */
     public HandlerExecutor(
-            String provider, ExecutorSettings settings, Threads threads, Clock clock, Runnable roomListener) {
+            String provider,
+            ExecutorSettings settings,
+            Threads threads,
+            Clock clock,
+            Runnable roomListener,
+            Supplier<PolledTasks.Polling> polling) {
         this.provider = provider;
         this.settings = settings;
         this.threads = threads;
         this.clock = clock;
         this.roomListener = roomListener;
+        this.polled = new PolledTasks(this, clock, polling);
     }
 
     /**
@@ -84,6 +92,7 @@ public final class HandlerExecutor {
             admit();
             if (idle.isEmpty() || running >= settings.eagerThreads() && isProgressing()) {
                 waiting.add(task);
+                polled.waitingChanged();
                 toWake = helpIfNeeded();
             } else {
                 toWake = idle.remove(idle.size() - 1);
@@ -147,6 +156,7 @@ public final class HandlerExecutor {
             alive.remove(added);
             if (alive.isEmpty()) {
                 waiting.removeLast();
+                polled.waitingChanged();
                 throw new ExecutorRefusedException(
                         ExecutorRefusedException.Reason.FULL, "the host gives no thread to " + provider);
             }
@@ -164,10 +174,8 @@ public final class HandlerExecutor {
         PoolThread toWake;
         boolean roomCame;
         synchronized (lock) {
-            PoolThread found = null;
-            for (PoolThread pooled : alive) {
-                found = pooled.isOn(stuck) ? pooled : found;
-            }
+            PoolThread found =
+                    alive.stream().filter(each -> each.isOn(stuck)).findAny().orElse(null);
             if (found == null || found.current() == null || !found.writeOff()) {
                 return false;
             }
@@ -231,14 +239,15 @@ public final class HandlerExecutor {
             closed = true;
             dropped = List.copyOf(waiting);
             waiting.clear();
+            polled.waitingChanged();
             toEnd = List.copyOf(alive);
-            toEnd.forEach(PoolThread::interrupt);
+            toEnd.stream().filter(each -> !polled.isPolling(each)).forEach(PoolThread::interrupt);
         }
         dropped.forEach(this::notifyAbandoned);
         long untilNs = clock.monotonicNs() + limit.toNanos();
         int givenUp = 0;
         for (PoolThread pooled : toEnd) {
-            Runnable unfinished = awaitEnd(pooled, untilNs);
+            Runnable unfinished = pooled.awaitEnd(lock, alive, untilNs);
             if (unfinished != null) {
                 givenUp++;
                 notifyAbandoned(unfinished);
@@ -276,29 +285,63 @@ public final class HandlerExecutor {
 
     /** Counts a thread's last task out and takes what waits; null when nothing does. */
     Runnable nextTask(PoolThread free) {
+        boolean polls;
         Runnable next;
-        boolean roomCame;
         synchronized (lock) {
-            if (free.isWrittenOff()) {
-                writtenOff--;
-            } else {
-                running--;
-            }
-            free.current(null);
-            lastEndedNs = clock.monotonicNs();
-            roomCame = takeWantedRoom();
-            next = takeWaiting(free);
+            long endedBeforeNs = lastEndedNs;
+            countOut(free);
+            polls = !closed && polled.take(free, lastEndedNs - endedBeforeNs);
+            next = polls ? null : takeWaiting(free);
         }
-        if (roomCame) {
-            roomListener.run();
+        notifyOfRoom();
+        if (polls) {
+            polled.poll();
         }
         return next;
     }
 
+    /** Counts a thread's task out. Under lock. */
+    void countOut(PoolThread free) {
+        if (free.isWrittenOff()) {
+            writtenOff--;
+        } else {
+            running--;
+        }
+        free.current(null);
+        lastEndedNs = clock.monotonicNs();
+    }
+
+    /** Counts a task in that a thread has polled, if one more is taken and none waits. Under lock. */
+    boolean countIn(PoolThread polling, Runnable task) {
+        boolean begins = !closed && waiting.isEmpty() && running < settings.maxTasks();
+        if (begins) {
+            running++;
+            polling.current(task);
+        }
+        return begins;
+    }
+
+    /** Notifies of room, if a task waits for it. */
+    void notifyOfRoom() {
+        boolean roomCame;
+        synchronized (lock) {
+            roomCame = takeWantedRoom();
+        }
+        if (roomCame) {
+            roomListener.run();
+        }
+    }
+
+    /** Returns what the thread of this executor that polls runs. */
+    public PolledTasks polled() {
+        return polled;
+    }
+
     /** Takes the next waiting task. Under lock. */
-    private Runnable takeWaiting(PoolThread taker) {
+    Runnable takeWaiting(PoolThread taker) {
         Runnable next = waiting.poll();
         if (next != null) {
+            polled.waitingChanged();
             running++;
             taker.current(next);
         }
@@ -337,10 +380,9 @@ public final class HandlerExecutor {
         lock.notifyAll();
     }
 
-    boolean isClosed() {
-        synchronized (lock) {
-            return closed;
-        }
+    /** Returns whether it takes no more tasks. */
+    public boolean isClosed() {
+        return closed;
     }
 
     /** Clears the interrupt of a task, so that the next one does not see it. */
@@ -349,25 +391,6 @@ public final class HandlerExecutor {
             if (!closed) {
                 Thread.interrupted();
             }
-        }
-    }
-
-    /** Waits until a thread ended; at the limit returns what it still runs. */
-    private Runnable awaitEnd(PoolThread ending, long untilNs) {
-        synchronized (lock) {
-            while (alive.contains(ending)) {
-                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
-                if (leftMs <= 0) {
-                    return ending.current();
-                }
-                try {
-                    lock.wait(Math.min(leftMs, 50));
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    return ending.current();
-                }
-            }
-            return null;
         }
     }
 }

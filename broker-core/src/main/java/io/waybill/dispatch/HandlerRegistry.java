@@ -28,7 +28,7 @@ public final class HandlerRegistry {
 
     static final int MAX_REMEMBERED = 65_536;
 
-    private final ParkingSettings parking;
+    private volatile ParkingSettings parking; // set by any thread, read by those that park requests
     private final Threads threads;
     private final Clock clock;
 
@@ -46,6 +46,7 @@ public final class HandlerRegistry {
     private final CallListeners events;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
+    private volatile PolledTasks.Polling polling; // set by the thread that joins, read by those of handlers
     private volatile HandlerTable table; // written under lock, read by all serving threads
 
     /** The last handler of a key, after it left. */
@@ -79,7 +80,7 @@ public final class HandlerRegistry {
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
         return new HandlerExecutor(
-                provider.name(), settings, threads, clock, () -> roomListeners.forEach(Runnable::run));
+                provider.name(), settings, threads, clock, () -> roomListeners.forEach(Runnable::run), () -> polling);
     }
 
     /** Publishes a handler under all its keys at once. */
@@ -246,6 +247,14 @@ public final class HandlerRegistry {
         return parking;
     }
 
+    /** Replaces the limits of parking, also for requests that are parked. */
+    public void parking(ParkingSettings other) {
+        synchronized (lock) {
+            parking = Objects.requireNonNull(other);
+            publish();
+        }
+    }
+
     /** A handler was taken out of service, or is back. */
     public void serviceChanged() {
         listeners.forEach(Runnable::run);
@@ -254,6 +263,11 @@ public final class HandlerRegistry {
     /** Sets the listener for every change of the table, and of the handlers in service. */
     public void onChange(Runnable listener) {
         listeners.add(listener);
+    }
+
+    /** Sets how threads of handlers poll. */
+    public void pollBy(PolledTasks.Polling how) {
+        polling = how;
     }
 
     /** Sets the listener for room on the threads of a handler, after a serving thread found none. */

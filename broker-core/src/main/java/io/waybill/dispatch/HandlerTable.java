@@ -15,6 +15,14 @@ import org.agrona.DirectBuffer;
  */
 public final class HandlerTable {
 
+    /** Why there is no handler for a request. */
+    public enum Absence {
+        /** No handler is known, or it was removed too long ago: the caller gets an error at once. */
+        NEVER_KNOWN,
+        /** A handler was removed recently, or handlers are still expected, as when a node starts: the request parks. */
+        LEFT
+    }
+
     private static final int TYPE_CODES = 0x400;
 
     /** State of a key: the entry in use, or null and when the last one was removed. */

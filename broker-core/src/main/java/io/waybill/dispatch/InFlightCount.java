@@ -92,7 +92,8 @@ public final class InFlightCount {
 
     /** Returns the number of calls begun, without those that were refused. */
     public long begun() {
-        return begun.get() - refused.get();
+        long refusedBefore = refused.get(); // read first: the difference is then never too small
+        return begun.get() - refusedBefore;
     }
 
     /** Returns the number of calls ended, without those that were refused. */

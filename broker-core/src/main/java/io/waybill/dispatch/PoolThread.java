@@ -4,6 +4,8 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -92,7 +94,7 @@ final class PoolThread implements Runnable {
         }
     }
 
-    private void runSafely(Runnable task) {
+    void runSafely(Runnable task) {
         try {
             task.run();
         } catch (
@@ -102,6 +104,25 @@ final class PoolThread implements Runnable {
         } finally {
             executor.dropInterrupt();
             context.leave(null); // whatever foreign code left behind
+        }
+    }
+
+    /** Waits until this thread has left those that are alive, which the lock guards; at the limit returns what it still runs. */
+    Runnable awaitEnd(Object lock, Set<PoolThread> alive, long untilNs) {
+        synchronized (lock) {
+            while (alive.contains(this)) {
+                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
+                if (leftMs <= 0) {
+                    return current;
+                }
+                try {
+                    lock.wait(Math.min(leftMs, 50));
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return current;
+                }
+            }
+            return null;
         }
     }
 

@@ -3,7 +3,7 @@
  * removed handlers.
  *
  * <p>Nothing here knows where handlers come from (bundles, or a plain program) or where requests come from. The worker
- * parks requests; whether a request may park is decided by {@link io.waybill.dispatch.Absence}.
+ * parks requests; whether a request may park is decided by {@link io.waybill.dispatch.HandlerTable.Absence}.
  *
  * <h2>Starting points</h2>
  * <ul>

@@ -6,6 +6,7 @@ import io.waybill.api.RRef;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import java.nio.ByteBuffer;
@@ -14,8 +15,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Outbox of the handler of a message that was inside another one: it has a response of its own, and the calls, buffers, clock and random
- * numbers of the outer handler.
+ * Outbox of the handler of a message that was inside another one: it has a response of its own, and the calls, buffers, clock, arrival and
+ * random numbers of the outer handler.
  *
  * <p><b>Threads.</b> Belongs to the thread of the handler while it runs.
  */
@@ -85,6 +86,11 @@ public abstract class InnerOutbox implements ComposedOutbox {
     @Override
     public final InstantSource clock() {
         return outer().clock();
+    }
+
+    @Override
+    public final RequestArrival arrival() {
+        return outer().arrival();
     }
 
     @Override

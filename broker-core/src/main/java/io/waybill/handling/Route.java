@@ -2,10 +2,10 @@ package io.waybill.handling;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
-import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.RecordView;
 import java.nio.ByteOrder;
@@ -30,7 +30,6 @@ public final class Route {
     private static final int FETCH = MessageType.SCRIPT_RREF_FETCH_CALL.code();
     private static final int FIRST_OF_REFERENCES = MessageType.RREF_USER_DELETE.code();
     private static final int LAST_OF_REFERENCES = MessageType.RREF_CHILD_ACCEPT.code();
-    private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
 
     private Route() {}
 
@@ -41,7 +40,9 @@ public final class Route {
 
     /** A request to create a value runs as the call that it names. */
     private static int handledAs(int typeCode) {
-        return typeCode == SCRIPT_REMOTE_CALL ? SCRIPT_CALL : typeCode;
+        return RecordView.isCreating(typeCode)
+                ? MessageType.of(typeCode).plain().code()
+                : typeCode;
     }
 
     /** The handler; null when there is none. */

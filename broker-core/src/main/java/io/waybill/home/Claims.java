@@ -1,15 +1,17 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.cursor.FileStamp;
+import io.waybill.home.cursor.StoredCursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.IdTakenException;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.BitSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
@@ -19,29 +21,45 @@ import java.util.regex.Pattern;
  * Assigns ids to names, without a registry that needs a lock: each claim is a symbolic link, which only one process can
  * create, and its text is the claim.
  *
- * <p>{@code id-<n>} is created first, {@code name-<name>} second. From then on both are permanent. A name whose second
- * claim is missing after a crash reuses its first. Only the process that made an id's claim removes it, and only when
- * the name turned out to have another id already; so a claim that a name points to is never removed.
+ * <p>{@code id-<n>} is created first, {@code name-<name>} second. From then on both are permanent, until the worker is
+ * removed. {@code joining-<name>} names the id meanwhile: a name whose second claim is missing after a crash reuses its
+ * first. Only the process that made an id's claim removes it, and only when the name turned out to have another id already;
+ * so a claim that a name points to is never removed, except by {@link Removal}.
+ *
+ * <p>Removal creates {@code again-<n>}, which says where the next owner of the id continues, and renames {@code id-<n>} to
+ * {@code removed-<n>-<epoch>-<counter>}. Ids with neither {@code id-<n>} nor {@code again-<n>} were never given; they are
+ * given first. They are searched for by names, not in a listing, so that a join costs the same however many joined before.
+ * Of the others one that no {@code cursors} file names is given again.
  *
  * <p><b>Threads.</b> Thread-safe, also among processes.
  */
 final class Claims {
     static final int ANY_ID = -1;
 
-    private static final int MAX_ENTRIES = 3 * (WorkerInfo.MAX_ID + 1);
+    private static final int MAX_ENTRIES = 8 * (WorkerInfo.MAX_ID + 1);
     private static final Pattern ID_CLAIM = Pattern.compile("id-(0|[1-9][0-9]{0,4})");
     private static final String ID_CLAIM_PREFIX = "id-";
     private static final String FORGOTTEN = "forgotten-";
     private static final String NAME_CLAIM = "name-";
+    private static final String AGAIN = "again-";
+    private static final String JOINING = "joining-";
+    private static final Pattern REMOVED = Pattern.compile("removed-(0|[1-9][0-9]{0,4})-([0-9]{1,18}-[0-9]{1,18})");
+    private static final Pattern FORGOTTEN_CLAIM = Pattern.compile(FORGOTTEN + "(0|[1-9][0-9]{0,4})-([0-9]{1,18})");
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:-]{1,127}");
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,4}");
 
     private final Path directory;
     private final SafeFiles files;
+    private final int maxId;
 
     Claims(Path directory, SafeFiles files) {
+        this(directory, files, WorkerInfo.MAX_ID);
+    }
+
+    Claims(Path directory, SafeFiles files, int maxId) {
         this.directory = directory;
         this.files = files;
+        this.maxId = maxId;
     }
 
     /** The id of a name; empty when no worker ever joined under it. */
@@ -67,17 +85,93 @@ final class Claims {
             return checked(name, known.get(), wantedId);
         }
         Claimed claimed = wantedId == ANY_ID ? claimAnyId(name) : claimId(name, wantedId);
-        if (files.createClaim(nameClaim(name), String.valueOf(claimed.id))) {
+        boolean named = files.createClaim(nameClaim(name), String.valueOf(claimed.id));
+        files.remove(joining(name));
+        if (named) {
             return claimed.id;
         }
         // another process was faster to join under this name
-        int winner = idOf(name)
-                .orElseThrow(
-                        () -> new HomeException(nameClaim(name) + ": was there and is gone; nothing may remove it"));
-        if (claimed.made && winner != claimed.id) {
+        Optional<Integer> winner = idOf(name);
+        if (winner.isEmpty()) { // and the worker was removed already
+            return claim(name, wantedId);
+        }
+        if (claimed.made && winner.get() != claimed.id) {
             files.remove(idClaim(claimed.id));
         }
-        return checked(name, winner, wantedId);
+        return checked(name, winner.get(), wantedId);
+    }
+
+    /** Returns whether the id of a worker is its name's. */
+    boolean isClaimed(WorkerInfo worker) throws IOException {
+        return nameOf(worker.id()).equals(Optional.of(worker.name()));
+    }
+
+    /** Returns whether a worker had its id and was removed. It may have been removed more than once. */
+    boolean isFreed(WorkerInfo worker) throws IOException {
+        if (isClaimed(worker)) {
+            return false;
+        }
+        for (Path entry : files.list(directory, MAX_ENTRIES)) {
+            if (isRemoved(entry, worker.id()) && files.readClaim(entry).equals(Optional.of(worker.name()))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isRemoved(Path entry, int id) {
+        Matcher removed = REMOVED.matcher(entry.getFileName().toString());
+        return removed.matches() && Integer.parseInt(removed.group(1)) == id;
+    }
+
+    /** Frees the id of a worker, in one step. With the worker's lock. */
+    void free(WorkerInfo worker, FormerId last) throws IOException {
+        if (!isClaimed(worker)) {
+            throw new HomeException(idClaim(worker.id()) + ": expected the claim of " + worker.name());
+        }
+        FormerId former = last.max(beginOf(worker.id()));
+        Path aside = directory.resolve(AGAIN + worker.id() + "-for-" + worker.name());
+        files.remove(aside);
+        files.createClaim(aside, former.text());
+        files.renameWithin(aside, again(worker.id())); // before the id is free
+        Path freed = directory.resolve("removed-" + worker.id() + "-" + former.text());
+        files.renameWithin(idClaim(worker.id()), freed);
+        files.syncParent(freed);
+    }
+
+    /** Frees the name of a worker whose id was freed. With the worker's lock. */
+    void freeName(WorkerInfo worker) throws IOException {
+        if (idOf(worker.name()).equals(Optional.of(worker.id()))) {
+            files.remove(nameClaim(worker.name()));
+        }
+        files.remove(joining(worker.name()));
+        files.syncParent(nameClaim(worker.name()));
+    }
+
+    /** Removes what forgets this incarnation of a worker that was removed. */
+    void dropForgotten(int id, long epoch) throws IOException {
+        files.remove(forgotten(id, epoch));
+    }
+
+    /** Removes what forgets incarnations of all workers that were removed. */
+    void dropForgotten() throws IOException {
+        for (Path entry : files.list(directory, MAX_ENTRIES)) {
+            Matcher forgotten = FORGOTTEN_CLAIM.matcher(entry.getFileName().toString());
+            if (forgotten.matches()
+                    && Long.parseLong(forgotten.group(2))
+                            <= beginOf(Integer.parseInt(forgotten.group(1))).epoch()) {
+                files.remove(entry);
+            }
+        }
+    }
+
+    /** Returns where a worker with this id begins, if the id was another worker's before. */
+    FormerId beginOf(int id) throws IOException {
+        return files.readClaim(again(id)).flatMap(FormerId::parse).orElse(FormerId.NONE);
+    }
+
+    private Path again(int id) {
+        return directory.resolve(AGAIN + id);
     }
 
     /** Exempts this incarnation of a worker from the retention of the other workers. Idempotent. */
@@ -104,8 +198,15 @@ final class Claims {
                 } else if (file.startsWith(NAME_CLAIM)
                         && NAME.matcher(file.substring(NAME_CLAIM.length())).matches()) {
                     String name = file.substring(NAME_CLAIM.length());
+                    Optional<Integer> id = idOf(name);
+                    if (id.isPresent() && isFreed(new WorkerInfo(id.get(), name))) {
+                        continue; // the process that removes it has ended, or is at it
+                    }
                     found.put(name, checked(name, idOf(name).orElse(ANY_ID), ANY_ID));
-                } else if (!file.startsWith(FORGOTTEN)) {
+                } else if (!file.startsWith(FORGOTTEN)
+                        && !file.startsWith(AGAIN)
+                        && !file.startsWith(JOINING)
+                        && !REMOVED.matcher(file).matches()) {
                     problems.accept(entry + ": expected id-<number> or name-<name>");
                 }
             } catch (IOException e) {
@@ -140,6 +241,7 @@ final class Claims {
     }
 
     private Claimed claimId(String name, int id) throws IOException {
+        noteJoining(name, id);
         if (files.createClaim(idClaim(id), name)) {
             return new Claimed(id, true);
         }
@@ -152,23 +254,74 @@ final class Claims {
     }
 
     private Claimed claimAnyId(String name) throws IOException {
-        BitSet used = new BitSet();
-        for (Path entry : files.list(directory, MAX_ENTRIES)) {
-            Matcher claim = ID_CLAIM.matcher(entry.getFileName().toString());
-            if (claim.matches()) {
-                int id = Integer.parseInt(claim.group(1));
-                used.set(id);
-                if (files.readClaim(entry).equals(Optional.of(name))) {
-                    return new Claimed(id, false); // left alone by a crash, or being made by another process
+        Optional<String> begun = files.readClaim(joining(name));
+        if (begun.isPresent()) {
+            int id = parseId(begun.get(), joining(name));
+            if (nameOf(id).equals(Optional.of(name))) {
+                return new Claimed(id, false); // left alone by a crash, or being made by another process
+            }
+        }
+        for (int id = neverGiven(); id <= maxId; id++) {
+            if (isNeverGiven(id)) {
+                noteJoining(name, id);
+                if (files.createClaim(idClaim(id), name)) {
+                    return new Claimed(id, true);
                 }
             }
         }
-        for (int id = used.nextClearBit(0); id <= WorkerInfo.MAX_ID; id = used.nextClearBit(id + 1)) {
-            if (files.createClaim(idClaim(id), name)) {
-                return new Claimed(id, true);
+        return claimAnyFreeId(name);
+    }
+
+    /** Writes down which id a name is about to get. */
+    private void noteJoining(String name, int id) throws IOException {
+        files.remove(joining(name));
+        files.createUnsyncedClaim(joining(name), String.valueOf(id)); // synced with the claim of the id
+    }
+
+    /** Returns an id behind one that was given, and that was never given itself unless all up to the last one were. */
+    private int neverGiven() throws IOException {
+        int given = -1;
+        int step = 1;
+        while (given + step <= maxId && !isNeverGiven(given + step)) {
+            given += step;
+            step *= 2;
+        }
+        int free = Math.min(given + step, maxId);
+        while (free - given > 1) {
+            int middle = given + (free - given) / 2;
+            if (isNeverGiven(middle)) {
+                free = middle;
+            } else {
+                given = middle;
             }
         }
-        throw new HomeException("all " + (WorkerInfo.MAX_ID + 1) + " ids of this home are taken");
+        return free;
+    }
+
+    private boolean isNeverGiven(int id) throws IOException {
+        return FileStamp.of(idClaim(id)).equals(FileStamp.MISSING)
+                && FileStamp.of(again(id)).equals(FileStamp.MISSING);
+    }
+
+    /** Claims an id between those that were given, or else one that was another worker's and of which no worker has noted positions. */
+    private Claimed claimAnyFreeId(String name) throws IOException {
+        Set<Integer> noted = null;
+        for (int id = 0; id <= maxId; id++) {
+            if (FileStamp.of(idClaim(id)).equals(FileStamp.MISSING)) {
+                if (noted == null) {
+                    noted = StoredCursors.peersIn(directory.resolveSibling("workers"), files);
+                }
+                if (isNeverGiven(id) || !noted.contains(id)) {
+                    noteJoining(name, id);
+                    if (files.createClaim(idClaim(id), name)) {
+                        return new Claimed(id, true);
+                    }
+                }
+            }
+        }
+        throw new HomeException("all " + (maxId + 1) + " ids of the home " + directory.getParent()
+                + " are taken: remove workers that are gone, with waybill workers remove --all-departed; short-lived callers"
+                + " of one program can share names, with Waybill.joinAnyOf");
     }
 
     private static int parseId(String text, Path claim) throws MalformedHomeFileException {
@@ -180,6 +333,10 @@ final class Claims {
 
     private Path idClaim(int id) {
         return directory.resolve(ID_CLAIM_PREFIX + id);
+    }
+
+    private Path joining(String name) {
+        return directory.resolve(JOINING + name);
     }
 
     private Path nameClaim(String name) {

@@ -15,8 +15,10 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -30,8 +32,11 @@ public final class Home {
     /** The journals' roll cycle in a home that names none. */
     public static final String ROLL_CYCLE_DEFAULT = "MINUTELY";
 
+    private static final String CLAIMS = "claims";
+    private static final String PRESENT = "present";
     private static final int OWNER_WRITE_AND_ENTER = 0300;
     private static final int MAX_TOP_ENTRIES = 10_000;
+    private static final int MAX_TRIES = 8;
 
     private final Path path;
     private final Host host;
@@ -48,7 +53,7 @@ public final class Home {
         this.propertiesProblem = propertiesProblem;
         this.host = host;
         this.properties = properties;
-        this.claims = new Claims(path.resolve("claims"), host.files());
+        this.claims = new Claims(claimsPath(), host.files());
     }
 
     /** Opens a home; makes it, and the directories above it, when it is not there. */
@@ -76,8 +81,9 @@ public final class Home {
             }
             // another version's home is left as it is
             HomeProperties found = HomeProperties.read(home, files);
-            files.createPrivateDirectory(home.resolve("claims"));
+            files.createPrivateDirectory(home.resolve(CLAIMS));
             files.createPrivateDirectory(home.resolve("workers"));
+            files.createPrivateDirectory(home.resolve(PRESENT));
             return new Home(home, host, found);
         } catch (UnsafeFileException | HomeException e) {
             throw e;
@@ -149,6 +155,30 @@ public final class Home {
         return workersPath().resolve(worker.id() + "-" + worker.name());
     }
 
+    /** Returns the directory of the claims of names and ids. */
+    public Path claimsPath() {
+        return path.resolve(CLAIMS);
+    }
+
+    /** Returns the directory with an empty file for each worker that joined and has not left in order. */
+    public Path presentPath() {
+        return path.resolve(PRESENT);
+    }
+
+    /** Returns the file that shows that a worker is present. */
+    Path presentPath(WorkerInfo worker) {
+        return presentPath().resolve(worker.id() + "-" + worker.name());
+    }
+
+    /** Marks a worker as present, and shows a change of its {@code worker.json} to those who scan or watch the home. */
+    void markPresent(WorkerInfo worker) throws IOException {
+        host.files().openOwn(presentPath(worker)).close();
+        FileTime now = FileTime.from(host.clock().wallNs(), TimeUnit.NANOSECONDS);
+        Files.setLastModifiedTime(workersPath(), now);
+        Files.setLastModifiedTime(presentPath(), now);
+        Files.setLastModifiedTime(presentPath(worker), now);
+    }
+
     /** The id of a name that ever joined. */
     public Optional<Integer> idOf(String name) throws IOException {
         return claims.idOf(WorkerInfo.requireName(name));
@@ -182,14 +212,55 @@ public final class Home {
     public WorkerDirectory join(String name, JoinOptions options) throws IOException {
         WorkerInfo.requireName(name);
         try {
-            int id = claims.claim(name, options.id());
-            return WorkerDirectory.join(this, new WorkerInfo(id, name), options);
+            for (int tries = 0; tries < MAX_TRIES; tries++) {
+                completeRemoval(name, options.lockWaitNs());
+                Optional<WorkerDirectory> joined = tryJoin(name, options, tries == MAX_TRIES - 1);
+                if (joined.isPresent()) {
+                    return joined.get();
+                }
+            }
+            throw new HomeException("worker " + name + " can't join " + path + ": it was removed " + MAX_TRIES
+                    + " times meanwhile; try again");
         } catch (FileSystemException | NativeCallException e) {
             if (!Files.isWritable(path)) {
                 throw new HomeException("home " + path + " is not writable: " + e, e);
             }
             throw e;
         }
+    }
+
+    private Optional<WorkerDirectory> tryJoin(String name, JoinOptions options, boolean isLast) throws IOException {
+        boolean isNew = claims.idOf(name).isEmpty();
+        int id;
+        try {
+            id = claims.claim(name, options.id());
+        } catch (MalformedHomeFileException e) {
+            if (isLast) {
+                throw e;
+            }
+            return Optional.empty(); // the worker was removed between two looks
+        }
+        return WorkerDirectory.join(this, new WorkerInfo(id, name), options).map(joined -> joined.named(isNew));
+    }
+
+    /** Completes a removal of the name whose process ended before it was complete. */
+    private void completeRemoval(String name, long waitNs) throws IOException {
+        Optional<Integer> id = claims.idOf(name);
+        if (id.isPresent() && !claims.isClaimed(new WorkerInfo(id.get(), name))) {
+            WorkerInfo former = new WorkerInfo(id.get(), name);
+            if (claims.isFreed(former) && !new Removal(this).complete(former, waitNs)) {
+                claims.freeName(former);
+            }
+        }
+    }
+
+    /** Returns whether an id is no worker's: it was never given, or its worker was removed. */
+    public boolean isFree(int id) throws IOException {
+        return claims.nameOf(id).isEmpty();
+    }
+
+    Claims claims() {
+        return claims;
     }
 
     /** Returns every name with an id, as far as both claims agree; reports the others. */
@@ -245,8 +316,9 @@ public final class Home {
     private static void requireNothingElse(Path home, SafeFiles files) throws IOException {
         for (Path entry : files.list(home, MAX_TOP_ENTRIES)) {
             String name = entry.getFileName().toString();
-            boolean ours = name.equals("claims")
+            boolean ours = name.equals(CLAIMS)
                     || name.equals("workers")
+                    || name.equals(PRESENT)
                     || name.equals(HomeProperties.FILE)
                     || name.startsWith("." + HomeProperties.FILE + ".");
             if (!ours) {

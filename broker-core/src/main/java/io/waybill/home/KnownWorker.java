@@ -21,7 +21,7 @@ final class KnownWorker {
     private final Claims claims;
     private final Host host;
 
-    private FileStamp stamp = FileStamp.MISSING;
+    private FileStamp stamp; // null before the first look, and while the file can't be read
     private boolean tooYoung;
     private WorkerRecord record; // null while there is none that reads
     private String problem = "";
@@ -56,7 +56,18 @@ final class KnownWorker {
         return watch != null && !announced;
     }
 
-    /** Reads {@code worker.json} when it changed. Returns whether anything did. */
+    /** Returns whether it was never looked at, or could not be read at the last look. */
+    boolean isUnseen() {
+        return stamp == null;
+    }
+
+    /** Reads {@code worker.json}, which may have changed more than its stamp shows. Returns whether it did. */
+    boolean lookAfterChange() {
+        stamp = null;
+        return look(0);
+    }
+
+    /** Reads {@code worker.json} when its stamp changed. Returns whether anything did. */
     boolean look(long wallNs) {
         try {
             FileStamp now = FileStamp.of(file);
@@ -115,6 +126,7 @@ final class KnownWorker {
     }
 
     private boolean unreadable(IOException e) {
+        stamp = null; // the cause may pass, such as a lack of descriptors
         String text = String.valueOf(e.getMessage());
         boolean changed = record != null || !text.equals(problem);
         unwatch();

@@ -6,6 +6,7 @@ import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -19,42 +20,61 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The members of the home, kept up to date by scanning {@code workers/} repeatedly.
+ * The members of the home, kept up to date by scanning a directory repeatedly: {@code workers/} for all that ever joined, or
+ * {@code present/} for those that have not left in order, which costs nothing for the others.
  *
- * <p>A scan of an unchanged home costs a stat of {@code workers/}, which every write of a {@code worker.json} touches,
- * and a system call for each live worker. Once a second all {@code worker.json} are checked in any case.
+ * <p>Every write of a {@code worker.json} touches both directories, and the worker's file in {@code present/}. A scan of an unchanged
+ * home costs a stat of the directory, and a system call for each live worker; those that have not left are checked every second. Where
+ * the host reports changes of {@code present/} and ends of processes, a scan reads only the {@code worker.json} of those that changed,
+ * and asks for processes only if a wait was ended: without a change it costs nothing, however many workers share the home. In any
+ * case all are checked every 30 s.
  *
  * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may
  * read {@link #members()}. <b>Ownership.</b> Its creator closes it, after the last scan. Closing is idempotent.
  * <b>Errors.</b> A worker with damaged or unsafe files is {@link PeerState#UNREADABLE}; the scan continues.
  */
 public final class Membership implements AutoCloseable {
-    private static final long FULL_LOOK_INTERVAL_NS = 1_000_000_000L;
+    private static final long LOOK_INTERVAL_NS = 1_000_000_000L;
+    private static final long REPORTED_LOOK_INTERVAL_NS = 30_000_000_000L;
     /** Short enough that a worker is discovered within 100 ms. */
     private static final long UNTOLD_LOOK_INTERVAL_NS = 80_000_000L;
 
+    private static final ChangeWatch.Changes NO_CHANGES = new ChangeWatch.Changes(Set.of(), false, false, true);
     private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
     private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
 
     private final Home home;
+    private final Path scanned;
     private final SafeFiles files;
     private final Clock clock;
     private final Claims claims;
     // by directory name; the housekeeping thread's
     private final SortedMap<String, KnownWorker> known = new TreeMap<>();
-    private FileStamp workersStamp = FileStamp.MISSING;
-    private boolean workersTooYoung;
-    private long fullLookAtNs;
+    private FileStamp scannedStamp = FileStamp.MISSING;
+    private boolean scannedTooYoung;
+    private boolean notified; // of every change from the last look on
+    private long lookAtNs;
     private ChangeWatch changes; // null when no thread waits for changes
     // written by the housekeeping thread, read by all
     private volatile Members members = Members.NONE;
 
+    /** Creates the membership of all workers that ever joined. */
     public Membership(Home home) {
+        this(home, home.workersPath());
+    }
+
+    private Membership(Home home, Path scanned) {
         this.home = home;
+        this.scanned = scanned;
         this.files = home.host().files();
         this.clock = home.host().clock();
-        this.claims = new Claims(home.path().resolve("claims"), files);
-        this.fullLookAtNs = clock.monotonicNs() - FULL_LOOK_INTERVAL_NS;
+        this.claims = home.claims();
+        this.lookAtNs = clock.monotonicNs() - LOOK_INTERVAL_NS;
+    }
+
+    /** Creates the membership of those that have not left in order. {@link #find} returns the others, too. */
+    public static Membership present(Home home) {
+        return new Membership(home, home.presentPath());
     }
 
     /**
@@ -63,21 +83,59 @@ public final class Membership implements AutoCloseable {
      */
     public void changesEnd(ChangeWatch watching) {
         changes = watching;
+        notified = false; // changes may have come before
         known.values().forEach(worker -> worker.changesEnd(watching));
     }
 
     /** Returns the max time without a scan, unless a wait for changes ends. */
     public long restNs() {
-        boolean notified = changes != null
-                && changes.seesDirectory()
-                && !workersTooYoung
-                && known.values().stream().noneMatch(KnownWorker::mustBeAsked);
-        return notified ? FULL_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
+        return notified && known.values().stream().noneMatch(KnownWorker::mustBeAsked)
+                ? LOOK_INTERVAL_NS
+                : UNTOLD_LOOK_INTERVAL_NS;
     }
 
     /** The workers as the last {@link #refresh()} found them. */
     public Members members() {
         return members;
+    }
+
+    /** Returns a worker by its name, as the last {@link #refresh()} found it, or as it is now if it left before. Any thread. */
+    public Optional<Peer> find(String name) throws IOException {
+        Optional<Peer> member = members.find(name);
+        Optional<WorkerInfo> info = member.isPresent() ? Optional.empty() : infoOf("0-" + name);
+        Optional<Integer> id = info.isEmpty() ? Optional.empty() : claims.idOf(name);
+        return id.isEmpty() ? member : departed(new WorkerInfo(id.get(), name));
+    }
+
+    /** Returns a worker by its id, as {@link #find(String)} does. */
+    public Optional<Peer> find(int id) throws IOException {
+        Optional<Peer> member = members.find(id);
+        Optional<String> name = member.isPresent() ? Optional.empty() : claims.nameOf(id);
+        Optional<WorkerInfo> info = name.flatMap(text -> infoOf(id + "-" + text));
+        return info.isEmpty() ? member : departed(info.get());
+    }
+
+    /** Returns the worker with this name, else with this id in decimal. */
+    public Optional<Peer> findByNameOrId(String text) throws IOException {
+        Optional<Peer> named = find(text);
+        return named.isPresent() || !text.matches("[0-9]{1,5}") ? named : find(Integer.parseInt(text));
+    }
+
+    /** Returns how many workers ever joined, those that were removed not counted. */
+    public long everJoined() throws IOException {
+        return files.list(home.workersPath(), MAX_DIRECTORIES).stream()
+                .filter(entry -> infoOf(entry.getFileName().toString()).isPresent())
+                .count();
+    }
+
+    private Optional<Peer> departed(WorkerInfo info) {
+        KnownWorker worker = new KnownWorker(info, home.workerPath(info), claims, home.host());
+        try {
+            worker.look(clock.wallNs());
+            return worker.toPeer();
+        } finally {
+            worker.close();
+        }
     }
 
     /**
@@ -87,31 +145,46 @@ public final class Membership implements AutoCloseable {
      * @throws IOException when the home itself can't be read
      */
     public boolean refresh() throws IOException {
-        long nowNs = clock.monotonicNs();
         long wallNs = clock.wallNs();
-        FileStamp stamp = FileStamp.of(home.workersPath());
-        boolean directoryChanged = workersTooYoung || !stamp.equals(workersStamp);
-        boolean changed = false;
-        if (directoryChanged) {
-            changed = listDirectories();
-            workersStamp = stamp;
-            workersTooYoung = stamp.isTooYoung(wallNs);
-        }
-        boolean lookAtAll = directoryChanged || nowNs - fullLookAtNs >= FULL_LOOK_INTERVAL_NS;
-        if (lookAtAll) {
-            fullLookAtNs = nowNs;
-        }
-        for (KnownWorker worker : known.values()) {
-            if (lookAtAll) {
+        ChangeWatch.Changes reported = changes == null ? NO_CHANGES : changes.takeChanges();
+        boolean listing = notified ? reported.entries() : hasChanged(wallNs);
+        boolean all = beginsLook(listing, reported.lost());
+        boolean changed = (listing || all) && listDirectories();
+        for (Map.Entry<String, KnownWorker> entry : known.entrySet()) {
+            KnownWorker worker = entry.getValue();
+            if (reported.touched().contains(entry.getKey())) {
+                changed |= worker.lookAfterChange();
+            } else if (all || worker.isUnseen()) {
                 changed |= worker.look(wallNs);
             }
-            if (worker.isThere()) {
+            if (worker.isThere() && (reported.waitEnded() || all || worker.mustBeAsked())) {
                 changed |= worker.checkLiveness();
             }
         }
         if (changed) {
             members = snapshot();
         }
+        return changed;
+    }
+
+    /** Returns whether this scan looks at all workers: rarely, where each change is reported. */
+    private boolean beginsLook(boolean listing, boolean lost) {
+        long nowNs = clock.monotonicNs();
+        boolean due = notified
+                ? lost || nowNs - lookAtNs >= REPORTED_LOOK_INTERVAL_NS
+                : listing || nowNs - lookAtNs >= LOOK_INTERVAL_NS;
+        if (due) {
+            lookAtNs = nowNs;
+            notified = changes != null && changes.seesDirectory();
+        }
+        return due;
+    }
+
+    private boolean hasChanged(long wallNs) throws IOException {
+        FileStamp stamp = FileStamp.of(scanned);
+        boolean changed = scannedTooYoung || !stamp.equals(scannedStamp);
+        scannedStamp = stamp;
+        scannedTooYoung = stamp.isTooYoung(wallNs);
         return changed;
     }
 
@@ -124,13 +197,13 @@ public final class Membership implements AutoCloseable {
     private boolean listDirectories() throws IOException {
         Set<String> found = new HashSet<>();
         boolean changed = false;
-        for (Path directory : files.list(home.workersPath(), MAX_DIRECTORIES)) {
-            String name = directory.getFileName().toString();
+        for (Path entry : entries()) {
+            String name = entry.getFileName().toString();
             Optional<WorkerInfo> info = infoOf(name);
             if (info.isPresent()) {
                 found.add(name);
                 if (!known.containsKey(name)) {
-                    KnownWorker worker = new KnownWorker(info.get(), directory, claims, home.host());
+                    KnownWorker worker = new KnownWorker(info.get(), home.workerPath(info.get()), claims, home.host());
                     if (changes != null) {
                         worker.changesEnd(changes);
                     }
@@ -147,7 +220,19 @@ public final class Membership implements AutoCloseable {
         return known.keySet().retainAll(found) || changed;
     }
 
-    private static Optional<WorkerInfo> infoOf(String directory) {
+    private List<Path> entries() throws IOException {
+        try {
+            return files.list(scanned, MAX_DIRECTORIES);
+        } catch (NoSuchFileException e) {
+            if (scanned.equals(home.presentPath())
+                    && !FileStamp.of(home.workersPath()).equals(FileStamp.MISSING)) {
+                return List.of(); // no worker has joined yet
+            }
+            throw e;
+        }
+    }
+
+    static Optional<WorkerInfo> infoOf(String directory) {
         Matcher matcher = DIRECTORY.matcher(directory);
         if (!matcher.matches()) {
             return Optional.empty();

@@ -5,16 +5,15 @@ import io.waybill.home.JoinOptions.Unseen;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.home.error.NameTakenException;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.ProcessIdentity;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.failure.CloseSteps;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,7 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker's own directory in a home, from join to leave: its name and id, its {@code worker.json}, cursors and doorbell.
+ * A worker's own directory in a home, from join to leave: its name and id, its {@code worker.json}, cursors, doorbell
+ * and first contacts.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The one that joined leaves or closes; doing so again does nothing. The directory
  * and the claim stay for the next one of this name.
@@ -35,7 +35,7 @@ public final class WorkerDirectory implements AutoCloseable {
     /** The name of the subdirectory with the tensor segments. */
     public static final String SEGMENTS = "segments";
 
-    static final String RECORD_FILE = "worker.json";
+    static final String RECORD_FILE = WorkerRecord.FILE;
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerDirectory.class);
     private static final long LOCK_RETRY_NS = 2_000_000;
@@ -47,8 +47,11 @@ public final class WorkerDirectory implements AutoCloseable {
     private final Optional<WorkerRecord> previous;
     private final Cursors cursors;
     private final Doorbell doorbell;
+    private final Contacts contacts;
+    private final FormerId former;
     private WorkerRecord record;
     private boolean left;
+    private boolean isNew;
 
     private WorkerDirectory(
             Home home,
@@ -57,7 +60,9 @@ public final class WorkerDirectory implements AutoCloseable {
             Optional<WorkerRecord> previous,
             Cursors cursors,
             Doorbell doorbell,
-            WorkerRecord record) {
+            Contacts contacts,
+            WorkerRecord record,
+            FormerId former) {
         this.home = home;
         this.info = info;
         this.path = home.workerPath(info);
@@ -65,17 +70,36 @@ public final class WorkerDirectory implements AutoCloseable {
         this.previous = previous;
         this.cursors = cursors;
         this.doorbell = doorbell;
+        this.contacts = contacts;
         this.record = record;
+        this.former = former;
     }
 
-    /** Takes over the directory of a claimed name. */
-    static WorkerDirectory join(Home home, WorkerInfo info, JoinOptions options) throws IOException {
+    /** Takes over the directory of a claimed name; empty when the name was removed meanwhile. */
+    static Optional<WorkerDirectory> join(Home home, WorkerInfo info, JoinOptions options) throws IOException {
         Host host = home.host();
         SafeFiles files = host.files();
-        Path path = files.createPrivateDirectory(home.workerPath(info));
-        OwnerLock lock = takeLock(home, info, path, options);
+        Path path = home.workerPath(info);
+        OwnerLock lock;
+        try {
+            files.createPrivateDirectory(path);
+            lock = takeLock(home, info, path, options);
+        } catch (NoSuchFileException e) {
+            if (home.claims().isClaimed(info)) {
+                throw e;
+            }
+            return Optional.empty();
+        }
+        if (!home.claims().isClaimed(info)) { // whoever removes a name has the lock meanwhile
+            if (readOwnRecord(path, files).isEmpty()) { // made by this join
+                DirectoryTree.remove(path);
+            }
+            lock.close();
+            return Optional.empty();
+        }
         Cursors cursors = null;
         Doorbell doorbell = null;
+        Contacts contacts = null;
         try {
             Optional<WorkerRecord> previous = readOwnRecord(path, files);
             if (previous.isPresent()) {
@@ -86,8 +110,10 @@ public final class WorkerDirectory implements AutoCloseable {
             if (last == 0) { // both files are missing, or never existed
                 last = cursors.epoch();
             }
-            long epoch = last + 1;
+            FormerId former = home.claims().beginOf(info.id());
+            long epoch = Math.max(last, former.epoch()) + 1;
             doorbell = Doorbell.openOwn(path, files);
+            contacts = Contacts.openOwn(path, files);
             lock.writeEpoch(epoch);
             WorkerRecord record = new WorkerRecord(
                     info.id(),
@@ -101,18 +127,23 @@ public final class WorkerDirectory implements AutoCloseable {
                     List.of(),
                     List.of(),
                     options.published());
-            WorkerDirectory joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
+            WorkerDirectory joined =
+                    new WorkerDirectory(home, info, lock, previous, cursors, doorbell, contacts, record, former);
             joined.write(record);
-            return joined;
+            return Optional.of(joined);
         } catch (IOException | RuntimeException | Error e) {
             CloseSteps steps = new CloseSteps();
-            closeAll(steps, cursors, doorbell, lock);
+            closeAll(steps, cursors, doorbell, contacts, lock);
             steps.suppressIn(e);
             throw e;
         }
     }
 
-    private static void closeAll(CloseSteps steps, Cursors cursors, Doorbell doorbell, OwnerLock lock) {
+    private static void closeAll(
+            CloseSteps steps, Cursors cursors, Doorbell doorbell, Contacts contacts, OwnerLock lock) {
+        if (contacts != null) {
+            steps.attempt(contacts::close);
+        }
         if (doorbell != null) {
             steps.attempt(doorbell::close);
         }
@@ -255,6 +286,31 @@ public final class WorkerDirectory implements AutoCloseable {
         return doorbell;
     }
 
+    /** Returns the first contacts of this incarnation. */
+    public Contacts contacts() {
+        return contacts;
+    }
+
+    /** Returns whether this is another boot of the host than that of the previous incarnation, or there was none. */
+    public boolean isAfterBoot() {
+        return previous.map(last ->
+                        !last.process().bootId().equals(record().process().bootId()))
+                .orElse(true);
+    }
+
+    /**
+     * Returns whether the cursors show exactly with whom the previous incarnation talked and how far it had read: not when
+     * they were replaced, or after a crash of the host.
+     */
+    public boolean cursorsAreExact() {
+        return !isAfterBoot() && cursors.origin() == Cursors.Origin.KEPT || epoch() == 1;
+    }
+
+    /** Returns the least counter of this worker's message ids: its id may have been another worker's before. */
+    public long firstCounter() {
+        return former.counter();
+    }
+
     /** Returns the current content of {@code worker.json}. */
     public synchronized WorkerRecord record() {
         return record;
@@ -293,7 +349,7 @@ public final class WorkerDirectory implements AutoCloseable {
         }
         left = true;
         CloseSteps steps = new CloseSteps().attempt(this::sayGoodBye);
-        closeAll(steps, cursors, doorbell, lock);
+        closeAll(steps, cursors, doorbell, contacts, lock);
         steps.finish();
     }
 
@@ -303,7 +359,10 @@ public final class WorkerDirectory implements AutoCloseable {
         } catch (IOException | RuntimeException | Error e) {
             // the disk is full, for one: better no record than one of a worker that is not there
             home.host().files().remove(path.resolve(RECORD_FILE));
+            home.markPresent(info);
             throw e;
+        } finally {
+            home.host().files().remove(home.presentPath(info)); // last: until then others look at the record
         }
     }
 
@@ -316,7 +375,7 @@ public final class WorkerDirectory implements AutoCloseable {
     synchronized void abandon() {
         left = true;
         CloseSteps steps = new CloseSteps();
-        closeAll(steps, cursors, doorbell, lock);
+        closeAll(steps, cursors, doorbell, contacts, lock);
         steps.finishUnchecked();
     }
 
@@ -324,8 +383,17 @@ public final class WorkerDirectory implements AutoCloseable {
         // not synced: after a power cut no worker is running, and the lock also contains the epoch
         home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
         record = next;
-        // so that a scan need not read workers that are not running
-        Files.setLastModifiedTime(
-                home.workersPath(), FileTime.from(home.host().clock().wallNs(), TimeUnit.NANOSECONDS));
+        home.markPresent(info);
+    }
+
+    /** Notes that the name was given an id just now. */
+    WorkerDirectory named(boolean justNow) {
+        isNew = justNow;
+        return this;
+    }
+
+    /** Returns whether no worker had this name before, so that nothing in the home is about it. */
+    public boolean isNew() {
+        return isNew;
     }
 }

@@ -41,6 +41,9 @@ public record WorkerRecord(
     /** Key in {@link #settings} of a worker that serves no requests; its value is {@link #CALLS_ONLY}. */
     public static final String ROLE = "role";
 
+    /** The name of the file with the record, which each change of it replaces. */
+    public static final String FILE = "worker.json";
+
     /** Value of {@link #ROLE}: the worker sends requests and reads none. */
     public static final String CALLS_ONLY = "calls-only";
 

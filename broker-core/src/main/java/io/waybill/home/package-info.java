@@ -12,6 +12,7 @@
  *     lock/owner                0600, opened once and flocked while the worker lives; holds the epoch
  *     cursors                   {@link io.waybill.home.cursor.Cursors}
  *     doorbell                  {@link io.waybill.home.Doorbell}
+ *     contacts                  {@link io.waybill.home.Contacts}
  * </pre>
  *
  * <h2>Starting points</h2>

@@ -1,8 +1,11 @@
 package io.waybill.host;
 
+import io.waybill.host.DescriptorWaits.DirectoryEvents;
 import io.waybill.host.DescriptorWaits.WaitingRoom;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,7 +14,8 @@ import org.slf4j.LoggerFactory;
  * Waits until a directory changes, a process ends, or another thread calls {@link #wake}.
  *
  * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Its opener closes it; closing
- * again does nothing. Closing ends the wait, and the descriptors go when the last thread is out. <b>Memory.</b> Waiting allocates nothing.
+ * again does nothing. Closing ends the wait, and the descriptors go when the last thread is out. <b>Memory.</b> Waiting allocates
+ * nothing but the names of entries that changed.
  */
 public final class ChangeWatch implements AutoCloseable {
 
@@ -24,10 +28,69 @@ public final class ChangeWatch implements AutoCloseable {
     private final int directory; // NONE when the host does not report its changes
     private final WaitingRoom room = new WaitingRoom();
     private final WaitingRoom signalRoom = new WaitingRoom();
+    private final Pending pending = new Pending();
     /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the descriptors. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private volatile boolean closed;
+
+    /**
+     * Changes of a directory.
+     *
+     * @param touched names of the entries whose times or mode were set
+     * @param entries whether entries came or went
+     * @param lost whether there may have been others
+     * @param waitEnded whether a wait was ended, by these changes or by something else, such as the end of a process
+     */
+    public record Changes(Set<String> touched, boolean entries, boolean lost, boolean waitEnded) {}
+
+    /** Changes that were not taken yet. Its lock guards all. */
+    private static final class Pending implements DirectoryEvents {
+        private static final int MAX_NAMES = 1024;
+
+        private final WaitingRoom room = new WaitingRoom();
+        private final Set<String> touched = new HashSet<>();
+        private boolean entries;
+        private boolean lost;
+        private boolean waitEnded;
+
+        @Override
+        public void touched(String name) {
+            if (touched.size() < MAX_NAMES) {
+                touched.add(name);
+            } else {
+                lost = true;
+            }
+        }
+
+        @Override
+        public void entries() {
+            entries = true;
+        }
+
+        @Override
+        public void lost() {
+            lost = true;
+        }
+
+        synchronized void read(NativeCalls calls, int directory) {
+            calls.waits().takeEvents(directory, room, this);
+        }
+
+        synchronized void waitEnded() {
+            waitEnded = true;
+        }
+
+        synchronized Changes take() {
+            touched.remove(""); // the directory itself
+            Changes changes = new Changes(Set.copyOf(touched), entries, lost, waitEnded);
+            waitEnded = false;
+            touched.clear();
+            entries = false;
+            lost = false;
+            return changes;
+        }
+    }
 
     private ChangeWatch(NativeCalls calls, int set, int signal, int directory) {
         this.calls = calls;
@@ -110,13 +173,28 @@ public final class ChangeWatch implements AutoCloseable {
                 return false;
             }
             calls.waits().drain(signal, room);
+            pending.waitEnded();
             if (directory != NONE) {
-                calls.waits().drain(directory, room);
+                pending.read(calls, directory);
             }
             return true;
         } finally {
             exit();
         }
+    }
+
+    /**
+     * Returns what changed in the directory since this was last called, as far as the host reports it.
+     */
+    public Changes takeChanges() {
+        if (directory != NONE && enter()) {
+            try {
+                pending.read(calls, directory);
+            } finally {
+                exit();
+            }
+        }
+        return pending.take();
     }
 
     /** Ends the wait, or the next one. */

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
 import jnr.constants.platform.Errno;
 import org.agrona.BufferUtil;
 
@@ -15,13 +16,28 @@ import org.agrona.BufferUtil;
  */
 final class DescriptorWaits {
 
-    /** A directory's entries come, go or are replaced, or its own times are set. */
-    private static final int IN_CHANGES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200;
+    private static final int IN_ATTRIB = 0x4;
+    private static final int IN_Q_OVERFLOW = 0x4000;
+    /** A directory's entries come, go or are replaced, or times are set: its own or those of an entry. */
+    private static final int IN_CHANGES = IN_ATTRIB | 0x40 | 0x80 | 0x100 | 0x200;
 
     private static final int IN_ONLYDIR = 0x01000000;
     private static final int IN_DONT_FOLLOW = 0x02000000;
     private static final int EPOLL_CTL_ADD = 1;
     private static final int EPOLLIN = 1;
+
+    /** Takes what a descriptor of {@link #watchDirectory} reports. */
+    interface DirectoryEvents {
+
+        /** The times or the mode of an entry were set; of the directory itself when the name is empty. */
+        void touched(String name);
+
+        /** Entries came or went. */
+        void entries();
+
+        /** More happened than the host could note. */
+        void lost();
+    }
 
     /** Result of an attempt to write one byte to a pipe. */
     enum Passed {
@@ -44,6 +60,9 @@ final class DescriptorWaits {
         private static final int SECONDS = 8;
         private static final int NANOS = 16;
         private static final int BUFFER = 64;
+        private static final int EVENT_MASK = 4; // of an inotify event: behind the watch's number
+        private static final int EVENT_LENGTH = 12; // of the name that follows, with zeros behind it
+        private static final int EVENT_HEADER = 16;
         private static final int POLLIN = 1;
         private static final long NS_PER_S = 1_000_000_000L;
 
@@ -62,6 +81,37 @@ final class DescriptorWaits {
 
         void setBuffer(long value) {
             memory.putLong(BUFFER, value);
+        }
+
+        int bufferInt(int n) {
+            return memory.getInt(BUFFER + n * Integer.BYTES);
+        }
+
+        /** Passes on the inotify events of which so many bytes were read. */
+        void passEvents(long read, DirectoryEvents events) {
+            int end = BUFFER + (int) read;
+            int at = BUFFER;
+            while (at + EVENT_HEADER <= end) {
+                int mask = memory.getInt(at + EVENT_MASK);
+                int length = memory.getInt(at + EVENT_LENGTH);
+                int name = at + EVENT_HEADER;
+                if ((mask & IN_ATTRIB) != 0) {
+                    events.touched(text(name, Math.min(end, name + length)));
+                } else if ((mask & IN_Q_OVERFLOW) != 0) {
+                    events.lost();
+                } else {
+                    events.entries();
+                }
+                at = name + length;
+            }
+        }
+
+        private String text(int from, int to) {
+            StringBuilder text = new StringBuilder();
+            for (int at = from; at < to && memory.get(at) != 0; at++) {
+                text.append((char) (memory.get(at) & 0xff));
+            }
+            return text.toString();
         }
 
         long pollfdAddress() {
@@ -147,10 +197,40 @@ final class DescriptorWaits {
         } while (read == WaitingRoom.READ_AT_ONCE);
     }
 
+    /** Reads all that a descriptor of {@link #watchDirectory} holds. */
+    void takeEvents(int fd, WaitingRoom room, DirectoryEvents events) {
+        long read;
+        do {
+            read = libc.read(fd, room.bufferAddress(), WaitingRoom.READ_AT_ONCE);
+            room.passEvents(read, events);
+        } while (read > 0); // whole events alone are read, so a full buffer is rare
+    }
+
+    /** Reads the numbers that a non-blocking pipe holds, and drops what is less than one. Allocates nothing. */
+    void takeInts(int fd, WaitingRoom room, IntConsumer numbers) {
+        long read;
+        do {
+            read = libc.read(fd, room.bufferAddress(), WaitingRoom.READ_AT_ONCE);
+            for (int i = 0; i < read / Integer.BYTES; i++) {
+                numbers.accept(room.bufferInt(i));
+            }
+        } while (read == WaitingRoom.READ_AT_ONCE);
+    }
+
+    /** Passes a number into a non-blocking pipe, whole or not at all. The room belongs to the caller alone. */
+    Passed passInt(int fd, int number, WaitingRoom room, Path path) throws NativeCallException {
+        room.setBuffer(number);
+        return pass(fd, Integer.BYTES, room, path);
+    }
+
     /** Passes a byte of the room, whatever its value, into a non-blocking pipe. Allocates nothing unless it fails. */
     Passed passByte(int fd, WaitingRoom room, Path path) throws NativeCallException {
+        return pass(fd, 1, room, path);
+    }
+
+    private Passed pass(int fd, int bytes, WaitingRoom room, Path path) throws NativeCallException {
         while (true) {
-            if (libc.write(fd, room.bufferAddress(), 1) == 1) {
+            if (libc.write(fd, room.bufferAddress(), bytes) == bytes) {
                 return Passed.WRITTEN;
             }
             int errno = libc.errno();

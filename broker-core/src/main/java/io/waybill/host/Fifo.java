@@ -4,11 +4,12 @@ import io.waybill.host.DescriptorWaits.WaitingRoom;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
 
 /**
- * One end of a FIFO through which processes wake each other. The content of the bytes has no meaning.
+ * One end of a FIFO through which processes wake each other, with bytes that have no meaning, or pass numbers.
  *
- * <p><b>Threads.</b> One thread at a time waits; any may pass or close. <b>Ownership.</b> Its opener closes it; closing
+ * <p><b>Threads.</b> One thread at a time waits, takes or passes numbers; any may pass a byte or close. <b>Ownership.</b> Its opener closes it; closing
  * is idempotent. Closing wakes the waiting thread, and the descriptor is closed when the last thread has left, so that
  * no thread ever uses a reused descriptor. <b>Memory.</b> Waiting and passing allocate nothing.
  */
@@ -16,15 +17,20 @@ public final class Fifo implements AutoCloseable {
     private final NativeCalls calls;
     private final NativeFile file;
     private final int descriptor;
+    private final boolean waitedAt;
     private final WaitingRoom room = new WaitingRoom();
     /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the file. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    Fifo(NativeCalls calls, NativeFile file) {
+    /**
+     * @param waitedAt whether threads of this process wait at this end
+     */
+    Fifo(NativeCalls calls, NativeFile file, boolean waitedAt) {
         this.calls = calls;
         this.file = file;
+        this.waitedAt = waitedAt;
         this.descriptor = file.descriptor();
     }
 
@@ -65,6 +71,33 @@ public final class Fifo implements AutoCloseable {
         }
     }
 
+    /** Passes a number, or none when the FIFO is full. Nothing happens when no process has its other end open. */
+    public void passInt(int number) throws IOException {
+        if (enter()) {
+            try {
+                calls.waits().passInt(descriptor, number, room, file.path());
+            } finally {
+                exit();
+            }
+        }
+    }
+
+    /** Takes all numbers that were passed. Only for the end opened with {@link SafeFiles#openOwnFifo}. */
+    public void takeInts(IntConsumer numbers) {
+        if (enter()) {
+            try {
+                calls.waits().takeInts(descriptor, room, numbers);
+            } finally {
+                exit();
+            }
+        }
+    }
+
+    /** Lets what is passed end waits of {@code changes}, as long as it is not taken. Returns whether it will. */
+    public boolean endsWaitsOf(ChangeWatch changes) {
+        return changes.join(descriptor);
+    }
+
     private boolean enter() {
         if (closed.get()) {
             return false;
@@ -89,7 +122,9 @@ public final class Fifo implements AutoCloseable {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             try {
-                calls.waits().passByte(descriptor, room, file.path()); // for a thread that waits inside
+                if (waitedAt) {
+                    calls.waits().passByte(descriptor, room, file.path()); // for a thread that waits inside
+                }
             } catch (IOException e) {
                 // then no thread is woken, and the wait ends by its timeout
             } finally {

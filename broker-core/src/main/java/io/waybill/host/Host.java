@@ -1,5 +1,6 @@
 package io.waybill.host;
 
+import java.nio.file.Path;
 import java.util.Objects;
 
 /**
@@ -15,6 +16,11 @@ public record Host(Clock clock, SafeFiles files, Processes processes, Threads th
         Objects.requireNonNull(processes);
         Objects.requireNonNull(threads);
         Objects.requireNonNull(calls);
+    }
+
+    /** The memory in bytes that this process may use: the host's, or that of its control group if that is less; 8 GiB where nothing tells. */
+    public static long memoryBytes() {
+        return HostProcesses.memoryBytes(Path.of("/"));
     }
 
     /**

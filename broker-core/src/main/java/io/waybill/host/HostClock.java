@@ -1,8 +1,15 @@
 package io.waybill.host;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
 /**
  * The host's clocks at the price of {@link System#nanoTime()}: the boot and the wall clock are that time plus an offset, which
  * {@link #refresh()} measures again.
+ *
+ * <p>They are the host's, also in a {@link TimeNamespace}: times are compared between processes.
  *
  * <p>Without a refresh the boot clock misses a suspension and the wall clock misses being set; nothing else is lost.
  *
@@ -14,20 +21,26 @@ public final class HostClock implements Clock {
     /** The two clocks run at one rate: what differs by less is the error of measuring, and would make time go back. */
     private static final long BOOT_JITTER_NS = 1_000_000;
 
+    private static final int READINGS = 3;
+    private static final int MAX_READINGS = 50;
+    /** Clocks of two processes differ by half of it at most. */
+    private static final long WIDE_NS = 20_000;
+
     private final NativeCalls calls;
+    private final TimeNamespace namespace = TimeNamespace.own();
     // written by the refreshing thread, read by all
     private volatile long bootOffsetNs;
     private volatile long wallOffsetNs;
 
     HostClock(NativeCalls calls) {
         this.calls = calls;
-        bootOffsetNs = offsetOf(BOOTTIME);
+        bootOffsetNs = bootOffsetNow();
         wallOffsetNs = offsetOf(REALTIME);
     }
 
     @Override
     public long monotonicNs() {
-        return System.nanoTime();
+        return System.nanoTime() - namespace.monotonicNs();
     }
 
     @Override
@@ -47,18 +60,22 @@ public final class HostClock implements Clock {
 
     @Override
     public synchronized void refresh() {
-        long boot = offsetOf(BOOTTIME);
+        long boot = bootOffsetNow();
         if (boot - bootOffsetNs > BOOT_JITTER_NS) {
             bootOffsetNs = boot;
         }
         wallOffsetNs = offsetOf(REALTIME);
     }
 
-    /** The clock minus nanoTime, from the tightest of a few readings. */
+    private long bootOffsetNow() {
+        return offsetOf(BOOTTIME) - namespace.bootNs();
+    }
+
+    /** The clock minus nanoTime, from the tightest of a few readings; of more while all were interrupted. */
     private long offsetOf(int clock) {
         long best = Long.MAX_VALUE;
         long offset = 0;
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < READINGS || best > WIDE_NS && i < MAX_READINGS; i++) {
             long before = System.nanoTime();
             long reading = calls.clockNs(clock);
             long width = System.nanoTime() - before;
@@ -68,5 +85,54 @@ public final class HostClock implements Clock {
             }
         }
         return offset;
+    }
+
+    /**
+     * How far the clocks of this process's time namespace are ahead of the host's. Times in files that processes share are the host's.
+     *
+     * @param monotonicNs of CLOCK_MONOTONIC
+     * @param bootNs of CLOCK_BOOTTIME, and of the start times that {@code /proc} shows
+     */
+    record TimeNamespace(long monotonicNs, long bootNs) {
+
+        private static final TimeNamespace OF_HOST = new TimeNamespace(0, 0);
+        private static final long SECOND_NS = 1_000_000_000;
+
+        /** Returns the namespace of this process; the host's where the kernel has none, or does not tell. */
+        static TimeNamespace own() {
+            try {
+                return parse(Files.readAllLines(Path.of("/proc/self/timens_offsets")));
+            } catch (IOException e) { // before Linux 5.6
+                return OF_HOST;
+            }
+        }
+
+        /**
+         * Reads lines of a clock's name, seconds and nanoseconds each.
+         *
+         * @throws IllegalStateException when they are not understood
+         */
+        static TimeNamespace parse(List<String> lines) {
+            long monotonicNs = 0;
+            long bootNs = 0;
+            for (String line : lines) {
+                String[] fields = line.trim().split("\\s+");
+                try {
+                    if (fields[0].equals("monotonic")) {
+                        monotonicNs = offsetNs(fields);
+                    } else if (fields[0].equals("boottime")) {
+                        bootNs = offsetNs(fields);
+                    }
+                } catch (ArithmeticException | IndexOutOfBoundsException | NumberFormatException e) {
+                    throw new IllegalStateException(
+                            "expected a clock, seconds and nanoseconds in /proc/self/timens_offsets, found " + line, e);
+                }
+            }
+            return new TimeNamespace(monotonicNs, bootNs);
+        }
+
+        private static long offsetNs(String[] fields) {
+            return Math.addExact(Math.multiplyExact(Long.parseLong(fields[1]), SECOND_NS), Long.parseLong(fields[2]));
+        }
     }
 }

@@ -10,9 +10,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The processes that {@code /proc} shows.
@@ -25,8 +28,15 @@ final class HostProcesses implements Processes {
 
     private static final int START_TIME_FIELD = 22;
     private static final int STATE_FIELD = 3;
+    private static final long TICK_NS = 10_000_000; // of all times in /proc
+    /** Start times of one process as two time namespaces see them: each is rounded. */
+    private static final long ROUNDED_TICKS = 1;
+
+    private static final Pattern MEMORY = Pattern.compile("MemTotal: +([0-9]{1,15}) kB");
+    private static final long UNKNOWN_MEMORY_BYTES = 8L << 30;
 
     private final NativeCalls calls;
+    private final long bootOffsetTicks = HostClock.TimeNamespace.own().bootNs() / TICK_NS;
     private final ProcessIdentity self;
 
     HostProcesses(NativeCalls calls) {
@@ -66,7 +76,8 @@ final class HostProcesses implements Processes {
             char state = field(fields, STATE_FIELD).charAt(0);
             // a zombie has exited and only waits for its parent to look
             boolean ended = state == 'Z' || state == 'X' || state == 'x';
-            return !ended && startTime(fields) == process.startTime() ? Liveness.ALIVE : Liveness.DEAD;
+            boolean isSame = Math.abs(startTime(fields) - process.startTime()) <= ROUNDED_TICKS;
+            return !ended && isSame ? Liveness.ALIVE : Liveness.DEAD;
         } catch (NoSuchFileException e) {
             return Liveness.DEAD;
         } catch (IOException | NumberFormatException e) {
@@ -97,8 +108,9 @@ final class HostProcesses implements Processes {
         }
     }
 
-    private static long startTime(byte[] stat) throws IOException {
-        return Long.parseLong(field(stat, START_TIME_FIELD));
+    /** In ticks after the host's boot, whatever the time namespace. */
+    private long startTime(byte[] stat) throws IOException {
+        return Long.parseLong(field(stat, START_TIME_FIELD)) - bootOffsetTicks;
     }
 
     /** A field from the third on. The second is the program's name in brackets, in which anything may stand. */
@@ -123,6 +135,15 @@ final class HostProcesses implements Processes {
     }
 
     @Override
+    public long collectedMs() {
+        long collectedMs = 0;
+        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+            collectedMs += Math.max(0, collector.getCollectionTime());
+        }
+        return collectedMs;
+    }
+
+    @Override
     public Map<String, Long> jvmFigures() {
         Map<String, Long> values = new HashMap<>();
         MemoryUsage heap = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage();
@@ -140,14 +161,54 @@ final class HostProcesses implements Processes {
             }
         }
         long collections = 0;
-        long collectedMs = 0;
         for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
             collections += Math.max(0, collector.getCollectionCount());
-            collectedMs += Math.max(0, collector.getCollectionTime());
         }
         values.put("collections", collections);
-        values.put("collection-ms", collectedMs);
+        values.put("collection-ms", collectedMs());
         values.put("threads", (long) ManagementFactory.getThreadMXBean().getThreadCount());
         return values;
+    }
+
+    // ---- memory
+
+    /**
+     * The memory that this process may use: the host's, or the least of its control groups if that is less.
+     *
+     * @param root with {@code proc} and {@code sys} in it
+     */
+    static long memoryBytes(Path root) {
+        Matcher total = MEMORY.matcher(text(root.resolve("proc/meminfo")));
+        long bytes = total.find() ? Long.parseLong(total.group(1)) << 10 : UNKNOWN_MEMORY_BYTES;
+        for (String line : text(root.resolve("proc/self/cgroup")).split("\n")) {
+            String[] parts = line.split(":", 3);
+            if (parts.length == 3 && parts[1].isEmpty()) {
+                bytes = Math.min(bytes, limit(root.resolve("sys/fs/cgroup"), parts[2], "memory.max"));
+            } else if (parts.length == 3 && Arrays.asList(parts[1].split(",")).contains("memory")) {
+                bytes = Math.min(bytes, limit(root.resolve("sys/fs/cgroup/memory"), parts[2], "memory.limit_in_bytes"));
+            }
+        }
+        return bytes;
+    }
+
+    /** Returns the least limit of the group and those that it is in. */
+    private static long limit(Path mount, String group, String name) {
+        Path at = mount.resolve(group.replaceAll("^/+", "")).normalize();
+        long least = Long.MAX_VALUE;
+        for (Path up = at.startsWith(mount) ? at : mount; up.startsWith(mount); up = up.getParent()) {
+            String text = text(up.resolve(name)).trim();
+            if (text.matches("[0-9]{1,18}")) {
+                least = Math.min(least, Long.parseLong(text));
+            }
+        }
+        return least;
+    }
+
+    private static String text(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) { // there is no such file: no limit
+            return "";
+        }
     }
 }

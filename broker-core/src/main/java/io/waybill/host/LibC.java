@@ -13,7 +13,7 @@ import com.kenai.jffi.Type;
  * libc's functions, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single functions.
  *
  * <p>Addresses, sizes and offsets are {@code long}: pointers, {@code size_t} and {@code off_t} on every 64-bit Linux.
- * {@code openat} is variadic in C; its mode is passed as a plain int, which the System V and the AArch64 Linux conventions
+ * {@code openat} and {@code ioctl} are variadic in C; their last argument is passed as a plain one, which the System V and the AArch64 Linux conventions
  * put into the same register.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> A function allocates only if it takes an array. <b>Errors.</b> As in C: the result, and
@@ -57,6 +57,7 @@ class LibC {
     private final Function clockGettime = bind("clock_gettime", INT, INT, POINTER);
     private final Function syscall = bind("syscall", LONG, LONG, LONG, LONG);
     private final Function setpriority = bind("setpriority", INT, INT, INT, INT);
+    private final Function ioctl = bind("ioctl", INT, INT, LONG, POINTER);
     private final Function geteuid = bind("geteuid", INT);
     private final Function getpid = bind("getpid", INT);
 
@@ -211,6 +212,10 @@ class LibC {
     /** For calls that an older libc has no function for. */
     long syscall(long number, long first, long second) {
         return invoker.invokeNNNrN(syscall, number, first, second);
+    }
+
+    int ioctl(int fd, long request, long address) {
+        return (int) invoker.invokeNNNrN(ioctl, fd, request, address);
     }
 
     int setpriority(int which, int who, int priority) {

@@ -131,6 +131,25 @@ public final class NativeCalls {
         libc.setpriority(PRIO_PROCESS, CALLING_THREAD, LOWEST_PRIORITY); // without it, it only takes more of it
     }
 
+    /**
+     * Calls ioctl on a terminal.
+     *
+     * @param structure read and written
+     * @return whether it was done; false when the descriptor is no terminal's
+     */
+    public boolean controlTerminal(int descriptor, long request, byte[] structure) {
+        MemoryIO memory = MemoryIO.getInstance();
+        long address = memory.allocateMemory(structure.length, false);
+        try {
+            memory.putByteArray(address, structure, 0, structure.length);
+            boolean done = libc.ioctl(descriptor, request, address) == 0;
+            memory.getByteArray(address, structure, 0, structure.length);
+            return done;
+        } finally {
+            memory.freeMemory(address);
+        }
+    }
+
     public long processId() {
         return libc.getpid();
     }

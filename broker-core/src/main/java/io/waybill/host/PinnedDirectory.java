@@ -2,9 +2,11 @@ package io.waybill.host;
 
 import io.waybill.host.FoundFile.Kind;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import jnr.constants.platform.Errno;
 
 /**
@@ -13,6 +15,13 @@ import jnr.constants.platform.Errno;
  * <p><b>Threads.</b> For one thread. <b>Ownership.</b> Its opener closes it.
  */
 final class PinnedDirectory implements AutoCloseable {
+
+    /** When the content of a file that was written is synced. */
+    enum Sync {
+        TO_DISK,
+        LATER
+    }
+
     private final NativeCalls calls;
     private final int owner;
     private final Path path;
@@ -72,6 +81,27 @@ final class PinnedDirectory implements AutoCloseable {
     NativeFile create(byte[] sibling) throws IOException {
         int flags = NativeCalls.O_RDWR | NativeCalls.O_CREAT | NativeCalls.O_EXCL | NativeCalls.O_NOFOLLOW;
         return open(calls, directory.descriptor(), sibling, flags, path, path);
+    }
+
+    /** Creates a file with another name in the same directory, with its content; none is left when that fails. */
+    void write(byte[] sibling, FileContent content, Sync sync) throws IOException {
+        try (NativeFile created = create(sibling)) {
+            write(created, content, sync);
+        } catch (IOException | RuntimeException e) {
+            remove(sibling);
+            throw e;
+        }
+    }
+
+    private void write(NativeFile created, FileContent content, Sync sync) throws IOException {
+        try (FileChannel channel = FileChannel.open(created.descriptorPath(), StandardOpenOption.WRITE)) {
+            content.writeTo(channel);
+            if (sync == Sync.TO_DISK) {
+                channel.force(true);
+            }
+        } catch (IOException e) { // a channel's errors don't name the file
+            throw new IOException(path + " can't be written: " + e.getMessage(), e);
+        }
     }
 
     /** Creates a FIFO of mode 0600 unless the name is taken. */

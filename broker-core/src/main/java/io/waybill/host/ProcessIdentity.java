@@ -6,7 +6,7 @@ import java.util.Objects;
  * Identity of a process, unique on the host at all times: a pid alone is reused.
  *
  * @param pid as seen in its own pid namespace
- * @param startTime in clock ticks after boot, field 22 of {@code /proc/<pid>/stat}
+ * @param startTime in clock ticks after the host's boot: field 22 of {@code /proc/<pid>/stat}, less the offset of the reader's time namespace
  * @param bootId of the boot it ran in
  * @param pidNamespace the namespace its pid is valid in, such as {@code pid:[4026531836]}
  * @param uid its effective user

@@ -1,6 +1,7 @@
 package io.waybill.host;
 
 import io.waybill.host.FoundFile.Kind;
+import java.io.BufferedReader;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -61,10 +62,13 @@ public final class SafeFiles {
      * process with this uid can't distinguish its own files from others.
      */
     public void requireDistinctOwner() throws IOException {
-        String overflow =
-                Files.readString(Path.of("/proc/sys/kernel/overflowuid")).trim();
+        String overflow;
+        // a number of /proc/sys is there in the first read only, and Files.readString begins with one of a byte
+        try (BufferedReader lines = Files.newBufferedReader(Path.of("/proc/sys/kernel/overflowuid"))) {
+            overflow = lines.readLine();
+        }
         String mapping = Files.readString(Path.of("/proc/self/uid_map")).trim().replaceAll(" +", " ");
-        if (overflow.equals(String.valueOf(owner)) && !mapping.equals("0 0 4294967295")) {
+        if (String.valueOf(owner).equals(overflow) && !mapping.equals("0 0 4294967295")) {
             throw new IOException(
                     "uid " + owner + " stands for every user unknown to this user namespace; files can't be"
                             + " told apart by it: run as a user that is mapped");
@@ -186,7 +190,7 @@ public final class SafeFiles {
 
     /** Replaces like {@link #replaceAtomically(Path, byte[])} with content that is written in pieces. */
     public void replaceAtomically(Path file, FileContent content) throws IOException {
-        replace(file, content, Sync.TO_DISK);
+        replace(file, content, PinnedDirectory.Sync.TO_DISK);
         syncParent(file);
     }
 
@@ -200,19 +204,14 @@ public final class SafeFiles {
      * file stays.
      */
     public void replaceUnsynced(Path file, FileContent content) throws IOException {
-        replace(file, content, Sync.LATER);
+        replace(file, content, PinnedDirectory.Sync.LATER);
     }
 
-    private enum Sync {
-        TO_DISK,
-        LATER
-    }
-
-    private void replace(Path file, FileContent content, Sync sync) throws IOException {
+    private void replace(Path file, FileContent content, PinnedDirectory.Sync sync) throws IOException {
         try (PinnedDirectory location = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
             location.remove(temporary);
-            writeNew(location, file, temporary, content, sync);
+            location.write(temporary, content, sync);
             location.replaceBy(temporary);
         }
     }
@@ -225,7 +224,7 @@ public final class SafeFiles {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
             location.remove(temporary);
-            writeNew(location, file, temporary, FileContent.of(content), Sync.TO_DISK);
+            location.write(temporary, FileContent.of(content), PinnedDirectory.Sync.TO_DISK);
             boolean created = location.createBy(temporary);
             if (created) {
                 syncParent(file);
@@ -303,14 +302,14 @@ public final class SafeFiles {
             location.makeFifo();
         }
         // open for writing too: otherwise there would be an end of file whenever no peer has it open
-        return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
+        return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0), true);
     }
 
     /** Opens a FIFO to pass bytes into; empty when no thread waits at it. Never blocks. */
     public Optional<Fifo> openFifo(Path fifo) throws IOException {
         try {
-            return Optional.of(
-                    new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_WRONLY | NativeCalls.O_NONBLOCK, 0)));
+            return Optional.of(new Fifo(
+                    calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_WRONLY | NativeCalls.O_NONBLOCK, 0), false));
         } catch (NativeCallException e) {
             if (e.is(Errno.ENXIO)) {
                 return Optional.empty();
@@ -321,13 +320,21 @@ public final class SafeFiles {
 
     /** Creates a symbolic link whose text is a claim and not a path; false when the name exists. */
     public boolean createClaim(Path claim, String text) throws IOException {
+        boolean created = createUnsyncedClaim(claim, text);
+        if (created) {
+            syncParent(claim);
+        }
+        return created;
+    }
+
+    /** Creates a claim like {@link #createClaim}, which the next sync of its directory writes to the disk. */
+    public boolean createUnsyncedClaim(Path claim, String text) throws IOException {
         requireDirectory(claim.getParent());
         try {
             Files.createSymbolicLink(claim, Path.of(text));
         } catch (FileAlreadyExistsException e) {
             return false;
         }
-        syncParent(claim);
         return true;
     }
 
@@ -365,27 +372,6 @@ public final class SafeFiles {
                     throw e;
                 }
             }
-        }
-    }
-
-    private void writeNew(PinnedDirectory location, Path file, byte[] name, FileContent content, Sync sync)
-            throws IOException {
-        try (NativeFile created = location.create(name)) {
-            write(created, file, content, sync);
-        } catch (IOException | RuntimeException e) {
-            location.remove(name);
-            throw e;
-        }
-    }
-
-    private void write(NativeFile created, Path file, FileContent content, Sync sync) throws IOException {
-        try (FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
-            content.writeTo(channel);
-            if (sync == Sync.TO_DISK) {
-                channel.force(true);
-            }
-        } catch (IOException e) { // a channel's errors don't name the file
-            throw new IOException(file + " can't be written: " + e.getMessage(), e);
         }
     }
 

@@ -21,6 +21,15 @@ public interface DiskSpace {
      */
     default void fill(Path file, long offset, long length) throws IOException {}
 
-    /** Releases a range that was reserved and will never be written. If that is impossible, it stays reserved. */
+    /**
+     * Releases a range that was reserved and is not written. No process extends the file meanwhile. If that is impossible, it stays
+     * reserved.
+     */
     default void giveBack(Path file, long offset, long length) {}
+
+    /**
+     * Releases the pages of a range that hold only zeros, which changes nothing of what readers see. The writer has ended. If that is
+     * impossible, they stay.
+     */
+    default void giveBackZeros(Path file, long offset, long length) {}
 }

@@ -72,6 +72,11 @@ public final class Quota implements DiskSpace {
         disk.giveBack(file, offset, length);
     }
 
+    @Override
+    public void giveBackZeros(Path file, long offset, long length) {
+        disk.giveBackZeros(file, offset, length);
+    }
+
     /** Returns how much was ever reserved; read it before measuring. */
     public long reservedBytes() {
         return reservedBytes.get();

@@ -39,16 +39,20 @@ public enum Roll {
     /** Suffix of a queue's files, after their time. */
     public static final String FILE_SUFFIX = ".cq4";
 
+    private static final long HEADERS_BYTES = 64 << 10;
+
     private final RollCycle cycle;
     private final long spanMs;
     private final int maxNumbers;
     private final DateTimeFormatter name;
+    private final String firstName;
 
     Roll(RollCycle cycle, Duration span, int maxNumbers) {
         this.cycle = cycle;
         this.spanMs = span.toMillis();
         this.maxNumbers = maxNumbers;
         this.name = DateTimeFormatter.ofPattern(cycle.format()).withZone(ZoneOffset.UTC);
+        this.firstName = fileName(0);
     }
 
     /**
@@ -85,6 +89,11 @@ public enum Roll {
         return rolls;
     }
 
+    /** Returns how much Chronicle may write to a file in addition to a record: two pages of its index, and their headers. */
+    public long indexBytes() {
+        return 2L * Long.BYTES * cycle.defaultIndexCount() + HEADERS_BYTES;
+    }
+
     public RollCycle cycle() {
         return cycle;
     }
@@ -119,7 +128,7 @@ public enum Roll {
 
     /** The number of the file with this name; empty when it is none of this cycle's. */
     public OptionalInt numberOf(String fileName) {
-        if (!fileName.endsWith(FILE_SUFFIX)) {
+        if (!hasForm(fileName)) { // an exception for each name of another cycle takes longer than the rest
             return OptionalInt.empty();
         }
         try {
@@ -140,6 +149,20 @@ public enum Roll {
         } catch (DateTimeParseException e) {
             return OptionalInt.empty();
         }
+    }
+
+    private boolean hasForm(String fileName) {
+        boolean same = fileName.length() == firstName.length();
+        for (int i = 0; same && i < firstName.length(); i++) {
+            char expected = firstName.charAt(i);
+            char found = fileName.charAt(i);
+            same = isDigit(expected) ? isDigit(found) : found == expected;
+        }
+        return same;
+    }
+
+    private static boolean isDigit(char character) {
+        return character >= '0' && character <= '9';
     }
 
     /** Returns the number of the file with the record at this index. */

@@ -10,6 +10,7 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.Pages;
 import io.waybill.tensor.segment.Lease;
 import io.waybill.tensor.segment.LeasedBytes;
 import io.waybill.tensor.segment.Region;
@@ -176,10 +177,11 @@ public final class Plan {
         return devices.size();
     }
 
-    /** Decides where each storage goes, opens the leases and copies what must be copied. */
+    /** Decides where each storage goes, opens the leases, and then, when there is room for all, copies what must be copied. */
     private void position(int toWorker) {
         long inlined = 0;
         long shared = 0;
+        long alone = 0;
         int leased = 0;
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
@@ -192,16 +194,24 @@ public final class Plan {
                 shared += aligned;
             } else {
                 leased++;
+                alone += next.isIn(pool) ? 0 : Pages.roundUp(next.size);
             }
         }
         if (shared == 0 && leased == 0) {
             return;
         }
+        pool.requireEverRoom(Pages.roundUp(shared) + alone);
         pool.leases().open(toWorker, Math.min(MAX_LEASES, leased + (shared > 0 ? 1 : 0)), leases);
         if (shared > 0) {
             placeTogether(shared);
         }
         placeAlone(shared > 0 ? 1 : 0);
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (!next.inline && !next.isIn(pool)) {
+                next.copyTo(next.region.address() + next.offsetInRegion, memory);
+            }
+        }
     }
 
     private boolean sharesRegion(Outgoing next) {
@@ -218,7 +228,6 @@ public final class Plan {
             if (!next.inline && sharesRegion(next)) {
                 position(next, lease, region, offset);
                 offset += TensorSection.align(next.size);
-                next.copyTo(region.address() + next.offsetInRegion, memory);
             }
         }
     }
@@ -239,7 +248,6 @@ public final class Plan {
                 Region region = pool.take(next.size);
                 lease.add(region);
                 position(next, lease, region, 0);
-                next.copyTo(region.address(), memory);
             }
         }
     }

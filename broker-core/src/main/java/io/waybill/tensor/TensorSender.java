@@ -43,8 +43,8 @@ public final class TensorSender {
      *
      * @param targets on which of the receiver's devices the tensors arrive
      * @throws CallException before anything is written: {@link ErrorCode#TOO_LARGE} for too many tensors,
-     * {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver, or the
-     * archive, holds too much, {@link ErrorCode#DEVICE_UNMAPPED} when a device is not mapped,
+     * {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when receivers, or the
+     * archive, hold so much that the message has to wait, {@link ErrorCode#DEVICE_UNMAPPED} when a device is not mapped,
      * {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
     public Plan plan(List<Tensor> tensors, int toWorker, DeviceTargets targets) {

@@ -19,7 +19,9 @@ public record Observation(Kind kind, long value) {
         /**
          * Reading of {@link io.waybill.api.Message#remainingNs} of a request with a deadline: the remaining time in ns.
          */
-        LEFT(3);
+        LEFT(3),
+        /** Times of {@link Outbox#arrival} but the first, which the request has: wall clock in ns since 1970. Five in a row, once. */
+        ARRIVAL(4);
 
         private final int code;
 

@@ -17,8 +17,6 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 public final class RecordView {
 
-    private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
-
     private final MessageBuffer buffer;
     private final UnsafeBuffer memory;
 
@@ -178,7 +176,12 @@ public final class RecordView {
 
     /** Returns whether the last reference is the one to the value that this request, or a message inside it, creates. */
     public boolean isCreation() {
-        return typeCode() == SCRIPT_REMOTE_CALL || isAroundCreation();
+        return isCreating(typeCode()) || isAroundCreation();
+    }
+
+    /** Returns whether requests of the type with this code leave their result on the receiver. */
+    public static boolean isCreating(int typeCode) {
+        return MessageType.isKnown(typeCode) && MessageType.of(typeCode).isCreating();
     }
 
     /** Returns whether a message inside this request creates a value. */

@@ -13,6 +13,7 @@ import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import io.waybill.journal.ChronicleFlags;
 import java.io.IOException;
@@ -151,6 +152,35 @@ public final class Waybill {
      * @throws IOException when the home or the worker's directory can't be used
      */
     public Worker join() throws IOException {
+        return join(name, options);
+    }
+
+    /**
+     * Joins under the name or, while live workers have it, under the name with {@code -2}, {@code -3} and so on: for short-lived callers of one
+     * program, which share a few names, ids and journals instead of leaving their own behind. Which one it is, is in {@link Worker#info}.
+     *
+     * @param max how many names, at least 1
+     * @throws IllegalArgumentException when an extension can't be used, a device map does not fit, or {@code max} is less than 1
+     * @throws io.waybill.home.error.NameTakenException when live workers have all of the names
+     * @throws IOException when the home or the worker's directory can't be used
+     */
+    public Worker joinAnyOf(int max) throws IOException {
+        if (max < 1) {
+            throw new IllegalArgumentException("a worker joins under one of at least 1 name: " + max);
+        }
+        JoinOptions atOnce = new JoinOptions(options.id(), options.version(), options.unseen(), 0, options.published());
+        for (int n = 1; ; n++) {
+            try {
+                return join(n == 1 ? name : name + "-" + n, atOnce);
+            } catch (NameTakenException e) {
+                if (n == max) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private Worker join(String name, JoinOptions options) throws IOException {
         ChronicleFlags.require();
         if (home == null) {
             home = Home.open(path, Host.real());

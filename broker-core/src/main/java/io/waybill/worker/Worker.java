@@ -20,6 +20,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.event.CallListeners;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
@@ -84,7 +85,7 @@ public final class Worker implements Caller, AutoCloseable {
         try {
             worker = new Worker(WorkerOpener.open(opened, home, name, options, settings, registry));
             worker.parts.start(worker::failed);
-            worker.publisher.start();
+            worker.publisher.start(worker.parts.housekeeper);
             return worker;
         } catch (Throwable e) { // also when the host can't start more threads: the name must be released
             if (worker == null) {
@@ -137,6 +138,15 @@ public final class Worker implements Caller, AutoCloseable {
     /** Leaves at once after a failure, which gets the errors of the close as suppressed. */
     void closeAfter(Throwable reason) {
         closing.closeAfter(reason);
+    }
+
+    /** Leaves at once; errors are logged. */
+    void closeAtOnce() {
+        try {
+            closing.close(Duration.ZERO);
+        } catch (IOException e) {
+            LOG.warn("Worker {} could not leave in order", parts.directory.info(), e);
+        }
     }
 
     /** Returns a future that completes when this worker stops itself because its journal failed. */
@@ -273,7 +283,7 @@ public final class Worker implements Caller, AutoCloseable {
      * Returns the outcome of a call that an earlier incarnation made: the recorded response, or the one that its
      * receiver has yet to give. A separate thread searches the journals.
      *
-     * <p>The future fails with a {@link CallException}: with the recorded error; with {@link ErrorCode#UNKNOWN_CALL}
+     * <p>The future fails with a {@link io.waybill.api.CallException}: with the recorded error; with {@link ErrorCode#UNKNOWN_CALL}
      * when this worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver ended without a response
      * and, for a call that a later incarnation of it may run, has not returned in time; {@link ErrorCode#RESPONSE_GONE}
      * when the response contained references or tensors in a segment, which were released with the calling process;
@@ -327,8 +337,16 @@ public final class Worker implements Caller, AutoCloseable {
      * @param max returns at most so many, the oldest
      */
     public long[] unanswered(int max) throws IOException {
-        long[] ids = parts.unclaimed.find(parts.links.peers());
-        return max < ids.length ? Arrays.copyOf(ids, max) : ids;
+        try (Membership all = new Membership(directory().home())) {
+            all.refresh();
+            long[] ids = parts.unclaimed.find(all.members().all());
+            return max < ids.length ? Arrays.copyOf(ids, max) : ids;
+        }
+    }
+
+    /** Replaces how old and how many the journal's files may be. 0 is no limit. */
+    public void retain(Duration maxAge, int maxCycles) {
+        parts.retention.retain(maxAge, maxCycles);
     }
 
     /**

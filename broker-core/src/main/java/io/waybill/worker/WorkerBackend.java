@@ -3,17 +3,25 @@ package io.waybill.worker;
 import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.metrics.HomeMetrics;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.broker.BrokerBackend;
 import io.waybill.broker.UniqueIds;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.PublishedMetrics;
 import io.waybill.worker.peer.Links;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.Future;
 
 /** What the brokers of a worker use of it. Thread-safe. */
@@ -25,15 +33,22 @@ final class WorkerBackend implements BrokerBackend {
     private final Links links;
     private final UniqueIds ids;
     private final HomeMetrics metrics;
+    private final Path directory;
+    private final TensorBuffers buffers;
+    private final WorkerInNameOf.Origin origin;
 
-    WorkerBackend(WorkerDirectory directory, Calls calls, WorkerRpc rpc, Links links) {
-        this.self = new Incarnation(directory.info(), directory.epoch());
-        this.calls = calls;
-        this.rpc = rpc;
-        this.links = links;
-        this.ids = new UniqueIds(directory);
-        this.metrics =
-                new PublishedMetrics(links::members, directory.home().host().files());
+    /** @param parts as far as they are made: all that is used here is made before */
+    WorkerBackend(WorkerParts parts, WorkerSettings settings) {
+        WorkerDirectory own = parts.directory;
+        this.directory = own.path();
+        this.buffers = parts.transit.pool();
+        this.origin = new WorkerInNameOf.Origin(own.home(), settings, parts.registry.policies());
+        this.self = new Incarnation(own.info(), own.epoch());
+        this.calls = parts.calls;
+        this.rpc = parts.rpc;
+        this.links = parts.links;
+        this.ids = new UniqueIds(own);
+        this.metrics = new PublishedMetrics(links::members, own.home().host().files());
     }
 
     @Override
@@ -68,6 +83,15 @@ final class WorkerBackend implements BrokerBackend {
     }
 
     @Override
+    public Optional<Peer> peer(int id) {
+        try {
+            return links.peer(id);
+        } catch (IOException e) {
+            throw new UncheckedIOException("worker " + id + " can't be looked up", e);
+        }
+    }
+
+    @Override
     public long nextId() {
         return ids.next();
     }
@@ -80,5 +104,20 @@ final class WorkerBackend implements BrokerBackend {
     @Override
     public boolean runsTimers() {
         return true;
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        return buffers;
+    }
+
+    @Override
+    public Optional<Path> directory() {
+        return Optional.of(directory);
+    }
+
+    @Override
+    public JoinedWorker join(Provider owner, String name, OptionalInt id, List<String> keys, MessageHandler handler) {
+        return origin.join(owner, name, id, keys, handler);
     }
 }

@@ -157,6 +157,8 @@ final class WorkerClosing {
             steps.attempt(parts.syncer::close); // the last responses can be read by then
         }
         steps.attempt(parts.ownQueues::note)
+                .attempt(parts.requestAppender::end) // while no other process can take the directory
+                .attempt(parts.responseAppender::end)
                 .attempt(parts.directory::leave)
                 .attempt(parts.requestAppender::close)
                 .attempt(parts.responseAppender::close);

@@ -158,7 +158,7 @@ final class WorkerParts {
         int id = directory.id();
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
-        long firstCounter = Math.max(asking.firstCounter(), behindLast);
+        long firstCounter = Math.max(Math.max(asking.firstCounter(), behindLast), directory.firstCounter());
         lost = (asking.loss() + " " + responding.loss()).trim();
         archive = opened.add(Archive.open(
                 settings.archive(),
@@ -177,7 +177,7 @@ final class WorkerParts {
         requestAppender = new QueueAppender(requests, archive.requests());
         responseAppender = new QueueAppender(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
-        links = new Links(directory, new Membership(directory.home()), serves, settings.journal(), permit, transit);
+        links = new Links(directory, Membership.present(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);
         PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
         poller = new Poller(
@@ -230,7 +230,7 @@ final class WorkerParts {
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
-        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), registry.errors(), host, states);
+        brokers = new Brokers(new WorkerBackend(this, settings), registry.errors(), host, states);
         groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
@@ -274,7 +274,7 @@ final class WorkerParts {
                 registry,
                 references.handlers(),
                 host.clock(),
-                permit,
+                poller.handlers(),
                 pool,
                 parking,
                 reread,
@@ -324,8 +324,8 @@ final class WorkerParts {
                 selfTails,
                 quarantine,
                 permit);
-        indexer =
-                opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
+        indexer = opened.add(new Indexer(
+                IndexBuilder.open(directory.path(), settings.journal(), host), requests, responses, counters, host));
         QueueReaders readers = new QueueReaders(
                 directory,
                 settings.journal(),
@@ -345,7 +345,7 @@ final class WorkerParts {
         drain = new RequestDrain(host, serving, open, waiting, watchdog);
         callDrain = new CallDrain(host, pending, repeated, deviceResponses, waiting);
         ChangeWatch changes =
-                opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
+                opened.add(ChangeWatch.open(host.calls(), directory.home().presentPath()));
         links.changesEnd(changes);
         ownQueues = new OwnQueues(directory, pending, requestAppender, responseAppender);
         housekeeper = new Housekeeper(

@@ -40,6 +40,7 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
         values.put("tensors.segments", (long) pool.segmentCount());
         values.put("tensors.segment-bytes", pool.totalBytes());
         values.put("tensors.used-bytes", pool.usedBytes());
+        parts.transit.sender().reclaim(); // or what receivers gave back would count until memory runs short
         values.put("tensors.leases", parts.transit.sender().leases());
         values.put("tensors.leases-held", (long) parts.transit.receiver().leasesHeld());
         ArchiveStatus archive = parts.archive.status();

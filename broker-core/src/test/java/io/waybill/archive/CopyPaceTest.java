@@ -57,6 +57,20 @@ class CopyPaceTest {
         assertThat(copy(1000, MIB)).isZero();
     }
 
+    /** Nineteen times that would be a pause of minutes. */
+    @Test
+    void doesNotPauseForTheTimeInWhichOthersHadTheProcessor() {
+        copy(200, 100 * MIB);
+        pace.next(MIB);
+        clock.advance(Duration.ofSeconds(10));
+        sent.addAndGet(10_000 * MIB);
+        pausedNs = 0;
+
+        pace.next(MIB);
+
+        assertThat(Duration.ofNanos(pausedNs)).isEqualTo(Duration.ofMillis(19 * 5));
+    }
+
     @Test
     void takesABurstForWhatItIs() {
         sent.addAndGet(4 * MIB);

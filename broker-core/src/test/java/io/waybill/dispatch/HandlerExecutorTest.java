@@ -32,7 +32,8 @@ class HandlerExecutorTest {
                 new ExecutorSettings(2, MAX_TASKS, 200_000, 1_000, keepAlive),
                 new DaemonThreads(),
                 new RunningClock(),
-                ROOM::incrementAndGet);
+                ROOM::incrementAndGet,
+                () -> null);
     }
 
     @AfterEach

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.MessageType;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.host.ManualClock;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

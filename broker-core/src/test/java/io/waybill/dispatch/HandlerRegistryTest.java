@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
 import java.nio.charset.StandardCharsets;

@@ -129,7 +129,9 @@ final class ForeignNode implements AutoCloseable {
         boolean hangs = row.how() == Misbehaviour.HANG;
         try {
             Waits.until(() -> row + ": it misbehaves; its call has " + outcomes.last, () -> {
-                boolean isTooLate = outcomes.last.startsWith(ErrorCode.TIMED_OUT.name()) && culprit.happened() == 0;
+                boolean isTooLate = outcomes.count.get() > 0
+                        && outcomes.last.startsWith(ErrorCode.TIMED_OUT.name())
+                        && culprit.happened() == 0;
                 if (isTooLate && !program.get().isAlive()) { // a busy machine did not begin it in time
                     outcomes.last = "none";
                     outcomes.count.set(0);

@@ -50,9 +50,11 @@ class LateResponseRowsTest {
             late.send(ByteBuffer.allocate(1), List.of(tensor));
         }),
         TENSOR_OF_FIELDS_THAT_ARE_NOT_SENT((late, tensor) -> {
-            tensor.storage().retain(); // for the broker
-            late.body().tensor("t", tensor);
-            late.fail(ErrorCode.REFUSED, "late");
+            synchronized (late) { // fields are written by one thread at a time, as LateResponse says
+                tensor.storage().retain(); // for the broker
+                late.body().tensor("t", tensor);
+                late.fail(ErrorCode.REFUSED, "late");
+            }
         });
 
         private final BiConsumer<LateResponse, Tensor> step;

@@ -63,10 +63,11 @@ class StorageRowsTest {
         node.close();
     }
 
-    /** A call reads neither the address nor the bytes of a storage on a device, and does not ask whether it is live. */
+    /** A call reads neither an address nor the bytes of a storage on a device, and does not ask whether it is live. */
     static Stream<Row> storages() {
         return Row.of(Storage.class)
-                .filter(row -> !List.of("address", "bytes", "isLive").contains(row.method()));
+                .filter(row ->
+                        !List.of("address", "deviceAddress", "bytes", "isLive").contains(row.method()));
     }
 
     @ParameterizedTest

@@ -2,11 +2,13 @@ package io.waybill.home;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -29,6 +31,29 @@ class JoinSystemTest {
     @BeforeEach
     void openHome() throws IOException {
         home = Home.open(dir.resolve("home"), HOST);
+    }
+
+    @Test
+    void refusesAUserWhoIsNotMapped() throws Exception {
+        assumeThat(run(List.of("unshare", "--user", "true")))
+                .as("why there can't be a user namespace")
+                .isEmpty();
+        List<String> unmapped = new ArrayList<>(List.of("unshare", "--user"));
+        unmapped.addAll(JoinedProcess.command(dir.resolve("unmapped")));
+        assertThat(run(unmapped)).contains("stands for every user unknown to this user namespace");
+    }
+
+    private static String run(List<String> command) throws InterruptedException {
+        try {
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            process.getOutputStream().close(); // the end of its input
+            String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            process.waitFor();
+            return output;
+        } catch (IOException e) { // there is no such program
+            return e.getMessage();
+        }
     }
 
     @Test

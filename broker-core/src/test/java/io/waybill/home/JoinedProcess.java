@@ -46,7 +46,7 @@ public final class JoinedProcess implements AutoCloseable {
         return new JoinedProcess(command);
     }
 
-    private static List<String> command(Path home) {
+    static List<String> command(Path home) {
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElseThrow());
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {

@@ -2,17 +2,22 @@ package io.waybill.home;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
+import io.waybill.host.ManualClock;
 import io.waybill.host.ProcessIdentity;
+import io.waybill.host.ProcessWatch;
 import io.waybill.host.Processes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -85,9 +90,185 @@ class MembershipTest {
     }
 
     @Test
+    void looksAtThoseAloneThatTheHostReports() throws IOException {
+        ManualClock clock = new ManualClock();
+        try (ChangeWatch changes = ChangeWatch.open(HOST.calls(), home.presentPath());
+                WorkerDirectory worker = home.join("ps0");
+                WorkerDirectory still = home.join("still");
+                Membership notified = Membership.present(Home.open(home.path(), HOST.withClock(clock)))) {
+            assertThat(changes.seesDirectory()).isTrue();
+            notified.changesEnd(changes);
+            still.publish(WorkerState.LEFT, List.of(), Map.of()); // those that left are looked at least
+            notified.refresh();
+            for (Path record : List.of(worker.path(), still.path())) {
+                Files.writeString(record.resolve("worker.json"), "{}");
+            }
+
+            worker.publish(WorkerState.READY, List.of(), Map.of());
+            notified.refresh();
+            clock.advance(Duration.ofSeconds(20));
+            assertThat(notified.refresh()).isFalse();
+            assertThat(notified.members().find("ps0").orElseThrow().state())
+                    .as("a worker that was reported")
+                    .isEqualTo(PeerState.READY);
+            assertThat(notified.members().find("still").orElseThrow().state())
+                    .as("a worker of whom nothing was reported is not looked at")
+                    .isEqualTo(PeerState.LEFT);
+
+            clock.advance(Duration.ofSeconds(20));
+            notified.refresh();
+            assertThat(notified.members().find("still").orElseThrow().state())
+                    .as("all are looked at in the end")
+                    .isEqualTo(PeerState.UNREADABLE);
+            still.publish(WorkerState.READY, List.of(), Map.of());
+            try (WorkerDirectory other = home.join("other")) {
+                notified.refresh();
+                assertThat(notified.members().all()).hasSize(3);
+                assertThat(notified.members().find("still").orElseThrow().state())
+                        .isEqualTo(PeerState.READY);
+                assertThat(notified.members().find("other").orElseThrow().path())
+                        .isEqualTo(other.path());
+            }
+        }
+    }
+
+    @Test
+    void ofThosePresentReadsNothingOfWorkersThatLeftButFindsThem() throws IOException {
+        WorkerDirectory dead = home.join("dead");
+        dead.abandon();
+        try (ChangeWatch changes = ChangeWatch.open(HOST.calls(), home.presentPath());
+                Membership present = Membership.present(home);
+                WorkerDirectory there = home.join("there")) {
+            present.changesEnd(changes);
+            WorkerDirectory left = home.join("left");
+            present.refresh();
+            assertThat(present.members().all()).extracting(Peer::name).containsExactly("dead", "there", "left");
+
+            left.leave();
+            present.refresh();
+            assertThat(present.members().all()).extracting(Peer::name).containsExactly("dead", "there");
+            assertThat(present.find("left").orElseThrow().state()).isEqualTo(PeerState.LEFT);
+            assertThat(present.find(left.id()).orElseThrow().epoch()).isEqualTo(left.epoch());
+            assertThat(present.find("never")).isEmpty();
+            assertThat(present.find("no name")).isEmpty();
+            assertThat(present.findByNameOrId(String.valueOf(there.id()))
+                            .orElseThrow()
+                            .name())
+                    .isEqualTo("there");
+            assertThat(present.everJoined()).isEqualTo(3);
+
+            Files.writeString(left.path().resolve("worker.json"), "{}");
+            try (Membership later = Membership.present(home)) {
+                later.refresh();
+                assertThat(later.members().all())
+                        .as("the record of one that left, which does not read, was not looked at")
+                        .extracting(Peer::name)
+                        .containsExactly("dead", "there");
+            }
+            assertThat(present.find("left").orElseThrow().state()).isEqualTo(PeerState.UNREADABLE);
+        }
+    }
+
+    @Test
+    void ofThosePresentSeesAWorkerThatJoinsAgainAndOneWhoseMarkWasRemoved() throws IOException {
+        home.join("ps0").leave();
+        try (Membership present = Membership.present(home);
+                WorkerDirectory again = home.join("ps0")) {
+            present.refresh();
+            assertThat(present.members().find("ps0").orElseThrow().epoch()).isEqualTo(2);
+            Files.delete(home.presentPath(again.info()));
+            again.publish(WorkerState.READY, List.of(), Map.of());
+            present.refresh();
+            assertThat(present.members().find("ps0").orElseThrow().state()).isEqualTo(PeerState.READY);
+        }
+        try (var marks = Files.list(home.presentPath())) {
+            assertThat(marks).isEmpty();
+        }
+    }
+
+    @Test
+    void asksForProcessesOnlyWhenAWaitWasEndedHoweverManyShareTheHome() throws IOException {
+        AtomicInteger asked = new AtomicInteger();
+        Processes counting = new Processes() {
+            @Override
+            public ProcessIdentity self() {
+                return HOST.processes().self();
+            }
+
+            @Override
+            public Liveness liveness(ProcessIdentity process) {
+                return HOST.processes().liveness(process);
+            }
+
+            @Override
+            public ProcessWatch watch(ProcessIdentity process) {
+                ProcessWatch real = HOST.processes().watch(process);
+                return new ProcessWatch() {
+                    @Override
+                    public Liveness liveness() {
+                        asked.incrementAndGet();
+                        return real.liveness();
+                    }
+
+                    @Override
+                    public boolean endsWaitsOf(ChangeWatch changes) {
+                        return real.endsWaitsOf(changes);
+                    }
+
+                    @Override
+                    public void close() {
+                        real.close();
+                    }
+                };
+            }
+        };
+        try (ChangeWatch changes = ChangeWatch.open(HOST.calls(), home.presentPath());
+                WorkerDirectory first = home.join("first");
+                WorkerDirectory second = home.join("second");
+                Membership notified = Membership.present(Home.open(home.path(), HOST.withProcesses(counting)))) {
+            notified.changesEnd(changes);
+            notified.refresh();
+            int before = asked.get();
+            for (int i = 0; i < 100; i++) {
+                notified.refresh();
+            }
+            assertThat(asked.get()).as("without a change").isEqualTo(before);
+            first.publish(WorkerState.READY, List.of(), Map.of());
+            assertThat(changes.await(60_000_000_000L)).isTrue();
+            notified.refresh();
+            assertThat(asked.get()).as("once for each worker").isEqualTo(before + 2);
+            assertThat(second.id()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void looksAtAllOnceItWatchesAndWhenChangesWereLost() throws IOException {
+        try (Membership notified = Membership.present(home);
+                WorkerDirectory before = home.join("before")) {
+            notified.refresh();
+            before.publish(WorkerState.READY, List.of(), Map.of());
+            try (ChangeWatch changes = ChangeWatch.open(HOST.calls(), home.presentPath())) {
+                notified.changesEnd(changes);
+                notified.refresh();
+                assertThat(notified.members().find("before").orElseThrow().state())
+                        .isEqualTo(PeerState.READY);
+                for (int i = 0; i < 3_000; i++) { // more names than are kept
+                    Path some = Files.createFile(home.presentPath().resolve("x" + i));
+                    Files.setLastModifiedTime(some, FileTime.fromMillis(i));
+                }
+                before.publish(WorkerState.STARTING, List.of(), Map.of());
+                notified.refresh();
+                assertThat(notified.members().find("before").orElseThrow().state())
+                        .as("one whose change was not noted")
+                        .isEqualTo(PeerState.STARTING);
+            }
+        }
+    }
+
+    @Test
     void seesTheDeadAndTheUnseen() throws IOException {
         ProcessIdentity self = HOST.processes().self();
-        joinAs("dead", new ProcessIdentity(self.pid(), self.startTime() + 1, self.bootId(), self.pidNamespace(), 0));
+        joinAs("dead", new ProcessIdentity(self.pid(), self.startTime() + 2, self.bootId(), self.pidNamespace(), 0));
         joinAs("unseen", new ProcessIdentity(self.pid(), self.startTime(), self.bootId(), "pid:[1]", 0));
 
         assertThat(stateOf("dead")).isEqualTo(PeerState.DEAD);

@@ -124,7 +124,7 @@ class WorkerDirectoryTest {
     @Test
     void takesOverWhenThePidIsAnotherProcessNow() throws IOException {
         ProcessIdentity self = HOST.processes().self();
-        abandonAs("ps0", new ProcessIdentity(1, self.startTime() + 1, self.bootId(), self.pidNamespace(), self.uid()));
+        abandonAs("ps0", new ProcessIdentity(1, self.startTime() + 2, self.bootId(), self.pidNamespace(), self.uid()));
 
         try (WorkerDirectory second = home.join("ps0")) {
             assertThat(second.epoch()).isEqualTo(2);
@@ -197,6 +197,7 @@ class WorkerDirectoryTest {
     @Test
     void usesAnIdAgainThatACrashLeftClaimed() throws IOException {
         HOST.files().createClaim(home.path().resolve("claims/id-0"), "other");
+        HOST.files().createClaim(home.path().resolve("claims/joining-crashed"), "1");
         HOST.files().createClaim(home.path().resolve("claims/id-1"), "crashed");
 
         try (WorkerDirectory worker = home.join("crashed")) {

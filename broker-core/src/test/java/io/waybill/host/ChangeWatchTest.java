@@ -2,10 +2,12 @@ package io.waybill.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -49,6 +51,42 @@ class ChangeWatchTest {
         Files.delete(made);
         assertThat(changes.await(10 * SECOND)).isTrue();
         assertThat(changes.await(0)).isFalse();
+    }
+
+    @Test
+    void reportsWhichEntriesWereTouchedOnce() throws IOException {
+        Path first = Files.createDirectory(dir.resolve("1-ps1"));
+        assertThat(changes.takeChanges()).isEqualTo(new ChangeWatch.Changes(Set.of(), true, false, false));
+
+        Files.createFile(first.resolve("worker.json"));
+        Files.setLastModifiedTime(dir, FileTime.fromMillis(1));
+        assertThat(changes.await(0)).isTrue();
+        assertThat(changes.takeChanges())
+                .as("neither what is in an entry nor the directory itself is an entry")
+                .isEqualTo(new ChangeWatch.Changes(Set.of(), false, false, true));
+
+        Files.setLastModifiedTime(first, FileTime.fromMillis(1));
+        assertThat(changes.await(0)).isTrue();
+        Files.setLastModifiedTime(
+                Files.createDirectory(dir.resolve("20-a_worker-of-longer-name")), FileTime.fromMillis(1));
+        assertThat(changes.takeChanges())
+                .isEqualTo(new ChangeWatch.Changes(Set.of("1-ps1", "20-a_worker-of-longer-name"), true, false, true));
+        assertThat(changes.takeChanges()).isEqualTo(new ChangeWatch.Changes(Set.of(), false, false, false));
+    }
+
+    @Test
+    void reportsThatItCouldNotNoteAll() throws IOException {
+        long fits;
+        try (BufferedReader limit = Files.newBufferedReader(Path.of("/proc/sys/fs/inotify/max_queued_events"))) {
+            fits = Long.parseLong(limit.readLine());
+        }
+        Path first = Files.createDirectory(dir.resolve("1-ps1"));
+        Path second = Files.createDirectory(dir.resolve("2-ps2"));
+        for (long i = 0; i <= fits; i++) { // of one after the other, or the host merges them
+            Files.setLastModifiedTime(i % 2 == 0 ? first : second, FileTime.fromMillis(i));
+        }
+        assertThat(changes.takeChanges().lost()).isTrue();
+        assertThat(changes.takeChanges().lost()).isFalse();
     }
 
     @Test

@@ -23,7 +23,7 @@ class HostProcessesTest {
 
     @Test
     void takesAnotherStartTimeForAnotherProcess() {
-        assertThat(processes.liveness(like(self.pid(), self.startTime() + 1, self.bootId())))
+        assertThat(processes.liveness(like(self.pid(), self.startTime() + 2, self.bootId())))
                 .isEqualTo(Liveness.DEAD);
     }
 
@@ -104,5 +104,11 @@ class HostProcessesTest {
     static long startTimeOf(long pid) throws IOException {
         byte[] stat = Files.readAllBytes(Path.of("/proc/" + pid + "/stat"));
         return Long.parseLong(HostProcesses.field(stat, 22));
+    }
+
+    @Test
+    void letsACrowdOfJvmsCompileOnce() {
+        assertThat(Processes.crowdOptions(5, 2)).containsExactly("-XX:TieredStopAtLevel=1");
+        assertThat(Processes.crowdOptions(4, 2)).isEmpty();
     }
 }

@@ -97,6 +97,10 @@ public final class WrittenQueue implements AutoCloseable {
         return payload;
     }
 
+    public Journal journal() {
+        return journal;
+    }
+
     public void append(MessageType type, long id, int from, int to) {
         byte[] payload = payloadOf(id);
         append(buffer.begin(type, id, from, to, payload.length, 0)

@@ -241,6 +241,32 @@ class LeasesTest {
         second.release();
     }
 
+    @Test
+    void aMessageWaitsForWhatReceiversHoldAndItsErrorNamesThem() throws Exception {
+        Tensor large = bytes(40 << 20);
+        ReceivedTensors held = transit.receive(transit.send(large));
+        assertThatThrownBy(() -> transit.send(large))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE))
+                .hasMessage(
+                        "no room for 41943040 bytes of tensors: 41943040 of 67108864 bytes (tensor.total-bytes) are in use,"
+                                + " 0 of them by this worker's own storages, 41943040 by worker 2 with 1 lease");
+        assertThatThrownBy(() -> transit.pool.allocate(40 << 20))
+                .as("a storage of its own, for which nothing waits")
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
+        held.release();
+        transit.receive(transit.send(large)).release();
+
+        Storage own = transit.pool.allocate(40 << 20);
+        assertThatThrownBy(() -> transit.send(large))
+                .as("its own storages take what it needs")
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
+        own.release();
+        large.storage().release();
+    }
+
     private HostStorage second;
 
     private Tensor bytes2(Tensor like) {

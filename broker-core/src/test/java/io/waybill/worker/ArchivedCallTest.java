@@ -193,7 +193,7 @@ class ArchivedCallTest {
     @Test
     void keepsTheBytesWhenTheirRegionIsUsedAgainAtOnce() throws IOException {
         echo();
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         Worker caller = join("caller", ALL);
         int calls = 200;
         for (int i = 0; i < calls; i++) {
@@ -215,7 +215,7 @@ class ArchivedCallTest {
     @Test
     void saysWhichStoragesAreTooLarge() throws IOException {
         echo();
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         Worker caller = join(
                 "caller",
                 ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.UP_TO).withMaxStorageBytes(10_000));
@@ -240,7 +240,7 @@ class ArchivedCallTest {
     @Test
     void distinguishesOneIncarnationFromTheNext() throws IOException {
         echo();
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         ArchivePolicy[] incarnations = {ArchivePolicy.NONE, ArchivePolicy.ALL, ArchivePolicy.NONE, ArchivePolicy.ALL};
         for (ArchivePolicy policy : incarnations) {
             Worker caller = join("caller", ArchiveSettings.DEFAULTS.withPolicy(policy));
@@ -258,7 +258,7 @@ class ArchivedCallTest {
     @Test
     void staysWithinItsQuota() throws IOException {
         echo();
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         Worker caller = join("caller", ALL.withTotalBytes(1 << 20));
         for (int i = 0; i < 20; i++) {
             Tensor sent = bytes(caller, 100_000, i);
@@ -276,7 +276,7 @@ class ArchivedCallTest {
     /** Calls whose records fill a file of the queue with about ten. */
     private List<Kept> callThroughManyFiles(ArchiveSettings archive) throws IOException {
         workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(ByteBuffer.allocate(0)));
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
@@ -324,7 +324,7 @@ class ArchivedCallTest {
     @Test
     void dropsAndCountsWhatItDoesNotKeepUpWith() throws IOException {
         echo();
-        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker server = join("server", ArchiveSettings.NONE);
         HeldThreads held = new HeldThreads("-archive");
         Worker caller = heldCaller(held, ALL.withWaitingBytes(1));
         int calls = 100;
@@ -384,7 +384,7 @@ class ArchivedCallTest {
     @Test
     void refusesInsteadOfWaitingWhenTheSenderMustNotWait() throws IOException {
         echo();
-        join("server", ArchiveSettings.DEFAULTS);
+        join("server", ArchiveSettings.NONE);
         HeldThreads held = new HeldThreads("-archive");
         Worker caller = heldCaller(held, ALL.withWaitingBytes(1).withOverflow(ArchiveOverflow.WAIT));
         Tensor sent = bytes(caller, 100_000, 1);
@@ -402,7 +402,7 @@ class ArchivedCallTest {
     @Test
     void givesItsRegionsUpWhenThereIsNoOtherMemory() throws IOException {
         echo();
-        join("server", ArchiveSettings.DEFAULTS);
+        join("server", ArchiveSettings.NONE);
         HeldThreads held = new HeldThreads("-archive");
         Worker caller = heldCaller(held, ALL);
         int calls = 200; // of a megabyte, through 64

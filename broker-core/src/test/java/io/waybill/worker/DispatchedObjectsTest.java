@@ -186,7 +186,7 @@ class DispatchedObjectsTest {
         });
         Wrapping.add(caller, "SCRIPT_REMOTE_CALL", KIND, 0);
         try (RRef created = caller.rpc().remote("server", call("test::bad"))) {
-            assertThatThrownBy(() -> created.toHere(Duration.ofSeconds(20)).close())
+            assertThatThrownBy(() -> created.toHere(Duration.ofSeconds(100)).close())
                     .isInstanceOfSatisfying(
                             CallException.class, e -> assertThat(e.code()).isNotEqualTo(ErrorCode.TIMED_OUT));
         }

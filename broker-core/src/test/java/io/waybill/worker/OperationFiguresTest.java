@@ -11,6 +11,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.IncomingResponse;
 import io.waybill.api.intercept.OutgoingCall;
@@ -43,6 +44,7 @@ class OperationFiguresTest {
 
     private static final int THREADS = 8;
     private static final int CALLS = 500;
+    private static final int RELAYED = 800;
     private static final Duration SHORT = Duration.ofMillis(100);
     private static final OperationMetrics NONE =
             new OperationMetrics(MessageType.UNKNOWN, "", "nobody", 0, Map.of(), 0, 0, 0, 0, LatencyHistogram.EMPTY);
@@ -204,6 +206,7 @@ class OperationFiguresTest {
 
     @Test
     void countsACallThatTimedOutAndTheResponseThatCameLater() {
+        assertThat(failure(to("text.fail"))).as("the first call of the pair").isEqualTo(ErrorCode.HANDLER_FAILED);
         assertThat(failure(to("text.hold").timeout(SHORT))).isEqualTo(ErrorCode.TIMED_OUT);
         assertThat(called("text.hold").errors()).isEqualTo(Map.of(ErrorCode.TIMED_OUT, 1L));
         assertThat(called("text.hold").latency().maxNs()).isGreaterThanOrEqualTo(SHORT.toNanos());
@@ -249,6 +252,43 @@ class OperationFiguresTest {
         workers.handle(serving, "text.late", (message, outbox) -> outbox.respond(Value.of("late")));
         waiting.forEach(each -> each.join().close());
         requireBoth("text.late", 5, Map.of());
+    }
+
+    @Test
+    void goesOnCountingWhileAHandlerIsReplacedWhoseCallsAreInFlight() throws Exception {
+        MessageHandler relay = (message, outbox) -> {
+            try (Response inner = outbox.caller().call(Request.operation("caller", "text.self"))) {
+                outbox.respond(inner.value());
+            }
+        };
+        HandlerRegistry.Registration current = workers.handle(serving, "text.relay", relay);
+        List<CompletableFuture<Void>> threads = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            threads.add(CompletableFuture.runAsync(() -> relayAll(RELAYED / 4), run -> new Thread(run).start()));
+        }
+        for (int replaced = 0; replaced < 10; replaced++) {
+            long before = served("text.relay").count();
+            Waits.until(
+                    "calls are served, or all were",
+                    () -> served("text.relay").count() > before
+                            || served("text.relay").count() == RELAYED);
+            current.withdraw(Duration.ofMinutes(2));
+            current = workers.handle(serving, "text.relay", relay);
+        }
+        for (CompletableFuture<Void> each : threads) {
+            each.get();
+        }
+        requireBoth("text.relay", RELAYED, Map.of());
+        assertThat(of(callee.counters().called(), "text.self").count())
+                .as("calls of the handlers")
+                .isEqualTo(RELAYED);
+        assertThat(of(caller.counters().served(), "text.self").count()).isEqualTo(RELAYED);
+    }
+
+    private void relayAll(int calls) {
+        for (int i = 0; i < calls; i++) {
+            caller.call(to("text.relay").timeout(Duration.ofMinutes(2))).close();
+        }
     }
 
     @Test

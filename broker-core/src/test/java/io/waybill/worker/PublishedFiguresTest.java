@@ -6,6 +6,9 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.metrics.WorkerMetrics;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
@@ -152,6 +155,23 @@ class PublishedFiguresTest {
 
     private CompletableFuture<Response> callAsync(String operation) {
         return caller.callAsync(Request.operation("callee", operation));
+    }
+
+    @Test
+    void countsNoTensorThatReceiversGaveBack() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            Storage storage = caller.buffers().allocate(4 << 18);
+            Request request = Request.operation("callee", "text.slow");
+            request.body().tensor("sent", Tensor.contiguous(DType.FLOAT32, new long[] {1 << 18}, storage));
+            caller.call(request).close();
+            storage.release();
+        }
+        Waits.until(
+                "no lease is left",
+                () -> published(callee, caller)
+                        .filter(each -> each.values().get("calls.responses") == 3)
+                        .map(each -> each.values().get("tensors.leases"))
+                        .equals(Optional.of(0L)));
     }
 
     @Test

@@ -29,6 +29,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -81,6 +82,10 @@ class RpcTest {
             Invocation call = message.invocation();
             outbox.respond(run(call.name(), call.positional()));
         });
+        workers.handle(handlers, "PYTHON_CALL", (message, outbox) -> {
+            Invocation call = Invocation.decode(message.payload(), message.tensors(), message.references());
+            outbox.respond(run(call.name(), call.positional()));
+        });
         return handlers;
     }
 
@@ -92,6 +97,8 @@ class RpcTest {
                 try (Response fetched = reference(arguments).toHere(SOON)) {
                     return fetched.value();
                 }
+            case "test::type":
+                return Value.of(reference(arguments).type());
             case "test::keep":
                 kept.add(reference(arguments).retain());
                 return Value.NONE;
@@ -249,7 +256,7 @@ class RpcTest {
         assertAllGone();
     }
 
-    /** Of the three messages that a fork costs, the second is the response to the first; what ends the third's retries, nobody waits for. */
+    /** Of the three messages that a fork costs, the second is the response to the first; what ends the third's retries has no waiting caller. */
     @Test
     void sharesAReferenceWithTwoCallsBesideTheOneThatCarriesIt() {
         try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {
@@ -359,6 +366,41 @@ class RpcTest {
                 .isThrownBy(() -> a.call(Request.invocation(
                         "b", MessageType.SCRIPT_REMOTE_CALL, call("test::add", Value.of(1), Value.of(2)))))
                 .matches(e -> e.code() == ErrorCode.MALFORMED_BODY);
+    }
+
+    @Test
+    void leavesResultsOfEveryTypeWithACreatingForm() throws Exception {
+        Request sum = Request.invocation("b", MessageType.PYTHON_CALL, call("test::add", Value.of(2), Value.of(3)));
+        try (RRef reference = a.rpc().remote(sum, "Sum");
+                Response fetched = reference.toHere(SOON)) {
+            reference.confirmation().get(120, TimeUnit.SECONDS);
+            assertThat(reference.confirmedByOwner()).isTrue();
+            assertThat(fetched.value()).isEqualTo(Value.of(5));
+            Invocation ask = call("test::type", Value.of(reference));
+            try (Response type = a.rpc().rpcSync("c", ask)) {
+                assertThat(type.value()).isEqualTo(Value.of("Sum"));
+            }
+        }
+        Request waiting = Request.invocation("b", MessageType.PYTHON_CALL, call("test::wait"))
+                .timeout(Duration.ofMillis(50));
+        try (RRef late = a.rpc().remote(waiting, "Sum")) {
+            assertThatThrownBy(() -> late.confirmation().get(120, TimeUnit.SECONDS))
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT));
+        }
+        for (String owner : List.of("a", "b")) {
+            Request failing = Request.invocation(owner, MessageType.PYTHON_CALL, call("test::nothing"));
+            try (RRef failed = a.rpc().remote(failing, "Sum")) {
+                failed.confirmation().get(120, TimeUnit.SECONDS); // the owner knows of it, and has the error
+                assertThatThrownBy(() -> failed.toHere(SOON)).hasMessageContaining("test::nothing");
+            }
+        }
+        mayEnd.countDown();
+        assertThatThrownBy(() -> a.rpc().remote(Request.operation("b", "any.thing"), "Sum"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("NAMED_CALL");
+        assertAllGone();
     }
 
     @Test

@@ -15,6 +15,9 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.NativeCalls;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.Leases;
 import io.waybill.tensor.segment.TensorConfig;
 import java.io.IOException;
@@ -26,6 +29,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -183,6 +189,45 @@ class TensorCallTest {
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
         bringsSmallAndLargeTensorsThereAndBack();
+    }
+
+    @Test
+    void waitsWithATensorUntilReceiversHaveReleasedOthers() throws Exception {
+        HostMemory memory = new HostMemory(new NativeMemory(NativeCalls.load()));
+        Storage storage = memory.allocate(40 << 20); // of 64
+        Tensor sent = Tensor.contiguous(DType.UINT8, new long[] {40 << 20}, storage);
+        List<Tensor> kept = new CopyOnWriteArrayList<>();
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            message.tensors().forEach(tensor -> tensor.storage().retain());
+            kept.addAll(message.tensors());
+            outbox.respond(message.payload());
+        });
+        caller.call(request(sent)).close();
+
+        assertThatThrownBy(() -> caller.call(request(sent).timeout(Duration.ofMillis(100))))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT))
+                .hasMessageContaining("no room for 41943040 bytes of tensors")
+                .hasMessageContaining("41943040 by worker server (id 0) with 1 lease");
+
+        CompletableFuture<Void> next = CompletableFuture.runAsync(
+                () -> caller.call(request(sent).timeout(Duration.ofSeconds(60))).close());
+        kept.remove(0).storage().release();
+        next.get(60, TimeUnit.SECONDS);
+        kept.remove(0).storage().release();
+        storage.release();
+        assertThat(memory.liveBytes()).isZero();
+    }
+
+    @Test
+    void doesNotWaitWithATensorThatNeverFits() {
+        HostMemory memory = new HostMemory(new NativeMemory(NativeCalls.load()));
+        Storage storage = memory.allocate(65 << 20); // of 64
+        Tensor sent = Tensor.contiguous(DType.UINT8, new long[] {65 << 20}, storage);
+        assertThatThrownBy(() -> caller.call(request(sent)))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
+        storage.release();
     }
 
     /** The handler itself cuts the file, so that it happens between the arrival of the tensor and its use. */

@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Real workers in one home, in this process. Closes what it opened. */
 public final class Workers implements AutoCloseable {
@@ -121,6 +122,14 @@ public final class Workers implements AutoCloseable {
         open.add(worker);
         worker.ready(Map.of());
         return worker;
+    }
+
+    /** Workers whose queues a worker has open, by name; itself among them while it calls itself. */
+    public static List<String> linked(Worker worker) {
+        return Stream.of(worker.parts.links.current())
+                .map(link -> link.name())
+                .sorted()
+                .toList();
     }
 
     /** Leases that a worker holds, and that others hold of its regions. */

@@ -40,6 +40,7 @@ final class CursorLayout {
     static final int RING = 128;
     static final int RING_ENTRIES = 256;
     static final int RESPONSES_FROM = 2176;
+    static final int REQUESTS_BEGIN = 2184;
 
     private CursorLayout() {}
 

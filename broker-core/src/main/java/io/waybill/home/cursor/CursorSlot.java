@@ -19,11 +19,12 @@ public final class CursorSlot {
         this.offset = CursorLayout.slotOffset(slot);
     }
 
-    void claim(int peerId) {
+    void claim(int peerId, long requestsBegin) {
         table.setMemory(offset + Long.BYTES, CursorLayout.SLOT_BYTES - Long.BYTES, (byte) 0);
         table.putLong(offset + CursorLayout.REQUESTS_INDEX, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.RESPONSES_INDEX, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE, CursorLayout.UNKNOWN);
+        table.putLong(offset + CursorLayout.REQUESTS_BEGIN, requestsBegin);
         // the id last: a reader takes it for the word that the rest is valid
         table.putIntRelease(offset + CursorLayout.PEER_ID, peerId);
         table.putIntRelease(CursorLayout.directoryEntry(slot), peerId);
@@ -34,9 +35,12 @@ public final class CursorSlot {
         table.putIntVolatile(offset + CursorLayout.PEER_ID, CursorLayout.FREE);
     }
 
-    /** The peer; -1 when the slot is free. */
+    /** The peer; -1 when the slot is free. The slot's page is looked at only when the directory names a peer. */
     public int peerId() {
-        return table.getIntVolatile(offset + CursorLayout.PEER_ID);
+        int id = table.getIntVolatile(CursorLayout.directoryEntry(slot));
+        return id == CursorLayout.FREE || table.getIntVolatile(offset + CursorLayout.PEER_ID) == id
+                ? id
+                : CursorLayout.FREE; // one of its two pages did not reach the disk
     }
 
     /** Position in the peer's requests up to which all is read; -1 when unknown. */

@@ -5,6 +5,7 @@ import static io.waybill.home.cursor.CursorLayout.EPOCH_AT;
 import static io.waybill.home.cursor.CursorLayout.FILE_BYTES;
 import static io.waybill.home.cursor.CursorLayout.FORMAT_AT;
 import static io.waybill.home.cursor.CursorLayout.FREE;
+import static io.waybill.home.cursor.CursorLayout.HEADER_BYTES;
 import static io.waybill.home.cursor.CursorLayout.MAGIC_AT;
 import static io.waybill.home.cursor.CursorLayout.NEXT_COUNTER_AT;
 import static io.waybill.home.cursor.CursorLayout.OWNER_AT;
@@ -15,6 +16,7 @@ import static io.waybill.home.cursor.CursorLayout.RESPONSES_NOTE_AT;
 import static io.waybill.home.cursor.CursorLayout.RESPONSES_ON_DISK_AT;
 import static io.waybill.home.cursor.CursorLayout.SLOTS;
 import static io.waybill.home.cursor.CursorLayout.SLOTS_AT;
+import static io.waybill.home.cursor.CursorLayout.SLOT_BYTES;
 import static io.waybill.home.cursor.CursorLayout.WAKE_AT_NS_AT;
 
 import io.waybill.home.error.HomeException;
@@ -39,8 +41,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What this worker has read of each peer and what it has completed: a table in the mapped file {@code cursors}, which
- * the peers map read-only as {@link PeerCursors}. Its space is reserved, so no access hits a hole. The layout is in
- * {@code docs/reference/cursors.md}.
+ * the peers map read-only as {@link PeerCursors}. The space of the header, and of each slot from its first use on, is
+ * reserved, so no access hits a hole. The layout is in {@code docs/reference/cursors.md}.
  *
  * <p>A peer that leases at most 256 regions at a time to this worker can't miss a release.
  *
@@ -68,6 +70,7 @@ public final class Cursors {
     }
 
     private final Path path;
+    private final SafeFiles files;
     private final Object key;
     private final UnsafeBuffer table;
     private final Origin origin;
@@ -75,8 +78,9 @@ public final class Cursors {
     private final QueueNote responses;
     private final CursorSlot[] slots = new CursorSlot[SLOTS];
 
-    private Cursors(Path path, UnsafeBuffer table, Origin origin) throws IOException {
+    private Cursors(Path path, SafeFiles files, UnsafeBuffer table, Origin origin) throws IOException {
         this.path = path;
+        this.files = files;
         this.key = FileStamp.of(path).key();
         this.table = table;
         this.origin = origin;
@@ -94,12 +98,12 @@ public final class Cursors {
         try (FileChannel existing = files.openForReading(path, Long.MAX_VALUE)) {
             String damage = damageOf(existing, ownId);
             if (damage.isEmpty()) {
-                return new Cursors(path, map(files, path), Origin.KEPT);
+                return new Cursors(path, files, map(files, path), Origin.KEPT);
             }
             LOG.warn("{}: {}; a new one takes its place", path, damage);
-            return new Cursors(path, create(files, path, ownId), Origin.REPLACED);
+            return new Cursors(path, files, create(files, path, ownId), Origin.REPLACED);
         } catch (NoSuchFileException e) {
-            return new Cursors(path, create(files, path, ownId), Origin.NEW);
+            return new Cursors(path, files, create(files, path, ownId), Origin.NEW);
         }
     }
 
@@ -131,7 +135,8 @@ public final class Cursors {
         files.remove(aside);
         try (NativeFile file = files.openOwnNative(aside);
                 FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            file.extend(0, FILE_BYTES);
+            file.truncate(FILE_BYTES);
+            file.reserve(0, HEADER_BYTES);
             UnsafeBuffer table = wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
             table.putLong(MAGIC_AT, CursorLayout.MAGIC);
             table.putInt(FORMAT_AT, CursorLayout.FORMAT);
@@ -141,7 +146,6 @@ public final class Cursors {
             table.putLong(RESPONSES_ON_DISK_AT, UNKNOWN);
             for (int i = 0; i < SLOTS; i++) {
                 table.putInt(CursorLayout.directoryEntry(i), FREE);
-                table.putInt(CursorLayout.slotOffset(i), FREE);
             }
             files.renameWithin(aside, path);
             return table;
@@ -151,8 +155,14 @@ public final class Cursors {
     private static UnsafeBuffer map(SafeFiles files, Path path) throws IOException {
         try (NativeFile file = files.openOwnNative(path);
                 FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            file.extend(0, FILE_BYTES); // a copied file may be sparse
-            return wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+            file.reserve(0, HEADER_BYTES); // a copied file may have more holes
+            UnsafeBuffer table = wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+            for (int i = 0; i < SLOTS; i++) {
+                if (table.getInt(CursorLayout.directoryEntry(i)) != FREE) {
+                    file.reserve(CursorLayout.slotOffset(i), SLOT_BYTES);
+                }
+            }
+            return table;
         }
     }
 
@@ -262,16 +272,19 @@ public final class Cursors {
 
     /** The slot of a peer, claimed when it has none yet. */
     public CursorSlot slot(int peerId) throws HomeException {
-        return slot(peerId, id -> false);
+        return slot(peerId, id -> false, 0);
     }
 
     /**
      * Returns the slot of a peer, and claims one when it has none.
      *
      * @param gone whether a peer's slot may be reassigned; called when all are taken
+     * @param requestsBegin position in this worker's requests before which none is for a peer that has had no slot; 0
+     *     unknown
      */
-    public synchronized CursorSlot slot(int peerId, IntPredicate gone) throws HomeException {
+    public synchronized CursorSlot slot(int peerId, IntPredicate gone, long requestsBegin) throws HomeException {
         int free = -1;
+        long begin = requestsBegin;
         for (int i = 0; i < SLOTS; i++) {
             int id = slots[i].peerId();
             if (id == peerId) {
@@ -285,13 +298,33 @@ public final class Cursors {
             if (gone.test(slots[i].peerId())) {
                 slots[i].free();
                 free = i;
+                begin = 0; // from now on a peer without a slot may have had one
             }
         }
         if (free < 0) {
-            throw new HomeException("no room for worker " + peerId + " among the " + SLOTS + " peers of this worker");
+            throw new HomeException("no room for worker " + peerId + " among the " + SLOTS
+                    + " peers that this worker talks with: all of them are there; let some leave");
         }
-        slots[free].claim(peerId);
+        reserve(free);
+        slots[free].claim(peerId, begin);
         return slots[free];
+    }
+
+    private void reserve(int slot) throws HomeException {
+        try (NativeFile file = files.openExistingNative(path)) {
+            file.reserve(CursorLayout.slotOffset(slot), SLOT_BYTES);
+        } catch (IOException e) {
+            throw new HomeException("no room on the disk for one more peer in " + path + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Frees the slot of a peer, if it has one. No link uses it. */
+    public synchronized void free(int peerId) {
+        for (CursorSlot slot : slots) {
+            if (slot.peerId() == peerId) {
+                slot.free();
+            }
+        }
     }
 
     /** Returns all slots that are taken. */

@@ -52,6 +52,11 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
+    /** Position in the peer's requests before which none is for this worker; 0 or less: the start. */
+    public long requestsBegin() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_BEGIN);
+    }
+
     /** The epoch of the peer that last began to read this worker's queues; 0 for none. */
     public long incarnation() {
         return table.getLongVolatile(offset + CursorLayout.INCARNATION);
@@ -85,8 +90,8 @@ public final class PeerCursorSlot {
         }
         long fresh = count - seen;
         if (fresh < 0 || fresh > Math.min(outstanding, CursorLayout.RING_ENTRIES)) {
-            throw new MalformedHomeFileException("a peer claims to have released " + fresh + " loans of worker " + ownId
-                    + "; " + outstanding + " are out to it");
+            throw new MalformedHomeFileException("a peer claims to have released " + fresh + " leases of worker "
+                    + ownId + "; " + outstanding + " are out to it");
         }
         for (long n = seen; n < count; n++) {
             leaseIds.accept(table.getLongVolatile(offset + CursorLayout.ringEntry(n)));

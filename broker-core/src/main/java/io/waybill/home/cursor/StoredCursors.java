@@ -6,9 +6,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -18,6 +21,11 @@ import java.util.function.Consumer;
  * @param slots what it says about each peer, damaged slots left out
  */
 public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
+
+    /** A sixteenth of all that a worker can give. */
+    private static final long UNKNOWN_COUNTER = 1L << 44;
+
+    private static final int MAX_WORKERS = 4 * (WorkerInfo.MAX_ID + 1);
 
     public StoredCursors {
         slots = List.copyOf(slots);
@@ -45,6 +53,39 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
         }
     }
 
+    /**
+     * Returns a counter above those of all message ids that a worker noted as given.
+     *
+     * @return a very high one when the file does not say
+     */
+    public static long nextCounter(Path workerDirectory, WorkerInfo owner, SafeFiles files) throws IOException {
+        try (FileChannel channel = files.openForReading(file(workerDirectory), Long.MAX_VALUE)) {
+            ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
+            boolean reads = header.limit() == CursorLayout.HEADER_BYTES
+                    && Cursors.damageOf(channel, owner.id()).isEmpty();
+            long counter = reads ? header.getLong(CursorLayout.NEXT_COUNTER_AT) : UNKNOWN_COUNTER;
+            return counter < 0 || counter > UNKNOWN_COUNTER ? UNKNOWN_COUNTER : counter;
+        } catch (NoSuchFileException e) {
+            return UNKNOWN_COUNTER;
+        }
+    }
+
+    /** Returns the ids of all peers that any worker has a slot for. */
+    public static Set<Integer> peersIn(Path workers, SafeFiles files) throws IOException {
+        Set<Integer> peers = new HashSet<>();
+        for (Path worker : files.listDirectories(workers, MAX_WORKERS)) {
+            try (FileChannel channel = files.openForReading(file(worker), Long.MAX_VALUE)) {
+                ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
+                for (int i = 0; header.limit() == CursorLayout.HEADER_BYTES && i < CursorLayout.SLOTS; i++) {
+                    peers.add(header.getInt(CursorLayout.directoryEntry(i)));
+                }
+            } catch (NoSuchFileException e) {
+                // it never joined wholly, or is just being removed
+            }
+        }
+        return peers;
+    }
+
     private static StoredCursors read(FileChannel channel, Consumer<String> problems) throws IOException {
         ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
         if (header.limit() < CursorLayout.HEADER_BYTES) {
@@ -53,12 +94,15 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
         List<StoredCursor> slots = new ArrayList<>();
         for (int i = 0; i < CursorLayout.SLOTS; i++) {
             int peer = header.getInt(CursorLayout.directoryEntry(i));
+            if (peer == CursorLayout.FREE) {
+                continue; // its page need not exist
+            }
             ByteBuffer slot = read(channel, CursorLayout.slotOffset(i), CursorLayout.RING);
             if (slot.limit() < CursorLayout.RING || slot.getInt(CursorLayout.PEER_ID) != peer) {
                 problems.accept("slot " + i + " is not that of worker " + peer);
-            } else if (peer < CursorLayout.FREE || peer > WorkerInfo.MAX_ID) {
+            } else if (peer < 0 || peer > WorkerInfo.MAX_ID) {
                 problems.accept("slot " + i + " is of worker " + peer + ", which none can be");
-            } else if (peer != CursorLayout.FREE) {
+            } else {
                 slots.add(new StoredCursor(
                         peer,
                         slot.getLong(CursorLayout.REQUESTS_INDEX),

@@ -41,6 +41,18 @@ public final class MappedFaults {
         }
     }
 
+    /**
+     * Drops the pending fault of this thread, if any, before code that must not be left half-way: on JDK 17 one that surfaces between a lock and the
+     * {@code try} behind it keeps the lock.
+     */
+    public static void drop() {
+        try {
+            surface();
+        } catch (InternalError e) {
+            // the owner of the file finds out by itself
+        }
+    }
+
     private static void enterVirtualMachine() {
         if (new byte[nothing][nothing].length != 0) {
             throw new AssertionError("an array of no arrays has a length");

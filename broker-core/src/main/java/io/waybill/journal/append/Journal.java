@@ -64,7 +64,8 @@ public final class Journal implements Closeable {
     Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
         this.settings = settings;
-        this.reservation = new Reservation(disk, settings.reserveBytes());
+        this.reservation =
+                new Reservation(disk, settings.reserveBytes(), settings.roll().indexBytes());
         this.entered = new EnteredFiles(settings.durability() != Durability.PROCESS);
         this.last = last;
         this.nextSequence = last.sequence() + 1;
@@ -137,9 +138,8 @@ public final class Journal implements Closeable {
     /** Fails the journal permanently after an exception that only a foreign change can cause. Under the append lock. */
     public void failDamaged(RuntimeException e) {
         if (failure == null) {
-            String problem = QueueRepair.foreignChange(directory, file, e);
-            fail(new IllegalStateException(problem, e));
-            damage = problem;
+            damage = QueueRepair.foreignChange(directory, file, e);
+            fail(new IllegalStateException(damage, e));
         }
     }
 
@@ -154,8 +154,10 @@ public final class Journal implements Closeable {
         try {
             Bytes<?> bytes = document.wire().bytes();
             long start = bytes.writePosition();
-            if (start - Frame.LENGTH != nextFrame()) {
-                requireOwn(start - Frame.LENGTH);
+            long end = Frame.behind(position - Frame.LENGTH, 0);
+            // unless it is the first in its file, or behind what a crash has left
+            if (start - Frame.LENGTH != end && lastLength != 0) {
+                new ChronicleDocuments(settings.roll()).requireBetween(end, start - Frame.LENGTH);
             }
             bytes.write(source, 0L, (long) length);
             position = start + length;
@@ -170,23 +172,6 @@ public final class Journal implements Closeable {
             }
             document.close();
         }
-    }
-
-    /** Checks that only a document of Chronicle lies between two records of this writer. */
-    private void requireOwn(long at) {
-        if (lastLength == 0) {
-            return; // the first in its file, or behind what a crash has left
-        }
-        long end = nextFrame();
-        long behindOwn = Frame.behind(end, new ChronicleDocuments(settings.roll()).bytesAt(end));
-        if (at != behindOwn) {
-            throw new IllegalStateException("the next record belongs at " + end
-                    + ", and something lies there that this worker has not written");
-        }
-    }
-
-    private long nextFrame() {
-        return Frame.behind(position - Frame.LENGTH, 0);
     }
 
     /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
@@ -251,6 +236,25 @@ public final class Journal implements Closeable {
     /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */
     public void topUp() throws JournalFullException {
         reservation.topUp();
+    }
+
+    /** Gives back what is reserved beyond the needs of a writer at rest. Under the lock of {@link #append}. */
+    public void shrinkReserve() {
+        if (failure == null) {
+            reservation.shrink();
+            touchable = Touchable.NOTHING; // its pages were given back
+        }
+    }
+
+    /**
+     * Takes no more records, and gives back what is reserved and not written. Under the lock of {@link #append}, while
+     * the worker's directory belongs to this process.
+     */
+    public void end() {
+        if (failure == null) {
+            reservation.giveBackAll();
+            fail(new IllegalStateException("it was closed"));
+        }
     }
 
     /** Fills pages of this block with zeros up to this position, except near the writer. For a background thread. */
@@ -381,9 +385,8 @@ public final class Journal implements Closeable {
     /** Call with the lock that {@link #append} is called with. */
     @Override
     public void close() {
-        if (failure == null) {
-            failure = new IllegalStateException("it was closed");
-        }
+        fail(new IllegalStateException("it was closed"));
+        MappedFaults.drop(); // Chronicle closes under a lock of the whole process
         new CloseSteps()
                 .attempt(reservation::close)
                 .attempt(appender::close)

@@ -56,7 +56,7 @@ public final class QueueCopy implements Closeable {
         this.roll = roll;
         this.settings = JournalSettings.defaults().withRoll(roll).withReserveBytes(RESERVE_BYTES);
         this.files = files;
-        this.reservation = new Reservation(disk, RESERVE_BYTES);
+        this.reservation = new Reservation(disk, RESERVE_BYTES, roll.indexBytes());
     }
 
     /** Prepares to write by this roll cycle. There is no file before the first record. */

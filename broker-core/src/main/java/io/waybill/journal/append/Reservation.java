@@ -16,13 +16,25 @@ import java.util.concurrent.atomic.AtomicLong;
  * Reserved space of a queue's current file, and the limit up to which its writer may go while a background thread fills
  * pages ahead with zeros.
  *
+ * <p>The reserve begins small, grows with the rate of writing up to its max, and becomes small again after a rest:
+ * ADR 95.
+ *
  * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and
  * {@link #touch} to a background thread; both may extend.
  */
 final class Reservation {
 
-    /** In addition to the record, Chronicle may write index pages of up to this size. */
-    private static final long SLACK_BYTES = 1 << 20;
+    /** Where the reserve begins. */
+    static final long FIRST_BYTES = 1 << 20;
+
+    /**
+     * The reserve has room for what is written in so many intervals of the background thread: some 0.6 s while calls
+     * are made.
+     */
+    private static final int LOOKS_AHEAD = 32;
+
+    /** How far the writer moves its limit by itself. */
+    private static final long STEP_BYTES = 1 << 20;
 
     /**
      * Filled at once, in some 0.2 ms. At multiples of it, so that file systems with large folios make it a single one: the thread that
@@ -31,16 +43,19 @@ final class Reservation {
      */
     private static final long PIECE_BYTES = 1 << 20;
 
-    /** Room for the end mark that Chronicle writes after the last record. */
-    private static final long KEPT_BYTES = 64 << 10;
-
     /** Unused reserved range of a file that was left. */
     private record Unused(Path file, long from, long to) {}
 
     private final DiskSpace disk;
-    private final long reserveBytes;
+    private final long maxReserveBytes;
+    private final long firstReserveBytes;
+    /** In addition to the record, Chronicle may write index pages of up to this size, and the end mark of a file. */
+    private final long slackBytes;
+
     private final Object extending = new Object();
     private final Deque<Unused> unused = new ArrayDeque<>(); // guarded by extending
+    private volatile long reserveBytes; // written under extending
+    private long writtenAtLook; // guarded by extending
     private volatile Path file;
     private volatile long reservedTo;
     /**
@@ -51,9 +66,18 @@ final class Reservation {
     // Written by the appending thread with release, read by the helper.
     private final AtomicLong writtenTo = new AtomicLong();
 
-    Reservation(DiskSpace disk, long reserveBytes) {
+    /**
+     * Creates a reservation.
+     *
+     * @param maxReserveBytes up to which the reserve grows
+     * @param slackBytes that Chronicle may write in addition to a record
+     */
+    Reservation(DiskSpace disk, long maxReserveBytes, long slackBytes) {
         this.disk = disk;
-        this.reserveBytes = reserveBytes;
+        this.maxReserveBytes = maxReserveBytes;
+        this.firstReserveBytes = Math.min(FIRST_BYTES, maxReserveBytes);
+        this.reserveBytes = firstReserveBytes;
+        this.slackBytes = slackBytes;
     }
 
     /** Begins or continues the first file of a writer. */
@@ -61,9 +85,22 @@ final class Reservation {
         synchronized (extending) {
             file = newFile;
             writtenTo.set(position);
+            writtenAtLook = position;
             reservedTo = position;
-            extend(SLACK_BYTES * 2);
-            openTo = position + SLACK_BYTES * 2;
+            reserveBegin(Math.min(position, slackBytes));
+            extend(slackBytes * 2);
+            openTo = Math.min(reservedTo, position + STEP_BYTES * 2);
+        }
+    }
+
+    /** Reserves where {@link #giveBackAll} of an earlier writer may have left holes. */
+    private void reserveBegin(long bytes) throws JournalFullException {
+        try {
+            if (bytes > 0) {
+                disk.reserve(file, 0, bytes);
+            }
+        } catch (IOException e) {
+            throw new JournalFullException(text(bytes, e), e);
         }
     }
 
@@ -82,15 +119,16 @@ final class Reservation {
             leave();
             file = newFile;
             writtenTo.set(0);
+            writtenAtLook = 0;
             reservedTo = reserved;
-            openTo = SLACK_BYTES * 2;
+            openTo = Math.min(reserved, STEP_BYTES * 2);
             return true;
         }
     }
 
     /** The whole reserve, or as much as a file needs to begin. Returns how much; 0 for nothing. */
     private long reserveFirst(Path newFile) {
-        for (long bytes : new long[] {reserveBytes + reserveBytes / 2 + SLACK_BYTES * 2, SLACK_BYTES * 2}) {
+        for (long bytes : new long[] {reserveBytes + reserveBytes / 2 + slackBytes * 2, slackBytes * 2}) {
             try {
                 disk.reserve(newFile, 0, bytes);
                 return bytes;
@@ -104,7 +142,7 @@ final class Reservation {
     /** Leaves the file; removes it when nothing was written to it, because a reader would not get past it. */
     private void leave() {
         if (!removeEmpty(file)) {
-            unused.add(new Unused(file, writtenTo.get() + KEPT_BYTES, reservedTo));
+            unused.add(new Unused(file, writtenTo.get() + slackBytes, reservedTo));
         }
     }
 
@@ -126,13 +164,14 @@ final class Reservation {
      * @throws JournalFullException when it does not and no more space can be reserved
      */
     void fits(long position, long length) throws JournalFullException {
-        long needed = position + length + SLACK_BYTES;
+        long needed = position + length + slackBytes;
         if (needed > openTo) {
             synchronized (extending) {
                 if (needed > reservedTo) {
-                    extend(length + SLACK_BYTES);
+                    growTo(2 * reserveBytes);
+                    extend(length + slackBytes);
                 }
-                openTo = Math.max(openTo, Math.min(reservedTo, needed + SLACK_BYTES));
+                openTo = Math.max(openTo, Math.min(reservedTo, needed + STEP_BYTES));
             }
         }
     }
@@ -209,17 +248,53 @@ final class Reservation {
 
     /** Returns the space that is certainly writable. */
     private long room() {
-        return reservedTo - writtenTo.get() - SLACK_BYTES;
+        return reservedTo - writtenTo.get() - slackBytes;
     }
 
     /** Reserves ahead, as far as the disk allows. What files that were left don't need is given back first. */
     void topUp() throws JournalFullException {
         giveBackUnused();
-        if (file != null && room() < reserveBytes) {
-            synchronized (extending) {
-                if (file != null) {
-                    extend(reserveBytes + SLACK_BYTES);
+        synchronized (extending) {
+            if (file != null) {
+                long written = writtenTo.get();
+                growTo(LOOKS_AHEAD * (written - writtenAtLook));
+                writtenAtLook = written;
+                if (room() < reserveBytes) {
+                    extend(reserveBytes + slackBytes);
                 }
+            }
+        }
+    }
+
+    private void growTo(long bytes) {
+        reserveBytes = Math.max(reserveBytes, Math.min(maxReserveBytes, bytes));
+    }
+
+    /** Makes the reserve small again, and gives back the rest. While no record can be appended. */
+    void shrink() {
+        synchronized (extending) {
+            if (file == null) {
+                return;
+            }
+            reserveBytes = firstReserveBytes;
+            long to = Math.min(reservedTo, writtenTo.get() + reserveBytes + reserveBytes / 2 + slackBytes);
+            openTo = Math.min(openTo, to);
+            giveBack(file, to, reservedTo);
+            reservedTo = to;
+        }
+    }
+
+    /** Gives back all that was not written: the writer has ended, and the worker still has its files for itself. */
+    void giveBackAll() {
+        giveBackUnused();
+        synchronized (extending) {
+            if (file != null) {
+                long behind = writtenTo.get() + slackBytes; // Chronicle may have written behind the last record
+                giveBack(file, behind, reservedTo);
+                disk.giveBackZeros(file, writtenTo.get(), slackBytes);
+                disk.giveBackZeros(file, 0, slackBytes);
+                disk.giveBackZeros(file.resolveSibling(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
+                close();
             }
         }
     }
@@ -241,16 +316,20 @@ final class Reservation {
             if (next == null) {
                 return;
             }
-            if (next.to() > next.from()) {
-                disk.giveBack(next.file(), next.from(), next.to() - next.from());
-            }
+            giveBack(next.file(), next.from(), next.to());
+        }
+    }
+
+    private void giveBack(Path ofFile, long from, long to) {
+        if (to > from) {
+            disk.giveBack(ofFile, from, to - from);
         }
     }
 
     /** Extends the reservation by the whole reserve beyond the written position, or at least {@code neededBytes}. */
     private void extend(long neededBytes) throws JournalFullException {
         long from = reservedTo;
-        long wanted = writtenTo.get() + Math.max(reserveBytes + SLACK_BYTES, neededBytes) + reserveBytes / 2;
+        long wanted = writtenTo.get() + Math.max(reserveBytes + slackBytes, neededBytes) + reserveBytes / 2;
         if (wanted <= from) {
             return;
         }

@@ -137,6 +137,18 @@ public final class ChronicleDocuments {
         return (int) listBytes(start) - Frame.LENGTH;
     }
 
+    /**
+     * Checks that a document of Chronicle fills the space between two records.
+     *
+     * @throws IllegalStateException when something else does
+     */
+    public void requireBetween(long from, long to) {
+        if (to != Frame.behind(from, bytesAt(from))) {
+            throw new IllegalStateException("the next record belongs at " + from
+                    + ", and something lies there that this worker has not written");
+        }
+    }
+
     /** Returns the capacity of a list. */
     public int entries() {
         return entries;

@@ -97,14 +97,14 @@ public final class FileWindow implements Closeable {
 
     /** The first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
     public long firstNonZero(long from, long to) throws IOException {
-        long at = file.dataFrom(from); // much is reserved ahead, and nothing is written there
+        long at = file.dataFrom(from); // much is reserved ahead or was given back, and nothing is written there
         while (at < to && covers(at, 1, CAPACITY)) {
             int bytes = (int) Math.min(to - at, available(at));
             int found = copied.slice((int) (at - start), bytes).mismatch(ZEROS);
             if (found >= 0 && found < bytes) {
                 return at + found;
             }
-            at += bytes;
+            at = file.dataFrom(at + bytes);
         }
         return to;
     }

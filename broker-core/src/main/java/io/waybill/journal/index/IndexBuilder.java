@@ -70,6 +70,11 @@ public final class IndexBuilder implements Closeable {
         return builder;
     }
 
+    /** Returns whether there is an index, of this worker or of an earlier incarnation. */
+    public boolean exists() {
+        return directory.exists();
+    }
+
     /** Indexes at most this many records of each queue. Takes about a microsecond for each. */
     public Progress step(int maxRecords) {
         if (store == null && !start()) {

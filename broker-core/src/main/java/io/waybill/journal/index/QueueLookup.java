@@ -21,8 +21,9 @@ import org.agrona.collections.Long2ObjectHashMap;
 import org.rocksdb.RocksDBException;
 
 /**
- * Finds the records of one queue by id: in the store, then in memory for later records, then by reading the queue.
- * Every result was read and checked. One thread at a time.
+ * Finds the records of one queue by id: in memory for those behind the store's, then in the blocks of the queue that memory had
+ * no room for and that may contain the id, then in the store; and by reading the queue if the store is wrong. Every result was
+ * read and checked. One thread at a time.
  */
 final class QueueLookup implements Closeable {
 
@@ -40,7 +41,8 @@ final class QueueLookup implements Closeable {
     private final Long2ObjectHashMap<List<Long>> recentChildren = new Long2ObjectHashMap<>(); // by parent
     private QueueReader tail;
     private long storeInUse;
-    private boolean someForgotten; // records that are neither in the store nor in memory
+    private final PassedRecords passed = new PassedRecords(); // all that are behind the store's
+    private boolean someForgotten; // of these are not in memory
     private boolean lookedBehindEnd;
     private Damage damage; // null: none
 
@@ -68,8 +70,9 @@ final class QueueLookup implements Closeable {
         if (late != null) {
             return reads(late, id) ? Optional.of(late) : search(id);
         }
-        if (someForgotten) {
-            return search(id);
+        Optional<RecordPosition> forgotten = someForgotten ? searchPassed(id) : Optional.empty();
+        if (forgotten.isPresent()) {
+            return forgotten;
         }
         Optional<RecordPosition> stored = stored(id);
         if (storeInUse != shared.opened()) {
@@ -142,7 +145,7 @@ final class QueueLookup implements Closeable {
     /** Takes notice of all that was appended since the last time. */
     private void catchUp() throws IOException {
         if (someForgotten) {
-            shared.refresh();
+            shared.refresh(passed.size());
         }
         if (storeInUse != shared.opened()) {
             beginBehindStore();
@@ -168,7 +171,7 @@ final class QueueLookup implements Closeable {
 
     private void remember() throws IOException {
         if (recent.size() >= maxRecent) {
-            shared.refresh();
+            shared.refresh(passed.size());
             if (storeInUse != shared.opened()) {
                 beginBehindStore();
                 return;
@@ -178,6 +181,7 @@ final class QueueLookup implements Closeable {
             someForgotten = true;
         }
         recent.put(tail.record().id(), tail.position());
+        passed.add(tail.record().id(), tail.position());
         long parent = tail.record().parent();
         if (parent != MessageId.NONE) {
             recentChildren
@@ -189,6 +193,7 @@ final class QueueLookup implements Closeable {
     private void beginBehindStore() throws IOException {
         recent.clear();
         recentChildren.clear();
+        passed.clear();
         someForgotten = false;
         lookedBehindEnd = false;
         tail.close();
@@ -202,6 +207,25 @@ final class QueueLookup implements Closeable {
             tail = QueueReader.open(directory, files, settings);
         }
         storeInUse = shared.opened();
+    }
+
+    /** Reads the blocks that may have it. The newest of several records with this id counts. */
+    private Optional<RecordPosition> searchPassed(long id) throws IOException {
+        for (PassedRecords.Block block : passed.blocksWith(id)) {
+            RecordPosition newest = null;
+            found.moveTo(block.begin()); // or before the next file, if that one was removed
+            int records = 0;
+            for (Step step = found.skim(); step != Step.END && records < PassedRecords.BLOCK; step = found.skim()) {
+                if (step == Step.RECORD) {
+                    records++;
+                    newest = found.record().id() == id ? found.position() : newest;
+                }
+            }
+            if (newest != null && reads(newest, id)) {
+                return Optional.of(newest);
+            }
+        }
+        return Optional.empty();
     }
 
     /** Reads the whole queue. */

@@ -53,6 +53,7 @@ public final class JournalTail implements Closeable {
     private RecordView view;
     private String damage = "";
     private boolean faulted;
+    private boolean wary; // since a damaged record
     private long index;
     private long resumeAt;
     private long endPosition;
@@ -120,6 +121,11 @@ public final class JournalTail implements Closeable {
             if (found != Poll.NONE) {
                 resumeAt = index + 1;
             }
+            wary |= found == Poll.DAMAGED;
+            if (wary) { // it may have led Chronicle behind the file: that fault must not surface under Chronicle's
+                // locks
+                MappedFaults.surface();
+            }
             return found;
         } catch (InternalError | RuntimeException e) {
             if (e instanceof RuntimeException && !MappedFaults.is(e)) {
@@ -164,11 +170,7 @@ public final class JournalTail implements Closeable {
         }
     }
 
-    /**
-     * Checks whether a file that was read before has been truncated since, or can't be read. Touches no mapping.
-     *
-     * @return the problem; empty when there is none
-     */
+    /** Returns why a file that was read before can't be read any more; empty when nothing is wrong. Touches no mapping. */
     public String cut() {
         try {
             File current = tailer.currentFile();
@@ -196,11 +198,17 @@ public final class JournalTail implements Closeable {
                 Bytes<?> bytes = document.wire().bytes();
                 long length = bytes.readRemaining();
                 long start = bytes.readPosition();
+                endPosition = start + length;
+                if (!progress.isInside(index, endPosition, tailer)) {
+                    document.rollbackOnClose(); // Chronicle would go on there, and meet the fault under its locks
+                    faulted = true;
+                    damage = "a record ends at " + endPosition + ", and its file at " + progress.fileBytes();
+                    return Poll.DAMAGED;
+                }
                 if (progress.isOtherFile(index) && length >= Envelope.HEADER_LENGTH) {
                     progress.enter(
                             index, before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
                 }
-                endPosition = start + length;
                 if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
                     damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes
                             + " bytes, this one " + length;
@@ -374,15 +382,14 @@ public final class JournalTail implements Closeable {
 
     @Override
     public void close() {
+        MappedFaults.drop(); // Chronicle closes under a lock of the whole process
         new CloseSteps()
                 .attempt(() -> closeDespiteFault(tailer::close))
                 .attempt(() -> closeDespiteFault(queue::close))
                 .finishUnchecked();
     }
 
-    /**
-     * Closes a resource; JDK 17 may report a fault in the file as late as here, and the remaining ones must be closed.
-     */
+    /** JDK 17 may report a fault in the file as late as here, and the remaining resources must be closed. */
     private void closeDespiteFault(Runnable close) {
         try {
             close.run();

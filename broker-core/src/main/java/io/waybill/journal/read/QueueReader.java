@@ -33,7 +33,7 @@ public final class QueueReader implements Closeable {
 
     /** Result of a step. */
     public enum Step {
-        /** A record; {@link #record()} and {@link #place()} describe it. */
+        /** A record; {@link #record()} has it. */
         RECORD,
         /** Something that is no record, skipped; see {@link #damage()}. */
         DAMAGED,
@@ -61,7 +61,7 @@ public final class QueueReader implements Closeable {
     private long filePosition;
     private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
-    private int readAhead = FileWindow.CAPACITY;
+    private int readAhead = FileWindow.SMALL;
     private RecordPosition position;
     private String fileName = "";
     private long recordAt;
@@ -283,6 +283,7 @@ public final class QueueReader implements Closeable {
 
     private Step enter(RollFile file, long at, long sequence) throws IOException {
         current = file;
+        readAhead = FileWindow.SMALL; // it grows: most files of callers that left are short
         fileName = file.path().getFileName().toString();
         goOnAt(at, sequence);
         try {
@@ -307,10 +308,10 @@ public final class QueueReader implements Closeable {
      * @return false when there is no such file, or none that may be opened; the reader then stands before the next one
      */
     public boolean moveTo(RecordPosition to) throws IOException {
-        readAhead = FileWindow.SMALL;
         int cycle = to.cycle();
         long sequence = to.roll().sequenceInFile(to.index());
         if (window.isOpen() && current.cycle() == cycle && current.roll() == to.roll()) {
+            readAhead = FileWindow.SMALL;
             goOnAt(to.offset() & ~3L, sequence);
             return true;
         }

@@ -1,7 +1,10 @@
 package io.waybill.journal.read;
 
 import io.waybill.journal.Roll;
+import java.io.File;
+import java.io.IOException;
 import java.nio.file.Path;
+import net.openhft.chronicle.queue.ExcerptTailer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +25,7 @@ final class TailProgress {
     private long fileTo;
     private long sequenceOfFirst; // of that file
     private long lost;
+    private long bytes; // of the file, at least; the max value when unknown
 
     TailProgress(Path directory, Roll roll) {
         this.directory = directory;
@@ -31,6 +35,28 @@ final class TailProgress {
     /** Whether a record is in another file than the one before. */
     boolean isOtherFile(long index) {
         return index < fileFrom || index >= fileTo;
+    }
+
+    /** Whether a record ends within its file, which costs a system call where the file has grown since the last one. Touches no mapping. */
+    boolean isInside(long index, long end, ExcerptTailer tailer) {
+        if (end > bytes || isOtherFile(index)) {
+            bytes = sizeOf(tailer.currentFile());
+        }
+        return end <= bytes;
+    }
+
+    private static long sizeOf(File file) {
+        try {
+            long size = file == null ? 0 : TailedQueue.sizeOf(file.toPath());
+            return size == 0 ? Long.MAX_VALUE : size; // it was removed, and what is mapped is still there
+        } catch (IOException e) {
+            return Long.MAX_VALUE; // the housekeeper finds out what is wrong with it
+        }
+    }
+
+    /** The size of the file at the last check, in bytes. */
+    long fileBytes() {
+        return bytes;
     }
 
     /**

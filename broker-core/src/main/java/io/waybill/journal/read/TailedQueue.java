@@ -60,7 +60,7 @@ final class TailedQueue {
     }
 
     /** 0 for a file that its owner has removed meanwhile. */
-    private static long sizeOf(Path file) throws IOException {
+    static long sizeOf(Path file) throws IOException {
         try {
             return Files.size(file);
         } catch (NoSuchFileException e) {

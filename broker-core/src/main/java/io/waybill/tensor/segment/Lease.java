@@ -46,6 +46,15 @@ public final class Lease {
         regions.add(region);
     }
 
+    /** Whole pages. Not while the message is planned. */
+    long bytes() {
+        long bytes = 0;
+        for (Region region : regions) {
+            bytes += region.length();
+        }
+        return bytes;
+    }
+
     State state() {
         return state;
     }

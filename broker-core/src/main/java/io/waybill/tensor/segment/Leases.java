@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2ObjectHashMap;
@@ -21,6 +22,8 @@ public final class Leases implements LeaseSink {
 
     /** Min leases before released ones are read: a read costs a cache miss or two, and serves many leases at once. */
     private static final int POLLED_FROM = 32;
+
+    private static final int HOLDERS_NAMED = 3;
 
     private final ReleasedLeases released;
     private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
@@ -49,8 +52,9 @@ public final class Leases implements LeaseSink {
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.BACK_PRESSURE,
                     MessageId.NONE,
-                    "worker " + receiver + " uses " + its.size() + " loans of tensor memory and may use "
-                            + MAX_OUTSTANDING + "; this message needs " + count);
+                    "worker " + released.name(receiver) + " uses " + its.size()
+                            + " leases of tensor memory and may use " + MAX_OUTSTANDING + "; this message needs "
+                            + count);
         }
         for (int i = 0; i < count; i++) {
             Lease lease = new Lease(nextId++, receiver);
@@ -132,6 +136,38 @@ public final class Leases implements LeaseSink {
             }
         });
     }
+
+    /** Returns who holds how much, for an error, those who hold most first: text that begins with a comma, or none. */
+    synchronized String holders() {
+        List<Holder> holders = new ArrayList<>();
+        byReceiver.forEach((receiver, its) -> {
+            int standing = 0;
+            long bytes = 0;
+            for (Lease lease : its.values()) {
+                if (lease.state() == Lease.State.STANDING) { // the regions of others are their thread's
+                    standing++;
+                    bytes += lease.bytes();
+                }
+            }
+            if (standing > 0) {
+                holders.add(new Holder(receiver, standing, bytes));
+            }
+        });
+        holders.sort(Comparator.comparingLong(Holder::bytes).reversed());
+        StringBuilder text = new StringBuilder();
+        for (Holder each : holders.subList(0, Math.min(HOLDERS_NAMED, holders.size()))) {
+            text.append(", ").append(each.bytes()).append(" by worker ").append(released.name(each.receiver()));
+            text.append(" with ").append(each.leases()).append(each.leases() == 1 ? " lease" : " leases");
+        }
+        if (holders.size() > HOLDERS_NAMED) {
+            text.append(", and others by ")
+                    .append(holders.size() - HOLDERS_NAMED)
+                    .append(" more");
+        }
+        return text.toString();
+    }
+
+    private record Holder(int receiver, int leases, long bytes) {}
 
     public synchronized long outstanding() {
         return outstanding;

@@ -6,4 +6,9 @@ public interface ReleasedLeases {
 
     /** Passes on what this receiver has released since the last time, in its order. Cheap when there is nothing. */
     void poll(int receiver, LeaseSink sink);
+
+    /** Returns how an error names this receiver. */
+    default String name(int receiver) {
+        return Integer.toString(receiver);
+    }
 }

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -23,6 +24,8 @@ import java.util.TreeMap;
  * <p><b>Threads.</b> Guarded by the {@link SegmentPool}'s lock, but for the immutable fields.
  */
 public final class Segment {
+
+    private static final int MAX_FILES = 100_000;
 
     private final long id;
     private final Path path;
@@ -62,6 +65,18 @@ public final class Segment {
             }
             throw e;
         }
+    }
+
+    /** Removes the files of segments that are not these, and returns how many there were. */
+    static int removeOthers(Path directory, Set<Path> own, SafeFiles files) throws IOException {
+        int removed = 0;
+        for (Path file : files.list(directory, MAX_FILES)) {
+            if (file.getFileName().toString().matches("\\d{1,19}\\.seg") && !own.contains(file)) {
+                files.remove(file);
+                removed++;
+            }
+        }
+        return removed;
     }
 
     static Path path(Path directory, long id) {

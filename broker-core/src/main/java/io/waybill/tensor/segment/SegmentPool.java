@@ -16,8 +16,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,13 +35,13 @@ import org.slf4j.LoggerFactory;
  * copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to
  * remove ({@link #removeLeftovers}) when no worker will read the messages that name them.
  *
- * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room,
- * with {@link ErrorCode#CLOSED} once it is closed.
+ * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
+ * {@link ErrorCode#BACK_PRESSURE} when there is room for a message as soon as receivers release theirs, with
+ * {@link ErrorCode#CLOSED} once it is closed. The text tells who holds how much.
  */
 public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(SegmentPool.class);
-    private static final int MAX_FILES = 100_000;
 
     private final Path directory;
     private final TensorConfig config;
@@ -96,7 +98,11 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         if (sizeBytes < 0) {
             throw new IllegalArgumentException("a storage has 0 bytes or more: " + sizeBytes);
         }
-        Region region = take(Math.max(1, sizeBytes));
+        long bytes = Math.max(1, sizeBytes);
+        Region region = takeOrNull(bytes);
+        if (region == null) {
+            throw full(ErrorCode.DEVICE_FULL, bytes, noSegment());
+        }
         ownedBytes.addAndGet(region.length());
         return new SegmentStorage(this, region, sizeBytes);
     }
@@ -106,8 +112,24 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         region.letGo();
     }
 
-    /** A region of at least this many bytes, with one hold. */
+    /** Requires that a message with this many bytes could be sent once all receivers have released theirs. */
+    public void requireEverRoom(long bytes) {
+        if (bytes > config.totalBytes() - ownedBytes.get()) {
+            throw full(ErrorCode.DEVICE_FULL, bytes, null);
+        }
+    }
+
+    /** A region of at least this many bytes for a message, with one hold. */
     public Region take(long bytes) {
+        Region region = takeOrNull(bytes);
+        if (region == null) {
+            IOException cause = noSegment();
+            throw full(cause == null ? ErrorCode.BACK_PRESSURE : ErrorCode.DEVICE_FULL, bytes, cause);
+        }
+        return region;
+    }
+
+    private Region takeOrNull(long bytes) {
         Region region = tryTake(bytes, Room.TOUCHED);
         if (region == null) {
             leases.pollAll(); // outside the lock: the holder releases regions to the pool from here
@@ -115,9 +137,6 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
         if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
             region = tryTake(bytes, Room.ANY);
-        }
-        if (region == null) {
-            throw full(bytes, noSegment());
         }
         return region;
     }
@@ -281,29 +300,21 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return null;
     }
 
-    private CallException full(long bytes, IOException cause) {
+    private CallException full(ErrorCode code, long bytes, IOException cause) {
         String text = "no room for " + bytes + " bytes of tensors: " + usedBytes() + " of " + config.totalBytes()
-                + " bytes are in use, " + ownedBytes.get()
-                + " of them by this worker's own storages and the rest by receivers"
-                + (cause == null ? "" : "; " + cause.getMessage());
-        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.DEVICE_FULL, MessageId.NONE, text, cause);
+                + " bytes (tensor.total-bytes) are in use, " + ownedBytes.get()
+                + " of them by this worker's own storages"
+                + leases.holders() + (cause == null ? "" : "; " + cause.getMessage());
+        return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text, cause);
     }
 
     /** Removes what an earlier process of this worker left behind, and returns how many files that were. */
     public int removeLeftovers() throws IOException {
-        int removed = 0;
-        for (Path file : files.list(directory, MAX_FILES)) {
-            String name = file.getFileName().toString();
-            if (name.matches("\\d{1,19}\\.seg") && !isOwn(name)) {
-                files.remove(file);
-                removed++;
-            }
+        Set<Path> own;
+        synchronized (this) {
+            own = segments.stream().map(Segment::path).collect(Collectors.toSet());
         }
-        return removed;
-    }
-
-    private synchronized boolean isOwn(String name) {
-        return segments.stream().anyMatch(s -> s.path().getFileName().toString().equals(name));
+        return Segment.removeOthers(directory, own, files);
     }
 
     private void requireOpen() {

@@ -1,5 +1,6 @@
 package io.waybill.tensor.segment;
 
+import io.waybill.host.Host;
 import io.waybill.tensor.memory.Pages;
 
 /**
@@ -13,7 +14,9 @@ import io.waybill.tensor.memory.Pages;
 public record TensorConfig(long segmentBytes, long totalBytes, int inlineBytes, int inlineTotalBytes) {
 
     public static final long SEGMENT_BYTES_DEFAULT = 64L << 20;
-    public static final long TOTAL_BYTES_DEFAULT = 4L << 30;
+    /** Half of the memory that this process may use. */
+    public static final long TOTAL_BYTES_DEFAULT = Math.max(SEGMENT_BYTES_DEFAULT, Host.memoryBytes() / 2);
+
     public static final int INLINE_BYTES_DEFAULT = 4 << 10;
     public static final int INLINE_TOTAL_BYTES_DEFAULT = 64 << 10;
     private static final int INLINE_BYTES_MAX = 16 << 20;

@@ -60,7 +60,8 @@ public final class DeviceResponses implements AutoCloseable {
                         ExecutorSettings.KEEP_ALIVE_DEFAULT),
                 host.threads(),
                 host.clock(),
-                () -> {});
+                () -> {},
+                () -> null);
     }
 
     /**

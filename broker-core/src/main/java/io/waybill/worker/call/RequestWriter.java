@@ -242,6 +242,7 @@ public final class RequestWriter {
                     if (slot != null) {
                         link.flow().sent(length);
                         if (link.isSwept()) { // after it was found open: no other thread will complete this call
+                            link.flow().notWritten();
                             return endAtOnce(slot, link, counts);
                         }
                         return append(
@@ -309,6 +310,7 @@ public final class RequestWriter {
             throw CallErrors.notWritten(e);
         } finally {
             if (!written) {
+                link.flow().notWritten();
                 freed(slot, id, counts); // the exception is the listener's notification
             }
         }

@@ -102,9 +102,14 @@ public final class WorkerRpc implements Rpc {
 
     @Override
     public RRef remote(String to, Invocation call, Duration timeout) {
-        Creation creation = new Creation(home.references());
+        return remote(request(to, MessageType.SCRIPT_CALL, call, timeout), ANY_TYPE);
+    }
+
+    @Override
+    public RRef remote(Request call, String type) {
+        Request request = call.creating();
+        Creation creation = new Creation(home.references(), type);
         try {
-            Request request = request(to, MessageType.SCRIPT_REMOTE_CALL, call, timeout);
             calls.send(request, creation, origin.parent(), origin.deadlineNs(), creation);
             return new ReferenceHandle(home, creation.reference, ReferenceHandle.Holding.OWN);
         } catch (RuntimeException e) {
@@ -115,9 +120,14 @@ public final class WorkerRpc implements Rpc {
 
     @Override
     public RRef rref(Value value) {
+        return rref(value, ANY_TYPE);
+    }
+
+    @Override
+    public RRef rref(Value value, String type) {
         ValueEncoder encoder = new ValueEncoder().value(value);
         StoredValue stored = home.store(encoder.array(), encoder.length(), encoder.tensors(), encoder.references());
-        OwnerReference own = home.references().creations().own(stored, ANY_TYPE);
+        OwnerReference own = home.references().creations().own(stored, type);
         ReferenceHandle held = new ReferenceHandle(home, own, ReferenceHandle.Holding.OWN);
         try {
             home.keeper().owned(own, stored);
@@ -148,24 +158,26 @@ public final class WorkerRpc implements Rpc {
     /** Reference to the value that a request creates, from before the request is sent until its response. */
     private static final class Creation implements SentReferences.Creation, ResponseListener {
         private final References references;
+        private final String type;
         private Reference reference; // null until the receiver is known
 
-        Creation(References references) {
+        Creation(References references, String type) {
             this.references = references;
+            this.type = type;
         }
 
         @Override
         public ForkData begin(Holder owner) {
             Holder self = references.self();
             if (owner.worker() == self.worker()) {
-                OwnerReference own = references.creations().createHere(ANY_TYPE);
+                OwnerReference own = references.creations().createHere(type);
                 reference = own;
                 ForkId fork = ForkId.ofOwner(own.id());
-                return new ForkData(self.worker(), own.id(), fork, self.worker(), self.epoch(), ANY_TYPE);
+                return new ForkData(self.worker(), own.id(), fork, self.worker(), self.epoch(), type);
             }
-            UserReference user = references.creations().create(owner, ANY_TYPE);
+            UserReference user = references.creations().create(owner, type);
             reference = user;
-            return new ForkData(owner.worker(), user.id(), user.fork(), self.worker(), owner.epoch(), ANY_TYPE);
+            return new ForkData(owner.worker(), user.id(), user.fork(), self.worker(), owner.epoch(), type);
         }
 
         @Override

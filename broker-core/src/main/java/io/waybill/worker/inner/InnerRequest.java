@@ -81,7 +81,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         entry = null;
         intercepted = false;
         late = null;
-        creation = type == MessageType.SCRIPT_REMOTE_CALL ? enclosing.takeCreation() : null;
+        creation = type.isCreating() ? enclosing.takeCreation() : null;
         enclosing.dispatched().began();
     }
 

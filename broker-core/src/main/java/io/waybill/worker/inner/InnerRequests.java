@@ -8,12 +8,12 @@ import io.waybill.api.Response;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.handling.CallReports;
 import io.waybill.handling.DispatchException;
@@ -229,7 +229,7 @@ public final class InnerRequests {
             request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
             return true;
         }
-        if (view.type() == MessageType.SCRIPT_REMOTE_CALL && !request.isCreating()) {
+        if (view.type().isCreating() && !request.isCreating()) {
             String text = "the message that it was inside of has no reference to the value that it creates";
             request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
             return true;

@@ -118,6 +118,11 @@ public final class OperationTable {
                 nameLength(request));
     }
 
+    /** Returns whether a request names its operation. */
+    static boolean isNamed(RecordView request) {
+        return nameLength(request) > 0;
+    }
+
     private static int nameLength(RecordView request) {
         int payloadLength = request.payloadLength();
         return payloadLength > CallReports.NAME_AT

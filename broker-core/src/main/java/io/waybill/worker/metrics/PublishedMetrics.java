@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,10 +25,14 @@ import org.slf4j.LoggerFactory;
  */
 public final class PublishedMetrics implements HomeMetrics {
 
+    /** The logger, when there is something to log: configuring it is a fifth of what a command that only reads takes. */
+    private static final class Log {
+        private static final Logger LOG = LoggerFactory.getLogger(PublishedMetrics.class);
+    }
+
     /** Value of a worker: requests of others that it has not read yet. */
     public static final String LAG = "lag";
 
-    private static final Logger LOG = LoggerFactory.getLogger(PublishedMetrics.class);
     private static final int MAX_LOGGED = 1_000;
 
     private final Supplier<List<Peer>> peers;
@@ -43,34 +48,48 @@ public final class PublishedMetrics implements HomeMetrics {
     @Override
     public List<WorkerMetrics> read() {
         List<WorkerMetrics> live = new ArrayList<>();
-        readAll().forEach((peer, metrics) -> {
-            if (peer.state().isThere()) {
-                live.add(metrics);
-            }
-        });
+        Map<Peer, WorkerFigures> found = figures(peer -> peer.state().isThere());
+        Map<Integer, Long> lags = lags(found);
+        found.forEach((peer, figures) -> live.add(withLag(figures.metrics(), lags.getOrDefault(peer.id(), 0L))));
         live.sort(Comparator.comparingInt(metrics -> metrics.worker().id()));
         return live;
     }
 
     /** Reads the figures of all workers that have published some, also of those that have left or died. */
     public Map<Peer, WorkerMetrics> readAll() {
-        Map<Peer, WorkerFigures> found = new HashMap<>();
-        Map<Integer, Long> lags = new HashMap<>();
-        for (Peer peer : peers.get()) {
-            Optional<WorkerFigures> figures = read(peer);
-            if (figures.isPresent()) {
-                found.put(peer, figures.get());
-                if (peer.state().isThere()) {
-                    figures.get().unread().forEach((reader, requests) -> lags.merge(reader, requests, Long::sum));
-                }
-            }
-        }
+        Map<Peer, WorkerFigures> found = figures(peer -> true);
+        Map<Integer, Long> lags = lags(found);
         Map<Peer, WorkerMetrics> all = new HashMap<>();
         found.forEach((peer, figures) -> {
             boolean isThere = peer.state().isThere();
             all.put(peer, isThere ? withLag(figures.metrics(), lags.getOrDefault(peer.id(), 0L)) : figures.metrics());
         });
         return all;
+    }
+
+    /** Reads how many requests workers have not read, by worker id; without those that have read all. They need not have published figures. */
+    public Map<Integer, Long> lags() {
+        return lags(figures(peer -> peer.state().isThere()));
+    }
+
+    private static Map<Integer, Long> lags(Map<Peer, WorkerFigures> found) {
+        Map<Integer, Long> lags = new HashMap<>();
+        found.forEach((peer, figures) -> {
+            if (peer.state().isThere()) {
+                figures.unread().forEach((reader, requests) -> lags.merge(reader, requests, Long::sum));
+            }
+        });
+        return lags;
+    }
+
+    private Map<Peer, WorkerFigures> figures(Predicate<Peer> which) {
+        Map<Peer, WorkerFigures> found = new HashMap<>();
+        for (Peer peer : peers.get()) {
+            if (which.test(peer)) {
+                read(peer).ifPresent(figures -> found.put(peer, figures));
+            }
+        }
+        return found;
     }
 
     /** Reads the figures of one worker, in its last incarnation. */
@@ -81,7 +100,7 @@ public final class PublishedMetrics implements HomeMetrics {
         } catch (IOException e) {
             synchronized (logged) {
                 if (logged.size() < MAX_LOGGED && logged.add(e.getMessage())) {
-                    LOG.warn("The figures of worker {} can't be read", peer, e);
+                    Log.LOG.warn("The figures of worker {} can't be read", peer, e);
                 }
             }
             return Optional.empty();

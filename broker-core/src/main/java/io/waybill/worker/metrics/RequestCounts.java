@@ -34,7 +34,7 @@ public final class RequestCounts {
 
     /** Counts the request by its name from now on. */
     public void name() {
-        if (counts.isUnnamed()) {
+        if (counts.isUnnamed() && OperationTable.isNamed(view)) {
             counts.left();
             counts = served.of(view, peerId, peer);
             counts.begun();

@@ -27,7 +27,7 @@ public final class CallErrors {
     }
 
     /** Creates the error for a home whose workers can't be listed. */
-    static CallException homeUnreadable(IOException e) {
+    public static CallException homeUnreadable(IOException e) {
         return refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
     }
 

@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
 /**
  * Account of what is in flight to one peer: calls and bytes that were sent and are not completed, or not read by the peer.
  *
- * <p><b>Threads.</b> {@link #hasRoom} and {@link #sent} under the lock of the requests' appender; the rest by any thread.
+ * <p><b>Threads.</b> {@link #hasRoom}, {@link #sent} and {@link #notWritten} under the lock of the requests' appender; the rest by any thread.
  */
 public final class FlowAccount {
 
@@ -32,6 +32,7 @@ public final class FlowAccount {
     // Guarded by the lock of the requests' appender.
     private volatile long sentCalls; // read by the permit's holder
     private long sentBytes;
+    private volatile long unwrittenCalls; // counted as sent, and never appended: the peer can't read them
     private PeerCursorSlot readByPeer; // null until the peer has read something
     private final long readCallsBefore;
     private long readCallsSeen;
@@ -60,10 +61,11 @@ public final class FlowAccount {
         }
         // The request of a call that timed out may still be unread. The peer writes its cursor line at every message,
         // so the line is read only when it may decide.
-        if (sentCalls - readCallsSeen >= limits.callsPerPeer()) {
+        long written = writtenCalls();
+        if (written - readCallsSeen >= limits.callsPerPeer()) {
             readCallsSeen = readCalls();
         }
-        long unread = sentCalls - readCallsSeen;
+        long unread = written - readCallsSeen;
         return unread < limits.callsPerPeer() || unread <= calls;
     }
 
@@ -77,7 +79,7 @@ public final class FlowAccount {
             readByPeer = slot; // created after this account, and therefore counted from 0
         }
         long read = slot.requestsConsumed() - readCallsBefore;
-        return Math.max(0, Math.min(read, sentCalls)); // claimed by the peer
+        return Math.max(0, Math.min(read, writtenCalls())); // claimed by the peer
     }
 
     /** Counts a request of this size that was, or is about to be, appended. */
@@ -86,15 +88,21 @@ public final class FlowAccount {
         sentBytes += bytes;
     }
 
+    /** Counts a request as not appended after all. Its call is completed, too. Under the lock, as {@link #sent}. */
+    public void notWritten() {
+        unwrittenCalls++;
+    }
+
     /** Counts a call as completed whose request had this size. */
     public void completed(int bytes) {
         COMPLETED_CALLS.getAndAdd(this, 1L);
         COMPLETED_BYTES.getAndAdd(this, (long) bytes);
     }
 
-    /** Returns how many calls were sent. */
-    long sentCalls() {
-        return sentCalls;
+    /** Returns how many requests the peer has read or will read, apart from one that is being appended. */
+    long writtenCalls() {
+        long unwritten = unwrittenCalls; // first: better one too many than one too few
+        return sentCalls - unwritten;
     }
 
     /** Returns whether a call is in flight, and so a response may arrive. */
@@ -106,7 +114,7 @@ public final class FlowAccount {
     public long unread() {
         PeerCursorSlot slot = readSlot();
         long read = slot == null ? 0 : slot.requestsConsumed() - readCallsBefore;
-        return Math.max(0, sentCalls - Math.max(0, read));
+        return Math.max(0, writtenCalls() - Math.max(0, read));
     }
 
     /** Returns the calls without an outcome, as far as this thread can see. */

@@ -69,6 +69,12 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
     }
 
     @Override
+    public String name(int receiver) {
+        Account account = accounts.get(receiver);
+        return account == null ? ReleasedLeases.super.name(receiver) : account.link.toString();
+    }
+
+    @Override
     public void poll(int receiver, LeaseSink sink) {
         Account account = accounts.get(receiver);
         if (account == null) {
@@ -87,10 +93,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
             } catch (MalformedHomeFileException e) {
                 if (!account.wrong) {
                     account.wrong = true;
-                    LOG.error(
-                            "Worker {} does not keep account of what it was lent: its loans stay open",
-                            account.link,
-                            e);
+                    LOG.error("Worker {} does not keep account of its leases: they stay open", account.link, e);
                 }
             }
         }

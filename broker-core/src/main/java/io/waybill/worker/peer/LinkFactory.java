@@ -1,5 +1,6 @@
 package io.waybill.worker.peer;
 
+import io.waybill.home.Contacts;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
@@ -14,6 +15,8 @@ import io.waybill.journal.read.JournalTail;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.function.IntPredicate;
 
 /**
@@ -38,7 +41,8 @@ final class LinkFactory {
     }
 
     /**
-     * Opens a link.
+     * Opens a link, on a thread of its own: Chronicle's objects keep the thread that made them, which in a call is one
+     * of a bundle, and with it the bundle's class loader.
      *
      * @param first whether it is the first link to this peer
      * @param isGone which peers' slots in the cursors may be reused
@@ -46,6 +50,39 @@ final class LinkFactory {
      * @throws IOException when its files can't be used
      */
     PeerLink open(Peer peer, boolean first, IntPredicate isGone, Announcement announcement) throws IOException {
+        FutureTask<PeerLink> opening = new FutureTask<>(() -> openHere(peer, first, isGone, announcement));
+        own.home().host().threads().start(own.name() + "-link", opening);
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return opening.get();
+                } catch (InterruptedException e) { // it does not take long
+                    interrupted = true;
+                }
+            }
+        } catch (ExecutionException e) {
+            throw thrown(e.getCause());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static IOException thrown(Throwable cause) {
+        if (cause instanceof RuntimeException unchecked) {
+            throw unchecked;
+        }
+        if (cause instanceof Error error) {
+            throw error;
+        }
+        return (IOException) cause;
+    }
+
+    private PeerLink openHere(Peer peer, boolean first, IntPredicate isGone, Announcement announcement)
+            throws IOException {
+        Thread.currentThread().setContextClassLoader(LinkFactory.class.getClassLoader()); // not the calling bundle's
         Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
         Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
         if (!isCreated(requestsPath) || !isCreated(responsesPath)) {
@@ -54,7 +91,7 @@ final class LinkFactory {
             }
             return null;
         }
-        CursorSlot slot = own.cursors().slot(peer.id(), isGone);
+        CursorSlot slot = own.cursors().slot(peer.id(), isGone, requestsBegin(peer));
         slot.incarnation(own.epoch()); // before the start is chosen: from here on the peer retains what it writes
         PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
         if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
@@ -70,7 +107,8 @@ final class LinkFactory {
             PeerLink link = new PeerLink(
                     peer,
                     own.id(),
-                    new PeerReader(peer.name() + " (id " + peer.id() + ")", slot, cursors, requests, responses),
+                    new PeerReader(
+                            peer.name() + " (id " + peer.id() + ")", own.id(), slot, cursors, requests, responses),
                     new FlowAccount(cursors, own.id()),
                     cursors,
                     PeerDoorbell.of(peer, files),
@@ -79,14 +117,32 @@ final class LinkFactory {
                     announcement);
             transit.ledger().open(link);
             MappedFaults.surface();
+            introduce(link, peer); // after this worker's slot for the peer is taken
             return link;
-        } catch (RuntimeException | Error e) {
+        } catch (IOException | RuntimeException | Error e) {
             if (requests != null) {
                 requests.close();
             }
             responses.close();
             throw e;
         }
+    }
+
+    /** Announces to the peer that this worker talks to it, unless the peer reads this worker's queues already. */
+    void introduce(PeerLink link, Peer peer) throws IOException {
+        if (!link.isSelf() && !link.isReadByPeer()) {
+            Contacts.announce(peer, own.id(), files);
+        }
+    }
+
+    /**
+     * Returns the position in this worker's requests before which none is for a peer that has no slot in the cursors; 0
+     * when earlier incarnations may have written some.
+     */
+    private long requestsBegin(Peer peer) {
+        return peer.epoch() == 1 || own.cursorsAreExact()
+                ? Math.max(0, own.cursors().requests().endIndex())
+                : 0;
     }
 
     private boolean isCreated(Path queue) throws IOException {

@@ -24,13 +24,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The links of a worker to its peers: created when a peer appears, ended when it leaves.
+ * The links of a worker to those peers that it talks with: created when one of both begins to call the other, ended when
+ * the peer leaves. Nothing is opened for the other workers of the home.
  *
  * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers of an unknown worker, one at a time;
  * {@link #current} and {@link #find} by any.
  */
 public final class Links {
-
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
     private static final long RETRY_NS = 500_000_000;
 
@@ -43,19 +43,18 @@ public final class Links {
     private final TensorTransit transit;
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
-    private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, List<String>> again = new HashMap<>(); // guarded by refreshing
-    private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, LinkFailure> failures = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
     private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: any incarnation
+    private final WantedPeers wanted; // guarded by refreshing
     private boolean closed; // guarded by refreshing
     private boolean awaitsLinks; // guarded by refreshing
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
-    private volatile IncarnationListener incarnationListener; // null for none
-    private final List<Runnable> incarnationsToNotify = new ArrayList<>(); // guarded by refreshing
+    private final PeerIncarnations incarnations = new PeerIncarnations(); // guarded by refreshing
     private Consumer<PeerLink> dropListener = link -> {};
     private Announcement announcement = Announcement.AT_ONCE;
     private Consumer<PeerLink> makeListener = link -> {};
@@ -76,6 +75,7 @@ public final class Links {
         this.host = own.home().host();
         this.membership = membership;
         this.serves = serves;
+        this.wanted = new WantedPeers(own);
         this.factory = new LinkFactory(own, serves, journal, transit);
         this.permit = permit;
         this.transit = transit;
@@ -88,7 +88,7 @@ public final class Links {
 
     /** Adds a listener for ends and begins of peers' incarnations, called in order after the links changed. */
     public void onIncarnation(IncarnationListener listener) {
-        incarnationListener = listener;
+        incarnations.listener(listener);
     }
 
     /** Listener for the incarnations of peers. */
@@ -114,13 +114,14 @@ public final class Links {
     public void changesEnd(ChangeWatch changes) {
         synchronized (refreshing) {
             membership.changesEnd(changes);
+            own.contacts().endWaitsOf(changes);
         }
     }
 
     /** Returns how long no refresh is needed without a change; 0 while links are to be made, retried or closed. */
     public long restNs() {
         synchronized (refreshing) {
-            return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
+            return ended.all().isEmpty() && failures.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
         }
     }
 
@@ -129,7 +130,7 @@ public final class Links {
         announcement = other;
     }
 
-    /** Returns the workers of the home, as of the last refresh. */
+    /** Returns the workers of the home that have not left in order, as of the last refresh. */
     public List<Peer> members() {
         return membership.members().all();
     }
@@ -141,27 +142,27 @@ public final class Links {
     /** Lists the workers of the home, and links to new ones. */
     public void refresh() throws IOException {
         boolean changed = false;
-        List<Runnable> inform = List.of();
+        List<Runnable> inform;
         synchronized (refreshing) {
             if (closed) {
                 return; // a link that is made now would never be closed
             }
+            own.contacts().take(wanted::add);
             membership.refresh();
+            wanted.dropRemoved(membership.members(), byId.keySet(), ended.all());
             awaitsLinks = false;
             for (Peer peer : membership.members().all()) {
-                if (serves || byId.containsKey(peer.id())) {
-                    changed |= update(peer);
-                    awaitsLinks |= peer.state().isThere() && !byId.containsKey(peer.id());
-                }
+                changed |= follow(peer);
+            }
+            for (int id : incarnations.departed(membership.members(), byId.keySet())) {
+                Optional<Peer> peer = membership.find(id);
+                changed |= peer.isPresent() && follow(peer.get());
             }
             changed |= dropSwept();
             if (changed) {
                 publish();
             }
-            if (!incarnationsToNotify.isEmpty()) {
-                inform = List.copyOf(incarnationsToNotify);
-                incarnationsToNotify.clear();
-            }
+            inform = incarnations.take();
         }
         inform.forEach(Runnable::run);
         if (changed) {
@@ -169,21 +170,14 @@ public final class Links {
         }
     }
 
-    private void notifyOfIncarnations(PeerLink ended, Peer now) {
-        IncarnationListener notified = incarnationListener;
-        boolean over = now.state() == PeerState.LEFT
-                || now.state() == PeerState.DEAD
-                || now.state() != PeerState.UNREADABLE && now.epoch() != ended.epoch();
-        if (notified != null && over && !ended.isSelf()) {
-            incarnationsToNotify.add(() -> notified.ended(ended.id(), ended.epoch()));
+    private boolean follow(Peer peer) {
+        boolean isWanted = byId.containsKey(peer.id()) || serves && wanted.contains(peer.id());
+        boolean changed = isWanted && update(peer);
+        awaitsLinks |= isWanted && peer.state().isThere() && !byId.containsKey(peer.id());
+        if (peer.id() != own.id()) {
+            incarnations.update(peer, !isWanted || byId.containsKey(peer.id()));
         }
-    }
-
-    private void notifyOfIncarnation(PeerLink begun) {
-        IncarnationListener notified = incarnationListener;
-        if (notified != null && !begun.isSelf()) {
-            incarnationsToNotify.add(() -> notified.began(begun.id(), begun.epoch()));
-        }
+        return changed;
     }
 
     private boolean update(Peer peer) {
@@ -193,6 +187,7 @@ public final class Links {
                 && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
             reportRedeliveries(link, peer);
+            introduceAgain(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -202,22 +197,32 @@ public final class Links {
                 link.unreadable(peer.problem());
             }
             if (link.condition() == PeerLink.Condition.UNREADABLE) {
-                retryAtNs.put(peer.id(), nowNs + RETRY_NS);
+                failures.put(peer.id(), new LinkFailure(peer.epoch(), "", nowNs + RETRY_NS));
             }
             link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
             byId.remove(peer.id());
             byName.remove(link.name(), link);
             ended.add(link);
-            notifyOfIncarnations(link, peer);
             changed = true;
         }
-        return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
+        return peer.state().isThere() && mayTry(peer, nowNs) && link(peer) != null || changed;
     }
 
-    /** Returns whether to retry a peer that could not be read: not at every refresh. */
-    private boolean mayTry(int peerId, long nowNs) {
-        Long atNs = retryAtNs.get(peerId);
-        return atNs == null || nowNs - atNs >= 0;
+    /** Repeats the introduction while the peer, which may have missed it, does not read calls in flight. */
+    private void introduceAgain(PeerLink link, Peer peer) {
+        try {
+            if (link.flow().expectsResponses()) {
+                factory.introduce(link, peer);
+            }
+        } catch (IOException | InternalError e) {
+            LOG.debug("Worker {} can't be reached for the announcement that this worker talks to it", link, e);
+        }
+    }
+
+    /** Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation. */
+    private boolean mayTry(Peer peer, long nowNs) {
+        LinkFailure last = failures.get(peer.id());
+        return last == null || !last.isOf(peer) || nowNs - last.retryAtNs() >= 0;
     }
 
     private PeerLink link(Peer peer) {
@@ -231,11 +236,10 @@ public final class Links {
             reportRedeliveries(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
+            wanted.add(peer.id());
             linkedBefore.add(peer.id());
             byName.put(peer.name(), link);
-            notifyOfIncarnation(link);
-            problems.remove(peer.id());
-            retryAtNs.remove(peer.id());
+            failures.remove(peer.id());
             return link;
         } catch (IOException
                 | RuntimeException
@@ -246,10 +250,12 @@ public final class Links {
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are incomplete: retried at the next refresh
             }
-            if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
+            LinkFailure now = new LinkFailure(
+                    peer.epoch(), String.valueOf(e.getMessage()), host.clock().monotonicNs() + RETRY_NS);
+            LinkFailure last = failures.put(peer.id(), now);
+            if (last == null || !last.problem().equals(now.problem())) {
                 LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
             }
-            retryAtNs.put(peer.id(), host.clock().monotonicNs() + RETRY_NS);
             return null;
         }
     }
@@ -332,14 +338,9 @@ public final class Links {
         return Optional.empty();
     }
 
-    /** Returns a worker as of the last refresh, linked or not. */
-    public Optional<Peer> peer(int id) {
-        return membership.members().find(id);
-    }
-
-    /** Returns all workers as of the last refresh. */
-    public List<Peer> peers() {
-        return membership.members().all();
+    /** Returns a worker, linked or not, also one that has left. */
+    public Optional<Peer> peer(int id) throws IOException {
+        return membership.find(id);
     }
 
     /** Looks up a peer that is present but has no link yet; throws the reason if it will get none. */
@@ -348,28 +349,27 @@ public final class Links {
             if (closed) {
                 throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
             }
+            Optional<Peer> known;
             try {
                 membership.refresh();
+                known = membership.find(to);
+                known = known.isPresent() ? known : membership.find(WorkerAddress.idOf(to));
             } catch (IOException e) {
                 throw CallErrors.homeUnreadable(e);
-            }
-            Optional<Peer> known = membership.members().find(to);
-            if (known.isEmpty() && WorkerAddress.idOf(to) >= 0) {
-                known = membership.members().find(WorkerAddress.idOf(to));
             }
             Peer peer = known.orElseThrow(() -> CallErrors.unknownWorker(own.info(), to));
             switch (peer.state()) {
                 case STARTING:
                 case READY:
                     if (!byId.containsKey(peer.id())
-                            && mayTry(peer.id(), host.clock().monotonicNs())
+                            && mayTry(peer, host.clock().monotonicNs())
                             && link(peer) != null) {
                         publish();
                     }
-                    String problem = problems.get(peer.id());
-                    if (problem != null) {
+                    LinkFailure why = failures.get(peer.id());
+                    if (why != null && why.isOf(peer) && !why.problem().isEmpty()) {
                         throw CallErrors.refused(
-                                ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + problem);
+                                ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + why.problem());
                     }
                     return peer;
                 case LEFT:

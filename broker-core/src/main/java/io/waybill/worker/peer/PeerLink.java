@@ -4,6 +4,7 @@ import io.waybill.device.PeerRoutes;
 import io.waybill.dispatch.KeySet;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
+import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.tensor.segment.PeerSegments;
@@ -140,6 +141,12 @@ public final class PeerLink {
 
     // ---- incarnation and condition
 
+    /** Returns whether the peer's incarnation has begun to read this worker's queues. */
+    boolean isReadByPeer() {
+        PeerCursorSlot slot = flow.readSlot();
+        return slot != null && slot.incarnation() == epoch;
+    }
+
     /** Returns whether the peer claims to have joined again, and that incarnation was not looked up yet. */
     boolean isOutlived() {
         return peerCursors.epoch() > lookedFor;
@@ -212,9 +219,9 @@ public final class PeerLink {
      * read.
      */
     public boolean isQuiet() {
-        long sent = flow.sentCalls();
+        long written = flow.writtenCalls();
         return !flow.expectsResponses()
-                && (id != ownId || !reader.readsRequests() || sent == reader.requestsReadHere());
+                && (id != ownId || !reader.readsRequests() || written == reader.requestsReadHere());
     }
 
     /** Returns the keys of the peer's at-least-once handlers, which it runs again when it returns; null for none. */

@@ -1,6 +1,7 @@
 package io.waybill.worker.peer;
 
 import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.read.JournalTail;
@@ -21,6 +22,7 @@ public final class PeerReader {
     private static final long NOT_WRITTEN = -2;
 
     private final String peer; // for messages
+    private final int ownId;
     private final CursorSlot position;
     private final PeerCursors peerCursors;
     private final boolean waitsForDisk;
@@ -41,8 +43,15 @@ public final class PeerReader {
      *
      * @param requests null when this worker does not serve
      */
-    PeerReader(String peer, CursorSlot position, PeerCursors peerCursors, JournalTail requests, JournalTail responses) {
+    PeerReader(
+            String peer,
+            int ownId,
+            CursorSlot position,
+            PeerCursors peerCursors,
+            JournalTail requests,
+            JournalTail responses) {
         this.peer = peer;
+        this.ownId = ownId;
         this.position = position;
         this.peerCursors = peerCursors;
         this.waitsForDisk = peerCursors.readersWait(); // the position when the peer's incarnation began
@@ -65,6 +74,13 @@ public final class PeerReader {
         return requests.directory();
     }
 
+    /** Returns whether there may be requests for this worker: the peer has taken a slot in its cursors for it. */
+    public boolean isAddressed() {
+        return positioned
+                || position.requestsIndex() > 0
+                || peerCursors.slotFor(ownId).isPresent();
+    }
+
     /**
      * Returns the tail of the peer's requests, after the last one that this worker has read. It is positioned at the
      * first call, because until then the link to an earlier incarnation of the peer may still read.
@@ -74,7 +90,7 @@ public final class PeerReader {
             requestsRead = position.requestsConsumed();
             requestBytesRead = position.requestBytesConsumed();
             if (position.requestsIndex() <= 0) {
-                requests.moveToStart();
+                moveToBegin();
             } else if (!requests.moveTo(position.requestsIndex(), position.requestsFileSequence())) {
                 requests.moveToStart();
                 LOG.warn(
@@ -89,6 +105,14 @@ public final class PeerReader {
             requests.readBefore(peerCursors.requestsReadableBefore());
         }
         return requests;
+    }
+
+    private void moveToBegin() {
+        long begin =
+                peerCursors.slotFor(ownId).map(PeerCursorSlot::requestsBegin).orElse(0L);
+        if (begin <= 0 || !requests.moveTo(begin)) {
+            requests.moveToStart();
+        }
     }
 
     /** Returns the tail of the peer's responses. */

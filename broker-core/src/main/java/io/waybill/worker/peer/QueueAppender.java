@@ -66,6 +66,26 @@ public final class QueueAppender {
         }
     }
 
+    /** Ends the journal, which gives back what it has reserved; later callers get an error. */
+    public void end() {
+        lock.lock();
+        try {
+            journal.end();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Gives back what the journal has reserved beyond the needs of a writer at rest. */
+    public void shrinkReserve() {
+        lock.lock();
+        try {
+            journal.shrinkReserve();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Closes the journal; later callers get an error. */
     public void close() {
         lock.lock();

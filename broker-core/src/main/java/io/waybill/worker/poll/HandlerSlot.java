@@ -1,6 +1,7 @@
 package io.waybill.worker.poll;
 
 import io.waybill.api.context.ThreadContext;
+import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
 import io.waybill.handling.CallReports;
 import java.lang.invoke.MethodHandles;
@@ -32,6 +33,9 @@ public final class HandlerSlot {
     private int tasks;
     private boolean prepared;
     private HandlerCall spare; // for reuse by this thread; null for none
+    HandlerExecutor polledFor; // while the thread polls for this executor, and is in no handler of it; its own
+    // On the monotonic clock; 0 while it is in no handler that it polled. Written by its thread, read by the poller.
+    volatile long polledSinceNs;
     // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between
     // are of one request.
     private HandlerCall innermost;

@@ -14,6 +14,8 @@ import org.agrona.concurrent.AgentTerminationException;
 final class PollAgent implements Agent {
 
     private static final long STANDBY_NS = 500_000;
+    /** How often it checks a thread that polls for its handlers: see {@link HandlerPolling}. */
+    private static final long WATCH_NS = 200_000;
     /**
      * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
      * callers.
@@ -40,6 +42,8 @@ final class PollAgent implements Agent {
     private final Clock clock;
     private final PollTurns turns;
     private final PollPermit permit;
+    private final SpinBalance balance;
+    private final HandlerPolling handlers;
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
     private final Cursors cursors;
@@ -49,6 +53,7 @@ final class PollAgent implements Agent {
     private long callerPollsSeen;
     private long callersUntilNs;
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
+    private boolean spins; // since then
 
     PollAgent(
             Poller poller,
@@ -56,6 +61,7 @@ final class PollAgent implements Agent {
             Waiting waiting,
             Clock clock,
             PollTurns turns,
+            HandlerPolling handlers,
             HandlerSlots invocations,
             Deadlines deadlines,
             Cursors cursors) {
@@ -65,6 +71,8 @@ final class PollAgent implements Agent {
         this.clock = clock;
         this.turns = turns;
         this.permit = turns.permit();
+        this.balance = turns.balance();
+        this.handlers = handlers;
         this.invocations = invocations;
         this.deadlines = deadlines;
         this.cursors = cursors;
@@ -116,7 +124,12 @@ final class PollAgent implements Agent {
             callerPollsSeen = seen;
             callersUntilNs = clock.monotonicNs() + CALLERS_NS;
         }
-        boolean callersAbout = clock.monotonicNs() - callersUntilNs < 0;
+        long nowNs = clock.monotonicNs();
+        boolean callersAbout = nowNs - callersUntilNs < 0 && !balance.sleepsAtOnce(nowNs);
+        if (handlers.isLed(nowNs)) {
+            idle.rest(WATCH_NS);
+            return AFTER_A_WAIT;
+        }
         if (turns.callersPoll() || !permit.tryAcquire()) {
             idle.rest(STANDBY_NS);
             return AFTER_A_WAIT;
@@ -128,7 +141,7 @@ final class PollAgent implements Agent {
             idle.rest(STANDBY_NS);
             return AFTER_A_WAIT;
         }
-        idleSinceNs = 0;
+        idleSinceNs = handlers.takeIdle() ? nowNs - waiting.spinNs() : 0;
         return poll();
     }
 
@@ -151,7 +164,7 @@ final class PollAgent implements Agent {
     /** Polls with the permit as long as there is work, and yields it to callers that poll for themselves. */
     private void pollWhatIsThere() {
         int work = turns.poll();
-        while (work > 0 && !turns.callersPoll() && !turns.isClosed()) {
+        while (work > 0 && !isWanted() && !turns.isClosed()) {
             work = turns.poll();
         }
         state = State.STANDS_BY;
@@ -164,14 +177,17 @@ final class PollAgent implements Agent {
     private int poll() {
         int work = turns.poll();
         if (work == Polled.PERMIT_LOST) {
-            state = State.STANDS_BY;
-            return AT_ONCE;
+            return standsBy();
         }
-        if (turns.isClosed() || turns.callersPoll()) {
+        if (turns.isClosed() || isWanted()) {
             return release();
         }
         if (work > 0) {
             idleSinceNs = 0;
+            if (spins) {
+                spins = false;
+                balance.saved();
+            }
             return AT_ONCE;
         }
         if (waiting == Waiting.SPIN) {
@@ -183,20 +199,31 @@ final class PollAgent implements Agent {
             idleSinceNs = nowNs;
         }
         long idleNs = nowNs - idleSinceNs;
-        if (idleNs < waiting.spinNs()) {
+        if (idleNs < waiting.spinNs() && !balance.sleepsAtOnce(nowNs)) {
+            spins = true;
             idle.spin();
             return AFTER_A_WAIT;
         }
-        if (idleNs < waiting.spinNs() + waiting.yieldNs()) {
-            idle.yieldThread();
-            return AFTER_A_WAIT;
+        if (spins) {
+            spins = false;
+            balance.lost(idleNs, nowNs);
         }
         return poller.isActive(self) ? sleep() : release(); // one at a time sleeps
     }
 
+    /** Returns whether another thread wants the permit. */
+    private boolean isWanted() {
+        return turns.callersPoll() || handlers.isLed();
+    }
+
     private int release() {
-        state = State.STANDS_BY;
         permit.release();
+        return standsBy();
+    }
+
+    private int standsBy() {
+        spins = false;
+        state = State.STANDS_BY;
         return AT_ONCE;
     }
 
@@ -211,12 +238,14 @@ final class PollAgent implements Agent {
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
         turns.sleepUntil(untilNs);
         int work = turns.pollAll();
+        if (!poller.isActive(self)) { // after a long handler: the mark is that of the thread which has the role
+            return work == Polled.PERMIT_LOST ? standsBy() : release();
+        }
         if (work == Polled.PERMIT_LOST) {
             turns.wakeUp();
-            state = State.STANDS_BY;
-            return AT_ONCE;
+            return standsBy();
         }
-        if (work == 0 && deadlines.earliestNs() >= untilNs) {
+        if (work == 0 && deadlines.earliestNs() >= untilNs && !handlers.isLed()) {
             state = State.SLEEPS;
             permit.release();
             idle.sleep(timeoutNs);

@@ -8,7 +8,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a polling thread waits between two polls: not at all, spinning, yielding, parked, or on the doorbell. Each poll chooses.
+ * How a polling thread waits between two polls: not at all, spinning, parked, or on the doorbell. Each poll chooses.
  *
  * <p><b>Threads.</b> {@link #wake} by any; the rest by the agent's thread. <b>Memory.</b> Waiting allocates nothing.
  */
@@ -19,7 +19,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     private enum Way {
         NONE,
         SPIN,
-        YIELD,
         PARK,
         DOORBELL
     }
@@ -43,11 +42,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
         next = Way.SPIN;
     }
 
-    /** The next wait lets other threads run. */
-    void yieldThread() {
-        next = Way.YIELD;
-    }
-
     /** The next wait is on the doorbell. */
     void sleep(long timeoutNs) {
         next = Way.DOORBELL;
@@ -66,7 +60,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
         switch (next) {
             case NONE -> {}
             case SPIN -> Thread.onSpinWait();
-            case YIELD -> Thread.yield();
             case PARK -> LockSupport.parkNanos(this, maxNs);
             case DOORBELL -> doorbell.await(maxNs);
         }

@@ -23,6 +23,7 @@ public final class PollTurns {
     private final PollPermit permit;
     private final Cursors cursors;
     private final FaultAlarm faults;
+    private final SpinBalance balance = new SpinBalance();
     private final AtomicInteger pollingCallers = new AtomicInteger();
     // Changes with every call that polled for itself: written by callers, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
@@ -53,6 +54,11 @@ public final class PollTurns {
 
     boolean isClosed() {
         return closed;
+    }
+
+    /** Returns whether polling gains anything. */
+    SpinBalance balance() {
+        return balance;
     }
 
     PollPermit permit() {

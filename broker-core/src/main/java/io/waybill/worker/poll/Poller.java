@@ -32,6 +32,7 @@ public final class Poller {
     private final Threads threads;
     private final PollTurns turns;
     private final PollPermit permit;
+    private final HandlerPolling handlers;
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
     private final Cursors cursors;
@@ -60,10 +61,16 @@ public final class Poller {
         this.threads = threads;
         this.turns = turns;
         this.permit = turns.permit();
+        this.handlers = new HandlerPolling(waiting, clock, turns, invocations, this::wake);
         this.invocations = invocations;
         this.deadlines = deadlines;
         this.cursors = cursors;
         this.doorbell = doorbell;
+    }
+
+    /** Returns what threads of handlers do before they rest. */
+    public HandlerPolling handlers() {
+        return handlers;
     }
 
     /** Starts polling. */
@@ -76,7 +83,7 @@ public final class Poller {
         starting = true;
         started++;
         PollIdleStrategy idle = new PollIdleStrategy(doorbell);
-        PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, invocations, deadlines, cursors);
+        PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, handlers, invocations, deadlines, cursors);
         new AgentThread(workerName + "-poller-" + started, agent, idle).start(threads);
     }
 

@@ -4,32 +4,25 @@ package io.waybill.worker.poll;
 public enum Waiting {
 
     /** Polls without pause: lowest latency, one core. */
-    SPIN(Long.MAX_VALUE, 0, Long.MAX_VALUE),
+    SPIN(Long.MAX_VALUE, Long.MAX_VALUE),
 
-    /** Polls for some microseconds, then yields, then sleeps until a sender rings: the default. */
-    BALANCED(20_000, 100_000, 500_000),
+    /** Polls for some microseconds as long as that pays, then sleeps until a sender rings: the default. */
+    BALANCED(120_000, 500_000),
 
     /** Sleeps almost at once. */
-    LOW_CPU(1_000, 4_000, 20_000);
+    LOW_CPU(5_000, 20_000);
 
     private final long spinNs;
-    private final long yieldNs;
     private final long callerNs;
 
-    Waiting(long spinNs, long yieldNs, long callerNs) {
+    Waiting(long spinNs, long callerNs) {
         this.spinNs = spinNs;
-        this.yieldNs = yieldNs;
         this.callerNs = callerNs;
     }
 
     /** Returns how long to poll without pause after the last message. */
     long spinNs() {
         return spinNs;
-    }
-
-    /** Returns how long to yield between polls after that. */
-    long yieldNs() {
-        return yieldNs;
     }
 
     /** Returns how long a thread polls for its own response before it leaves that to the poller and sleeps. */

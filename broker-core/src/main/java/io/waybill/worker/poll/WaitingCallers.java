@@ -4,6 +4,7 @@ import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Threads that wait for a response, or for room: they first poll for themselves, and then leave it to the
@@ -17,12 +18,14 @@ public final class WaitingCallers {
     private static final long LOOK_NS = 5_000_000;
 
     private static final long MAX_PARK_NS = 50_000_000;
+    private static final long ROOM_PARK_NS = 50_000;
     private static final int MAX_HELPING_POLLS = 8;
 
     private final Waiting waiting;
     private final Clock clock;
     private final PollTurns turns;
     private final PollPermit permit;
+    private final SpinBalance balance;
     private final HandlerSlots invocations;
     private final Poller poller;
     private final AtomicInteger parked = new AtomicInteger();
@@ -32,6 +35,7 @@ public final class WaitingCallers {
         this.clock = clock;
         this.turns = turns;
         this.permit = turns.permit();
+        this.balance = turns.balance();
         this.invocations = invocations;
         this.poller = poller;
     }
@@ -68,13 +72,15 @@ public final class WaitingCallers {
 
     /** Waits until the call is completed, and polls meanwhile. */
     public void await(WaitCondition call) {
-        turns.callerBegins();
-        try {
-            pollFor(call);
-        } catch (Throwable e) { // in any case: the permit must be released, and the call gets its outcome
-            turns.stopAfter(e);
-        } finally {
-            turns.callerEnds();
+        if (!balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs())) {
+            turns.callerBegins();
+            try {
+                pollFor(call);
+            } catch (Throwable e) { // in any case: the permit must be released, and the call gets its outcome
+                turns.stopAfter(e);
+            } finally {
+                turns.callerEnds();
+            }
         }
         if (!call.isMet()) {
             parkFor(call);
@@ -93,6 +99,7 @@ public final class WaitingCallers {
     private void pollFor(WaitCondition call) {
         long budgetNs = waiting.callerNs();
         long sinceNs = 0;
+        long untilNs = 0;
         boolean mine = false;
         while (!call.isMet() && !turns.isClosed()) {
             if (!mine && permit.tryAcquire()) {
@@ -114,12 +121,17 @@ public final class WaitingCallers {
             }
             long nowNs = clock.monotonicNs();
             sinceNs = sinceNs == 0 ? nowNs : sinceNs;
+            untilNs = nowNs;
             if (nowNs - sinceNs >= budgetNs) {
                 break;
-            } else if (nowNs - sinceNs < waiting.spinNs()) {
-                Thread.onSpinWait();
+            }
+            Thread.onSpinWait();
+        }
+        if (sinceNs != 0) {
+            if (call.isMet() && untilNs - sinceNs < budgetNs) {
+                balance.saved();
             } else {
-                Thread.yield();
+                balance.lost(untilNs - sinceNs, untilNs);
             }
         }
         if (mine) {
@@ -173,6 +185,8 @@ public final class WaitingCallers {
         }
         if (waiting == Waiting.SPIN) {
             Thread.onSpinWait();
+        } else if (balance.sleeps()) {
+            LockSupport.parkNanos(this, ROOM_PARK_NS);
         } else {
             Thread.yield();
         }

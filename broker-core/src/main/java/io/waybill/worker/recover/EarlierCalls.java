@@ -292,7 +292,12 @@ public final class EarlierCalls {
         }
 
         private Peer peer(int id) {
-            Optional<Peer> peer = links.peer(id);
+            Optional<Peer> peer;
+            try {
+                peer = links.peer(id);
+            } catch (IOException e) {
+                throw CallErrors.homeUnreadable(e);
+            }
             return peer.orElseThrow(() -> CallErrors.refused(
                     ErrorCode.WORKER_LOST, "worker " + id + ", to which the call went, is not in this home any more"));
         }

@@ -40,7 +40,10 @@ public final class QueueWitnesses {
         this.roll = roll;
     }
 
-    /** Reads the worker's own cursors and those of all workers that ever joined its home. */
+    /**
+     * Reads the worker's own cursors and those of the workers that it talked with: of all that ever joined its home, if its own
+     * do not show exactly which; of none, if its name is new.
+     */
     public static QueueWitnesses hear(WorkerDirectory own, Roll roll) throws IOException {
         QueueWitnesses witnesses = new QueueWitnesses(own, roll);
         Cursors cursors = own.cursors();
@@ -52,9 +55,16 @@ public final class QueueWitnesses {
             // the response that was the last one when the position was noted
             add(witnesses.responses, "the cursors of this worker", slot.responsesFrom() + 1, 0);
         }
-        try (Membership membership = new Membership(own.home())) {
-            membership.refresh();
-            membership.members().all().forEach(witnesses::add);
+        boolean showsPeers = !own.isAfterBoot() && cursors.origin() == Cursors.Origin.KEPT;
+        try (Membership membership = showsPeers ? Membership.present(own.home()) : new Membership(own.home())) {
+            if (showsPeers) {
+                for (CursorSlot slot : cursors.taken()) {
+                    membership.find(slot.peerId()).ifPresent(witnesses::add);
+                }
+            } else if (!own.isNew()) {
+                membership.refresh();
+                membership.members().all().forEach(witnesses::add);
+            }
         }
         return witnesses;
     }

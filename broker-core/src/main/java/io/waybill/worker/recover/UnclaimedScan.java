@@ -42,6 +42,7 @@ public final class UnclaimedScan {
     private final JournalSettings settings;
     private final long earlierRequests;
     private final long firstCounter;
+    private final boolean cursorsAreExact;
     private final long lostFrom;
     private final long lostTo;
     private final Map<Integer, Long> responsesRead = new HashMap<>();
@@ -65,6 +66,7 @@ public final class UnclaimedScan {
         this.settings = settings;
         this.earlierRequests = earlierRequests;
         this.firstCounter = firstCounter;
+        this.cursorsAreExact = directory.cursorsAreExact();
         this.lostTo = asking.lostTo();
         this.lostFrom = Math.max(asking.lostFrom(), lostTo - MAX);
         for (CursorSlot slot : directory.cursors().taken()) {
@@ -79,7 +81,9 @@ public final class UnclaimedScan {
     public synchronized long[] find(List<Peer> peers) throws IOException {
         Map<Integer, ScanStart> starts = new HashMap<>();
         for (Peer peer : peers) {
-            starts.put(peer.id(), start(peer));
+            if (!cursorsAreExact || responsesRead.containsKey(peer.id())) { // it never called the others
+                starts.put(peer.id(), start(peer));
+            }
         }
         LongHashSet found = new LongHashSet();
         for (long counter = lostFrom; counter < lostTo; counter++) {
@@ -146,6 +150,9 @@ public final class UnclaimedScan {
     }
 
     private void addRequests(Map<Integer, ScanStart> starts, LongHashSet found) {
+        if (starts.isEmpty()) {
+            return;
+        }
         long from = starts.values().stream()
                 .mapToLong(ScanStart::requestsFrom)
                 .min()

@@ -199,6 +199,26 @@ public final class ReferenceHandle implements RRef {
     }
 
     @Override
+    public CompletableFuture<Void> confirmation() {
+        requireOpen("confirmation()");
+        if (!(reference instanceof UserReference user)) {
+            return this.<Void>read(value -> null, none -> {}).exceptionally(failure -> {
+                home.references().requireUsable(reference, "confirmation()"); // with an error of its handler it is
+                return null;
+            });
+        }
+        CompletableFuture<Void> notified = new CompletableFuture<>();
+        CallContext context = CallContext.current(); // of the reader, for the stages of its future
+        home.references().whenCompleted(user, failure -> {
+            ThreadContext thread = ThreadContext.own();
+            ContextScope before = thread.enter(context);
+            failure.ifPresentOrElse(notified::completeExceptionally, () -> notified.complete(null));
+            thread.leave(before);
+        });
+        return notified;
+    }
+
+    @Override
     public String type() {
         return reference.type();
     }

@@ -1,6 +1,5 @@
 package io.waybill.worker.reference;
 
-import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
@@ -68,7 +67,7 @@ public final class SentReferences {
 
     /** Writes the references after the payload of a record that was begun with room for them. */
     public void write(MessageBuffer record, int payloadLength) {
-        boolean isAround = creates && record.type() != MessageType.SCRIPT_REMOTE_CALL; // an interceptor wrapped it
+        boolean isAround = creates && !record.type().isCreating(); // an interceptor wrapped it
         record.addFlag(isAround ? Envelope.REFERENCES | Envelope.CREATES : Envelope.REFERENCES)
                 .memory()
                 .putBytes(Envelope.HEADER_LENGTH + payloadLength, table);

@@ -5,13 +5,16 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
+import io.waybill.host.Clock;
 import io.waybill.worker.poll.HandlerCall;
 import io.waybill.worker.poll.HandlerSlot;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -28,11 +31,13 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     private final Attachments attachments;
     private final RequestOutbox outbox;
     private final InboundMessage message;
-    private long queuedNs; // 0: not queued, or there was no listener
+    private long unconfirmedNs; // since when it waited for owners of references, on the boot clock; 0: it did not
+    private long queuedNs; // on the boot clock; 0: not queued
+    private long convertedNs; // wall clock; 0: not converted
     private long begunNs; // wall clock; 0: not begun, or begun on the polling thread, which skips the clock read
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
-    // The polling thread while it runs the handler inline; unlike another thread that ends the request.
+    // The polling thread while it runs the handler itself; unlike another thread that ends the request.
     private Thread inlineThread;
     private boolean freedInline;
     private HandlerInterception interception; // null until there are interceptors
@@ -55,7 +60,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     /** Begins a request. */
     void open() {
         begunNs = 0;
+        unconfirmedNs = 0;
         queuedNs = 0;
+        convertedNs = 0;
         intercepted = false;
         begun.lazySet(false);
     }
@@ -63,6 +70,23 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     /** Returns when the handler began, by the wall clock; 0 when it did not, or when the clock was not read. */
     long begunNs() {
         return begunNs;
+    }
+
+    /** Returns when the request passed the stages before its handler, which is about to be called or was. */
+    RequestArrival arrival() {
+        Clock clock = context.clock();
+        long parkedSinceNs = exchange.parkedSinceNs();
+        long beganNs = begunNs != 0 ? begunNs : clock.wallNs();
+        long confirmedNs = queuedNs != 0 ? clock.wallNsAt(queuedNs) : beganNs;
+        long unparkedNs = unconfirmedNs != 0 ? clock.wallNsAt(unconfirmedNs) : confirmedNs;
+        long readNs = parkedSinceNs != 0 ? clock.wallNs() - (clock.monotonicNs() - parkedSinceNs) : unparkedNs;
+        return new RequestArrival(
+                exchange.view().sentNs(),
+                readNs,
+                unparkedNs,
+                confirmedNs,
+                beganNs,
+                convertedNs != 0 ? convertedNs : beganNs);
     }
 
     boolean isBegun() {
@@ -83,6 +107,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
      * time.
      */
     void runWhenReady() {
+        unconfirmedNs = context.reports().nowNs();
         attachments.references().whenReady(failure -> {
             if (failure.isPresent()) {
                 exchange.fail(new Failure(
@@ -114,9 +139,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
 
     /** Notes that the request is about to be passed to the threads of its handler. */
     void queued() {
-        if (!context.reports().isEmpty()) {
-            queuedNs = context.reports().nowNs();
-        }
+        queuedNs = context.reports().nowNs();
     }
 
     @Override
@@ -124,8 +147,26 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         if (exchange.isExpired()) { // while it waited for a thread, or this process was stopped
             exchange.failExpired("a handler began");
         } else {
+            HandlerEntry entry = exchange.entry();
+            long sinceNs = context.clock().monotonicNs();
             runTask(context.invocations().own());
+            entry.took(context.clock().monotonicNs() - sinceNs);
         }
+    }
+
+    /**
+     * Runs a plain handler on the thread of its bundle that polls; otherwise as {@link #runInline}.
+     *
+     * @return whether it is free; otherwise another thread owns it by now
+     */
+    boolean runPolled(HandlerSlot slot) {
+        inlineThread = slot.thread();
+        freedInline = false;
+        begunNs = context.clock().wallNs();
+        runTask(slot);
+        boolean free = freedInline;
+        inlineThread = null;
+        return free;
     }
 
     /**
@@ -204,6 +245,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             if (attachments.isForDevice()) { // here, and not on the poller: it may be slow
                 attachments.convert();
                 message.tensors(attachments.tensors());
+                convertedNs = context.clock().wallNs();
             }
             if (!context.reports().isEmpty()) {
                 report(slot);

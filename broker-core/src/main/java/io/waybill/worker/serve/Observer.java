@@ -1,6 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.host.Clock;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
@@ -30,6 +31,7 @@ final class Observer implements InstantSource {
     private boolean cut;
     private boolean ended;
     private Random random;
+    private RequestArrival arrival; // null until it was asked for
 
     Observer(Clock clock, long id) {
         this.clock = clock;
@@ -72,6 +74,24 @@ final class Observer implements InstantSource {
             note(Kind.LEFT, leftNs);
         }
         return leftNs;
+    }
+
+    /**
+     * Returns when the request arrived.
+     *
+     * @throws IllegalStateException after the response
+     */
+    synchronized RequestArrival arrival(HandlerTask task) {
+        requireOpen();
+        if (arrival == null) {
+            arrival = task.arrival();
+            note(Kind.ARRIVAL, arrival.readNs());
+            note(Kind.ARRIVAL, arrival.unparkedNs());
+            note(Kind.ARRIVAL, arrival.confirmedNs());
+            note(Kind.ARRIVAL, arrival.begunNs());
+            note(Kind.ARRIVAL, arrival.convertedNs());
+        }
+        return arrival;
     }
 
     private void requireOpen() {

@@ -17,6 +17,9 @@ import java.lang.ref.WeakReference;
  */
 final class ParkingLot {
 
+    /** How often expired requests are looked for. */
+    private static final long CHECK_NS = 10_000_000;
+
     private final HandlerRegistry registry;
     private final Clock clock;
     private final ParkedRequests parked;
@@ -104,7 +107,8 @@ final class ParkingLot {
             return 0;
         }
         roomCame = false; // before the search
-        nextParkingCheckNs = nowNs + 10_000_000;
+        // Due until the search is complete: a thread that loses the permit in it leaves some that can be served.
+        nextParkingCheckNs = nowNs;
         int served = unparkUndecided(by, nowNs);
         if (served == Polled.PERMIT_LOST) {
             return served;
@@ -133,6 +137,7 @@ final class ParkingLot {
                 parkedRequest = parked.first(key);
             }
         }
+        nextParkingCheckNs = nowNs + CHECK_NS;
         if (!unparkedFor.refersTo(table)) {
             unparkedFor = new WeakReference<>(table);
         }

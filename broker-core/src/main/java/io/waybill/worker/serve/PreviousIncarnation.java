@@ -1,10 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.home.WorkerDirectory;
-import io.waybill.home.WorkerRecord;
-import io.waybill.home.cursor.Cursors;
 import io.waybill.wire.RecordView;
-import java.util.Optional;
 
 /** What is known of the worker's previous incarnations. Immutable. */
 public final class PreviousIncarnation {
@@ -14,31 +11,21 @@ public final class PreviousIncarnation {
 
     private final long epoch;
     private final boolean sameBoot;
-    private final boolean cursorsKept;
+    private final boolean cursorsAreExact;
 
-    private PreviousIncarnation(long epoch, boolean sameBoot, boolean cursorsKept) {
+    private PreviousIncarnation(long epoch, boolean sameBoot, boolean cursorsAreExact) {
         this.epoch = epoch & MASK_OF_RECORDED;
         this.sameBoot = sameBoot;
-        this.cursorsKept = cursorsKept;
+        this.cursorsAreExact = cursorsAreExact;
     }
 
     public static PreviousIncarnation of(WorkerDirectory directory) {
-        Optional<WorkerRecord> previous = directory.previous();
-        boolean sameBoot = previous.isPresent()
-                && previous.get()
-                        .process()
-                        .bootId()
-                        .equals(directory.record().process().bootId());
-        return new PreviousIncarnation(
-                directory.epoch(), sameBoot, directory.cursors().origin() == Cursors.Origin.KEPT);
+        return new PreviousIncarnation(directory.epoch(), !directory.isAfterBoot(), directory.cursorsAreExact());
     }
 
-    /**
-     * Returns whether the cursors show exactly how far the previous incarnation has read: not when they were replaced,
-     * or after a crash of the host.
-     */
+    /** Returns whether the cursors show exactly how far the previous incarnation has read. */
     public boolean cursorsAreExact() {
-        return sameBoot && cursorsKept || epoch == 1;
+        return cursorsAreExact;
     }
 
     /** Returns whether a request was sent to a previous incarnation. */

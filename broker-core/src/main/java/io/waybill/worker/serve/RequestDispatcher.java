@@ -1,13 +1,13 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.dispatch.Outcome;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
@@ -18,6 +18,8 @@ import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.peer.RereadTails;
 import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.HandlerPolling;
+import io.waybill.worker.poll.HandlerSlot;
 import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.poll.Polled;
 import org.slf4j.Logger;
@@ -37,6 +39,7 @@ public final class RequestDispatcher {
     private final HandlerRegistry ownHandlers;
     private final Clock clock;
     private final PollPermit permit;
+    private final HandlerPolling handlers;
     private final ExchangePool pool;
     private final Refusals refusals;
     private final RequestClock time;
@@ -58,7 +61,7 @@ public final class RequestDispatcher {
             HandlerRegistry registry,
             HandlerRegistry ownHandlers,
             Clock clock,
-            PollPermit permit,
+            HandlerPolling handlers,
             ExchangePool pool,
             ParkedRequests parking,
             RereadTails reread,
@@ -72,7 +75,9 @@ public final class RequestDispatcher {
         this.registry = registry;
         this.ownHandlers = ownHandlers;
         this.clock = clock;
-        this.permit = permit;
+        this.permit = handlers.permit();
+        this.handlers = handlers;
+        registry.pollBy(handlers);
         this.pool = pool;
         this.refusals = new Refusals(counters);
         this.time = new RequestClock(clock, responses);
@@ -208,7 +213,10 @@ public final class RequestDispatcher {
                 return true;
             }
             boolean onPoller = entry.runsOnPoller();
-            if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
+            boolean here = !onPoller && handlers.mayRun(entry);
+            if (!onPoller
+                    && !here
+                    && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
                 parking.park(exchange, Route.key(table, request), left);
                 return true;
             }
@@ -222,10 +230,10 @@ public final class RequestDispatcher {
                     exchange.task().runWhenReady();
                     return true;
                 }
-                // a converter may be slow, and so never runs on a poller
-                return onPoller && !exchange.attachments().isForDevice()
-                        ? runInline(exchange)
-                        : runElsewhere(exchange, entry);
+                if (!onPoller && !here || exchange.attachments().isForDevice()) { // a converter may be slow
+                    return runElsewhere(exchange, entry);
+                }
+                return here ? runPolled(exchange, entry) : runInline(exchange);
             }
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
@@ -250,8 +258,30 @@ public final class RequestDispatcher {
     private boolean runInline(Exchange exchange) {
         permit.release();
         boolean free = exchange.task().runInline();
-        boolean mine = permit.tryAcquire();
-        if (free && mine) {
+        return hasRun(exchange, free, permit.tryAcquire());
+    }
+
+    /** Runs a plain handler on this thread, which is its bundle's. */
+    private boolean runPolled(Exchange exchange, HandlerEntry entry) {
+        HandlerTask task = exchange.task();
+        if (!entry.executor().polled().begin(task)) {
+            return runElsewhere(exchange, entry);
+        }
+        task.queued();
+        HandlerSlot slot = handlers.enter();
+        permit.release();
+        boolean free;
+        boolean pollsOn;
+        try {
+            free = task.runPolled(slot);
+        } finally {
+            pollsOn = handlers.leave(slot, entry);
+        }
+        return hasRun(exchange, free, pollsOn && permit.tryAcquire());
+    }
+
+    private boolean hasRun(Exchange exchange, boolean free, boolean mine) {
+        if (free && mine && spare == null) { // another thread may have polled meanwhile, and left one
             spare = exchange;
         } else if (free) {
             pool.give(exchange);
@@ -270,6 +300,7 @@ public final class RequestDispatcher {
         exchange.task().queued();
         try {
             entry.executor().execute(exchange.task());
+            handlers.passedOn(entry);
         } catch (ExecutorRefusedException e) {
             exchange.refuseDecoded(ErrorCode.BACK_PRESSURE, e.getMessage());
             entry.end(Outcome.FAILED);

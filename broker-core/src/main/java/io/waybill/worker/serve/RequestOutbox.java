@@ -9,6 +9,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerEntry;
@@ -203,6 +204,11 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
     @Override
     public InstantSource clock() {
         return observer();
+    }
+
+    @Override
+    public RequestArrival arrival() {
+        return observer().arrival(exchange.task());
     }
 
     @Override

@@ -41,6 +41,9 @@ public final class RequestReceiver {
         if (link.backlog().nextUnanswered() >= 0) { // they come first
             return serveUnanswered(link);
         }
+        if (!link.reader().isAddressed()) {
+            return 0;
+        }
         JournalTail tail = link.reader().requests();
         int work = 0;
         // a later incarnation of the peer may be read by another link, from the position where this one stopped
@@ -75,7 +78,7 @@ public final class RequestReceiver {
                     if (!serving.serve(exchange)) {
                         return Polled.PERMIT_LOST;
                     }
-                    next = serving.takeSpare();
+                    keep(serving.takeSpare());
                     if (link.isSwept()) {
                         break;
                     }
@@ -112,6 +115,15 @@ public final class RequestReceiver {
             next = exchange;
         }
         return exchange;
+    }
+
+    /** Keeps an exchange for the next request, unless another thread that polled while a handler ran has left one. */
+    private void keep(Exchange spare) {
+        if (next == null) {
+            next = spare;
+        } else if (spare != null) {
+            pool.give(spare);
+        }
     }
 
     /** Drops a request that a failed read may have left incomplete. */

@@ -4,9 +4,12 @@ import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.DiskSpace;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,10 +47,48 @@ public record FileSpace(SafeFiles files) implements DiskSpace {
             return;
         }
         try (NativeFile opened = files.openExistingNative(file)) {
-            opened.punchHole(from, to - from);
-        } catch (NoSuchFileException e) {
-            LOG.debug("{} was removed before what it had reserved was given back", file);
+            long size = opened.size();
+            if (from < size) {
+                opened.punchHole(from, Math.min(to, size) - from);
+            }
+            if (from <= size && to > size) {
+                opened.truncate(size); // which frees what is reserved behind the end: a hole can't be punched there
+            }
         } catch (IOException e) {
+            notGivenBack(file, e);
+        }
+    }
+
+    @Override
+    public void giveBackZeros(Path file, long offset, long length) {
+        ByteBuffer page = ByteBuffer.allocate((int) PAGE_BYTES);
+        try (NativeFile opened = files.openExistingNative(file);
+                FileChannel channel = files.channelOf(opened, StandardOpenOption.READ)) {
+            long to = Math.min(channel.size(), offset + length);
+            for (long at = offset & -PAGE_BYTES; at < to; at += PAGE_BYTES) {
+                page.clear();
+                if (channel.read(page, at) > 0 && isZero(page.flip())) {
+                    opened.punchHole(at, PAGE_BYTES);
+                }
+            }
+        } catch (IOException e) {
+            notGivenBack(file, e);
+        }
+    }
+
+    private static boolean isZero(ByteBuffer page) {
+        for (int i = 0; i < page.limit(); i++) {
+            if (page.get(i) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static void notGivenBack(Path file, IOException e) {
+        if (e instanceof NoSuchFileException) {
+            LOG.debug("{} was removed before what it had reserved was given back", file);
+        } else {
             LOG.warn("{}: what was reserved and is not needed could not be given back: {}", file, e.getMessage());
         }
     }

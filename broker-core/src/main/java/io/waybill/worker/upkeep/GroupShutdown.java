@@ -2,7 +2,6 @@ package io.waybill.worker.upkeep;
 
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
-import io.waybill.home.Members;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
@@ -76,11 +75,11 @@ public final class GroupShutdown {
         long untilNs = host.clock().monotonicNs() + limit.toNanos();
         own = IdleInterval.BUSY;
         shown = null;
-        try (Membership membership = new Membership(directory.home())) {
+        try (Membership membership = Membership.present(directory.home())) {
             while (true) {
                 look();
                 membership.refresh();
-                List<String> left = left(membership.members(), others);
+                List<String> left = left(membership, others);
                 if (left.isEmpty()) {
                     directory.show(IdleInterval.SHOWN, IdleInterval.ENDED);
                     return "";
@@ -134,11 +133,11 @@ public final class GroupShutdown {
     /**
      * Returns the workers that have not ended: those that are busy, or else those whose idle intervals are too short.
      */
-    private List<String> left(Members members, Collection<String> others) {
+    private List<String> left(Membership members, Collection<String> others) throws IOException {
         Map<String, IdleInterval> times = new LinkedHashMap<>();
         times.put(directory.name(), own);
         for (String other : others) {
-            Optional<Peer> peer = find(members, other);
+            Optional<Peer> peer = members.findByNameOrId(other);
             if (peer.isEmpty() || peer.get().id() != directory.id() && !hasEnded(peer.get())) {
                 times.put(other, peer.map(GroupShutdown::shown).orElse(IdleInterval.BUSY));
             }
@@ -154,11 +153,6 @@ public final class GroupShutdown {
                 .filter(entry -> wanted.test(entry.getValue()))
                 .map(Map.Entry::getKey)
                 .toList();
-    }
-
-    private static Optional<Peer> find(Members members, String nameOrId) {
-        Optional<Peer> named = members.find(nameOrId);
-        return named.isPresent() || !nameOrId.matches("[0-9]{1,5}") ? named : members.find(Integer.parseInt(nameOrId));
     }
 
     private static boolean hasEnded(Peer peer) {

@@ -5,6 +5,7 @@ import io.waybill.home.error.HomeException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.host.Processes;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ChangeIdleStrategy;
@@ -41,6 +42,10 @@ public final class Housekeeper implements Agent {
     private static final long IDLE_TICK_NS = 80_000_000;
     /** Messages don't end a wait: after this time a burst finds space and pages prepared ahead of it again. */
     private static final long MAX_REST_NS = 250_000_000;
+    /** The same after a time without messages: a worker that others have forgotten uses next to nothing. */
+    private static final long MAX_LONG_REST_NS = 1_000_000_000;
+
+    private static final long LONG_REST_AFTER_NS = 10_000_000_000L;
 
     /**
      * Interval of file checks. A truncated file may look like one that ends there. A check costs some 20 us per peer.
@@ -49,10 +54,11 @@ public final class Housekeeper implements Agent {
 
     private static final long CLOCK_NS = 100_000_000;
     private static final long END_LIMIT_NS = 10_000_000_000L;
-    /** Above the max wait. */
+    /** In addition to the wait. */
     private static final long PAUSE_NS = 1_000_000_000;
 
     private final Clock clock;
+    private final Processes processes;
     private final Threads threads;
     private final Links links;
     private final Poller poller;
@@ -77,10 +83,14 @@ public final class Housekeeper implements Agent {
     private long nextLookNs;
     private long nextClockNs;
     private long lastBootNs;
+    private long lastCollectedMs;
     private long nextFileLookNs;
     private boolean homeUnreadable;
     private boolean diskFull;
     private long writtenBefore;
+    private long activeNs;
+    private long restNs;
+    private volatile Runnable onActivity = () -> {}; // set by the opening thread
 
     public Housekeeper(
             Host host,
@@ -100,6 +110,7 @@ public final class Housekeeper implements Agent {
         this.own = own;
         this.references = references;
         this.clock = host.clock();
+        this.processes = host.processes();
         this.threads = host.threads();
         this.changes = changes;
         this.idle = new ChangeIdleStrategy(clock, changes);
@@ -117,6 +128,11 @@ public final class Housekeeper implements Agent {
         this.responsePages = new PageToucher(responses, host.calls());
     }
 
+    /** Sets what is called after each turn at which there had been messages. */
+    void onActivity(Runnable listener) {
+        onActivity = listener;
+    }
+
     /**
      * Starts the thread.
      *
@@ -129,6 +145,8 @@ public final class Housekeeper implements Agent {
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
         lastBootNs = clock.bootNs();
+        lastCollectedMs = processes.collectedMs();
+        activeNs = nextLookNs;
         thread = new AgentThread(workerName + "-housekeeper", this, idle);
         thread.start(threads);
     }
@@ -153,17 +171,22 @@ public final class Housekeeper implements Agent {
             // JDK 17 may report a fault in a peer's file late, and anywhere; and a handler may have used up the memory
             faults.report(e);
         }
-        idle.rest(restNs());
+        restNs = nextRestNs();
+        idle.rest(restNs);
         return 0;
     }
 
-    private long restNs() {
+    private long nextRestNs() {
+        long nowNs = clock.monotonicNs();
         if (!isIdle()) {
+            activeNs = nowNs;
+            onActivity.run();
             return TICK_NS;
         }
-        long restNs = Math.max(IDLE_TICK_NS, Math.min(MAX_REST_NS, links.restNs()));
+        long maxNs = nowNs - activeNs > LONG_REST_AFTER_NS ? MAX_LONG_REST_NS : MAX_REST_NS;
+        long untilNs = Math.max(IDLE_TICK_NS, Math.min(maxNs, links.restNs()));
         long dueNs = references.nextDueNs();
-        return dueNs == Long.MAX_VALUE ? restNs : Math.max(TICK_NS, Math.min(restNs, dueNs - clock.monotonicNs()));
+        return dueNs == Long.MAX_VALUE ? untilNs : Math.max(TICK_NS, Math.min(untilNs, dueNs - nowNs));
     }
 
     /** Returns whether nothing was written since the last turn, no handler blocks the poller, and the disk has room. */
@@ -203,13 +226,13 @@ public final class Housekeeper implements Agent {
     /** Detects a pause of this process, by the clock that also runs while the host is suspended. */
     private void lookForPause() {
         long bootNs = clock.bootNs();
-        if (bootNs - lastBootNs > PAUSE_NS) {
+        long collectedMs = processes.collectedMs();
+        if (bootNs - lastBootNs > PAUSE_NS + restNs) {
             counters.countPause();
-            LOG.warn(
-                    "This process did not run for {} ms: it was stopped, its host was suspended, or gave it no processor",
-                    (bootNs - lastBootNs) / 1_000_000);
+            LOG.warn(PauseText.of((bootNs - lastBootNs) / 1_000_000, collectedMs - lastCollectedMs));
         }
         lastBootNs = bootNs;
+        lastCollectedMs = collectedMs;
     }
 
     private void look() {
@@ -274,7 +297,7 @@ public final class Housekeeper implements Agent {
         } catch (JournalFullException e) {
             if (!diskFull) {
                 diskFull = true;
-                LOG.error("The journal's disk is full: new calls are refused until there is room", e);
+                LOG.error("The journal's disk is full: new calls are refused until there is room: {}", e.getMessage());
             }
             return false;
         }

@@ -33,6 +33,10 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPublisher.class);
     private static final long INTERVAL_NS = 1_000_000_000L;
+    /** After as many looks without a change, until there are messages: what else changes is published later. */
+    private static final long RESTING_INTERVAL_NS = 5_000_000_000L;
+
+    private static final int LOOKS_BEFORE_REST = 10;
 
     private final WorkerDirectory directory;
     private final Host host;
@@ -45,6 +49,8 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
     private Map<String, Long> publishedValues = Map.of();
     private Map<Integer, Long> publishedUnread = Map.of();
     private boolean failing;
+    private int looksWithoutChange;
+    private volatile boolean resting; // set by the publishing thread, cleared by the housekeeper
     private volatile AgentThread thread; // null before it starts
 
     /** @param values gauges and further counters by name, without those that change by themselves */
@@ -59,7 +65,9 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
         this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
     }
 
-    public void start() {
+    /** Starts the thread, whose long rests this housekeeper ends when there are messages. */
+    public void start(Housekeeper housekeeper) {
+        housekeeper.onActivity(this::wake);
         thread = new AgentThread(directory.name() + "-metrics", this, idle);
         thread.start(host.threads());
     }
@@ -72,8 +80,16 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
     @Override
     public int doWork() {
         publish();
-        idle.rest(INTERVAL_NS);
+        resting = looksWithoutChange >= LOOKS_BEFORE_REST;
+        idle.rest(resting ? RESTING_INTERVAL_NS : INTERVAL_NS);
         return 0;
+    }
+
+    private void wake() {
+        if (resting) {
+            resting = false;
+            idle.wake();
+        }
     }
 
     private void publish() {
@@ -81,8 +97,10 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
         Map<String, Long> steady = values.get();
         Map<Integer, Long> unread = unread();
         if (changes == publishedChanges && steady.equals(publishedValues) && unread.equals(publishedUnread)) {
+            looksWithoutChange++;
             return;
         }
+        looksWithoutChange = 0;
         try {
             file.write(new WorkerFigures(figures(steady), unread));
             publishedChanges = changes;

@@ -27,6 +27,9 @@ public final class OwnQueues {
     private static final long LOOK_NS = 400_000_000;
 
     private static final long NOTE_NS = 100_000_000;
+    /** After so long without a record a queue gives back what it has reserved beyond its first reserve. */
+    private static final long REST_NS = 10_000_000_000L;
+
     private static final Logger LOG = LoggerFactory.getLogger(OwnQueues.class);
 
     private final String workerName;
@@ -44,6 +47,9 @@ public final class OwnQueues {
         private final QueueAppender appender;
         private final QueueNote note;
         private final QueueWatch watch;
+        private Journal.Written last; // null when nothing was appended
+        private Journal.Written shrunkAt; // null when nothing was given back
+        private long lastChangedNs;
 
         Watched(QueueAppender appender, QueueNote note, SafeFiles files) throws IOException {
             this.appender = appender;
@@ -79,6 +85,9 @@ public final class OwnQueues {
         if (nowNs - nextNoteNs >= 0) {
             nextNoteNs = nowNs + NOTE_NS;
             note();
+            for (Watched queue : queues) {
+                shrinkAfterRest(queue, nowNs);
+            }
         }
         if (nowNs - nextLookNs >= 0 && !lost) {
             nextLookNs = nowNs + LOOK_NS;
@@ -95,6 +104,20 @@ public final class OwnQueues {
             }
         }
         cursors.nextCounter(Math.max(cursors.nextCounter(), pending.nextCounterNow()));
+    }
+
+    private static void shrinkAfterRest(Watched queue, long nowNs) {
+        Journal.Written written = written(queue);
+        if (written == null || written.equals(queue.shrunkAt)) {
+            return;
+        }
+        if (!written.equals(queue.last)) {
+            queue.last = written;
+            queue.lastChangedNs = nowNs;
+        } else if (nowNs - queue.lastChangedNs > REST_NS) {
+            queue.appender.shrinkReserve();
+            queue.shrunkAt = written;
+        }
     }
 
     private static Journal.Written written(Watched queue) {

@@ -25,8 +25,8 @@ import java.util.function.Supplier;
  * Determines which files of this worker's queues peers still need, from how far they have read according to their
  * cursors. A claim to have read beyond the end is ignored.
  *
- * <p>A live peer needs the unread part of a queue that it reads. One without a position needs everything since it
- * joined. A peer that ended without leaving may return, and is waited for as long as the settings say; one that left is
+ * <p>A live peer that this worker talks with needs the unread part of a queue that it reads. One without a position needs
+ * everything since it joined. A peer that ended without leaving may return, and is waited for as long as the settings say; one that left is
  * not. No peer is waited for that was {@linkplain Home#forget forgotten}.
  *
  * <p><b>Threads.</b> One.
@@ -58,6 +58,7 @@ public final class QueueReaders {
 
     private final int ownId;
     private final Cursors own;
+    private final boolean cursorsAreExact;
     private final Home home;
     private final Clock clock;
     private final JournalSettings settings;
@@ -70,6 +71,7 @@ public final class QueueReaders {
     public QueueReaders(WorkerDirectory own, JournalSettings settings, long absentNs, Supplier<List<Peer>> peers) {
         this.ownId = own.id();
         this.own = own.cursors();
+        this.cursorsAreExact = own.cursorsAreExact();
         this.home = own.home();
         this.clock = home.host().clock();
         this.settings = settings;
@@ -131,12 +133,25 @@ public final class QueueReaders {
         if (state == PeerState.LEFT || queue == JournalQueue.REQUESTS && onlyCalls(peer)) {
             return Integer.MAX_VALUE;
         }
+        if (cursorsAreExact && !talksWith(peer)) {
+            return Integer.MAX_VALUE;
+        }
         PeerCursorSlot slot = slotOf(peer);
         if (queue == JournalQueue.RESPONSES && !reads(peer, slot)) {
             return Integer.MAX_VALUE; // it begins at the end when it calls
         }
         int sinceItJoined = writtenSince(joinedAtMs(peer), files);
         return slot == null ? sinceItJoined : positionOf(slot, queue, newest, sinceItJoined);
+    }
+
+    /** Returns whether this worker has a slot for a peer in its cursors: it takes one before it writes for the peer. */
+    private boolean talksWith(Peer peer) {
+        for (CursorSlot slot : own.taken()) {
+            if (slot.peerId() == peer.id()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean onlyCalls(Peer peer) {

@@ -23,6 +23,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +52,7 @@ public final class Retention implements Agent {
     private static final String OWN_CALLS = "this worker's own calls without an outcome";
 
     private final WorkerDirectory directory;
-    private final RetentionSettings settings;
+    private volatile RetentionSettings settings; // set by the thread that retains, read by this one
     private final long headroomBytes;
     private final SafeFiles files;
     private final Clock clock;
@@ -67,7 +68,7 @@ public final class Retention implements Agent {
     private long lookedNs; // monotonic clock
     private volatile boolean closed;
     private volatile boolean wanted; // set by the thread that reserves, cleared by this one
-    private volatile AgentThread thread; // null when nothing is ever removed
+    private volatile AgentThread thread; // null while nothing is removed
 
     public Retention(
             WorkerDirectory directory,
@@ -106,8 +107,22 @@ public final class Retention implements Agent {
         if (settings.limits()) {
             quota.onScarce(settings.maxBytes() - headroomBytes, this::wake);
             measureFirst();
-            thread = new AgentThread(workerName + "-retention", this, idle);
-            thread.start(threads);
+            begin(workerName, threads);
+        }
+    }
+
+    private void begin(String workerName, Threads threads) {
+        thread = new AgentThread(workerName + "-retention", this, idle);
+        thread.start(threads);
+    }
+
+    /** Replaces the limits by age and by count, and checks. The quota stays. Any thread. */
+    public synchronized void retain(Duration maxAge, int maxCycles) {
+        settings = settings.withMaxAge(maxAge).withMaxCycles(maxCycles);
+        if (thread == null && settings.limits() && !closed) {
+            begin(directory.name(), directory.home().host().threads());
+        } else {
+            wake();
         }
     }
 
@@ -289,7 +304,7 @@ public final class Retention implements Agent {
     }
 
     /** Ends the thread, and waits until it has ended. */
-    public void close() {
+    public synchronized void close() {
         closed = true;
         if (thread != null) {
             thread.close();

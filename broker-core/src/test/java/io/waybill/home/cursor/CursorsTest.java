@@ -7,6 +7,7 @@ import io.waybill.home.Race;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.Host;
+import io.waybill.host.NativeFile;
 import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -106,11 +107,13 @@ class CursorsTest {
                 .isInstanceOf(HomeException.class)
                 .hasMessageContaining("no room");
 
-        CursorSlot recycled = own.slot(1000, id -> id == 100);
+        CursorSlot recycled = own.slot(1000, id -> id == 100, 4711);
         assertThat(recycled.requestsIndex()).isEqualTo(-1);
         assertThat(old.isValid()).isFalse();
         assertThat(openAsPeer().slotFor(100)).isEmpty();
-        assertThat(openAsPeer().slotFor(1000)).isPresent();
+        assertThat(openAsPeer().slotFor(1000).orElseThrow().requestsBegin())
+                .as("a peer without a slot may have had one")
+                .isZero();
         assertThat(openAsPeer().slotFor(511).orElseThrow().requestsIndex()).isEqualTo(511);
     }
 
@@ -154,7 +157,7 @@ class CursorsTest {
 
         assertThatThrownBy(() -> claim.takeReleases(0, 1, id -> {}))
                 .isInstanceOf(MalformedHomeFileException.class)
-                .hasMessageContaining("claims to have released 2 loans");
+                .hasMessageContaining("claims to have released 2 leases");
         assertThatThrownBy(() -> claim.takeReleases(3, 100, id -> {})).isInstanceOf(MalformedHomeFileException.class);
         for (int i = 0; i < 300; i++) {
             slot.releaseLease(i);
@@ -163,10 +166,28 @@ class CursorsTest {
     }
 
     @Test
-    void hasNoHoles() throws Exception {
-        Process stat = new ProcessBuilder("stat", "-c", "%b", file.toString()).start();
-        long blocks = Long.parseLong(new String(stat.getInputStream().readAllBytes()).trim());
-        assertThat(blocks * 512).isGreaterThanOrEqualTo(CursorLayout.FILE_BYTES);
+    void hasSpaceForItsHeaderAndTheSlotsInUse() throws Exception {
+        Path small = Files.createDirectory(dir.resolve("small"));
+        Cursors few = Cursors.openOwn(small, OWNER, HOST);
+        Path fewFile = small.resolve(CursorLayout.FILE);
+        assertThat(HOST.files().allocatedBytes(fewFile)).isEqualTo(CursorLayout.HEADER_BYTES);
+        for (int peer = 1; peer <= 3; peer++) {
+            few.slot(peer);
+            assertThat(HOST.files().allocatedBytes(fewFile))
+                    .isEqualTo(CursorLayout.HEADER_BYTES + (long) peer * CursorLayout.SLOT_BYTES);
+        }
+        assertThat(few.taken()).hasSize(3);
+        few.close();
+        punch(fewFile); // as a copy would
+        assertThat(Cursors.openOwn(small, OWNER, HOST).taken()).isEmpty(); // the slots do not say what the header says
+        assertThat(HOST.files().allocatedBytes(fewFile))
+                .isEqualTo(CursorLayout.HEADER_BYTES + 3L * CursorLayout.SLOT_BYTES);
+    }
+
+    private static void punch(Path file) throws IOException {
+        try (NativeFile opened = HOST.files().openExistingNative(file)) {
+            opened.punchHole(CursorLayout.HEADER_BYTES, CursorLayout.FILE_BYTES - CursorLayout.HEADER_BYTES);
+        }
     }
 
     @Test

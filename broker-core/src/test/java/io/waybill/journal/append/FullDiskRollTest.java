@@ -101,7 +101,7 @@ class FullDiskRollTest {
 
     @Test
     void readersGetPastADayOnWhichNothingFitted() throws JournalFullException {
-        maxBytes = 2 << 20; // a file can be begun, and the record does not fit into it
+        maxBytes = 2 * SETTINGS.roll().indexBytes(); // a file can be begun, and the record does not fit into it
         assertThatThrownBy(() -> append(1, LARGE)).isInstanceOf(JournalFullException.class);
         maxBytes = Long.MAX_VALUE;
         append(2, SMALL);

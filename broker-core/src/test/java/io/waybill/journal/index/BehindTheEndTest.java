@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.format.FileWindow;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -31,6 +32,7 @@ class BehindTheEndTest {
     private static final Path THREAD_COUNTERS = Path.of("/proc/thread-self/io");
 
     private static final int LOOKUPS = 20;
+    private static final long MAX_RECORD_BYTES = 192;
     /** Of a lookup with an index that is opened for it: a window of each queue, and RocksDB's files. */
     private static final long MAX_BYTES_PER_LOOKUP = 2 << 20;
 
@@ -73,6 +75,29 @@ class BehindTheEndTest {
         long before = bytesRead();
         journal.index();
         assertThat(bytesRead() - before).isLessThan(RESERVED_BYTES);
+    }
+
+    /** Right after a fill, when the index is far behind: each lookup must not read what the index and memory lack. */
+    @Test
+    void isReadOnlyInPartByALookupOfWhatNeitherTheIndexNorMemoryHas() throws IOException {
+        assumeThat(THREAD_COUNTERS).isReadable();
+        long end = 20L * PassedRecords.BLOCK;
+        journal.index();
+        journal.write(MESSAGES, MESSAGES + end);
+        try (JournalIndex index = journal.open(100)) {
+            WorkerJournal.assertFinds(index, JournalQueue.REQUESTS, MessageId.of(WrittenQueue.WORKER, 0)); // passes all
+            long before = bytesRead();
+            int lookups = 0;
+            for (long counter = MESSAGES; counter < MESSAGES + end; counter += end / LOOKUPS + 7) {
+                WorkerJournal.assertFinds(index, JournalQueue.REQUESTS, MessageId.of(WrittenQueue.WORKER, counter));
+                assertThat(index.find(JournalQueue.REQUESTS, MessageId.of(77, 1)))
+                        .isEmpty();
+                lookups++;
+            }
+            assertThat((bytesRead() - before) / lookups)
+                    .as("bytes that are read to find a request, and a message that is not there, among 20 blocks")
+                    .isLessThan(2L * PassedRecords.BLOCK * MAX_RECORD_BYTES + 2 * FileWindow.CAPACITY);
+        }
     }
 
     @Test

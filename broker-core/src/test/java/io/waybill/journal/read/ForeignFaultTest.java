@@ -17,6 +17,8 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ForeignFaultTest {
 
     private static final int RECORDS = 20_000;
+    private static final int CLOSES = 1000;
 
     @TempDir
     private Path directory;
@@ -126,6 +129,31 @@ class ForeignFaultTest {
             assertThat(MappedFaults.is(e)).isTrue();
         }
         return found;
+    }
+
+    /** Chronicle closes in a lock that all queues of the process share: a thread that a fault ends in there keeps it. */
+    @Test
+    void closingKeepsNothingLocked() throws Exception {
+        WrittenQueue.open(directory, JournalQueue.REQUESTS).requests(0, 10).close();
+        AtomicReference<String> came = new AtomicReference<>("some close waits for a lock that no living thread has");
+        Thread closing = new Thread(() -> came.set(closeOften()), "closing");
+        closing.setDaemon(true);
+        closing.start();
+        closing.join(TimeUnit.SECONDS.toMillis(100));
+        assertThat(came.get()).isEmpty();
+    }
+
+    private String closeOften() {
+        for (int i = 0; i < CLOSES; i++) {
+            JournalTail tail = open();
+            meetAnother();
+            try {
+                tail.close();
+            } catch (InternalError e) { // it surfaced on the way
+                tail.close();
+            }
+        }
+        return "";
     }
 
     @Test

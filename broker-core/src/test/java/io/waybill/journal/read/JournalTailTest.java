@@ -10,8 +10,11 @@ import io.waybill.journal.format.QueueStructure;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
@@ -73,6 +76,29 @@ class JournalTailTest {
             tail.moveBehind(first + 1);
 
             assertThat(nextId(tail)).isEqualTo(request(2));
+        }
+    }
+
+    /** Chronicle would go to where it ends, gigabytes behind the file, and meet the fault there under its own locks. */
+    @Test
+    void endsAtARecordThatEndsBehindItsFile() throws IOException {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            queue.requests(0, 3);
+            assertThat(nextId(tail)).isEqualTo(request(0));
+            ByteBuffer length = ByteBuffer.allocate(Integer.BYTES)
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .putInt(0, 0x3ffffff0);
+            Path directory = JournalQueue.REQUESTS.in(worker);
+            Path data = directory.resolve(WrittenQueue.rollFiles(directory).get(0));
+            try (FileChannel file = FileChannel.open(data, StandardOpenOption.WRITE)) {
+                file.write(length, (tail.endPosition() + 3) & ~3L);
+            }
+
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.DAMAGED);
+            assertThat(tail.isFaulted()).as("nothing is read behind the file").isTrue();
+            assertThat(tail.damage()).contains(", and its file at " + Files.size(data));
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.NONE);
         }
     }
 

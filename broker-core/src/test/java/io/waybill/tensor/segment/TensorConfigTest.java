@@ -11,7 +11,8 @@ class TensorConfigTest {
 
     @Test
     void hasDefaults() {
-        assertThat(TensorConfig.DEFAULTS).isEqualTo(new TensorConfig(64 << 20, 4L << 30, 4096, 65536));
+        assertThat(TensorConfig.DEFAULTS)
+                .isEqualTo(new TensorConfig(64 << 20, TensorConfig.TOTAL_BYTES_DEFAULT, 4096, 65536));
     }
 
     @Test

@@ -10,14 +10,10 @@ import io.waybill.api.context.TraceContext;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,7 +29,7 @@ class TwoProcessContextTest {
 
     private Workers workers;
     private Worker caller;
-    private Process relay;
+    private RelayProcess relay;
 
     @BeforeEach
     void start() throws IOException {
@@ -44,38 +40,12 @@ class TwoProcessContextTest {
                 "text.seen",
                 (message, outbox) -> outbox.response().text("seen", describe(CallContext.current())));
         caller = workers.join("caller", handlers);
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        for (String flag : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (flag.startsWith("--add-") || flag.startsWith("-Dslf4j") || flag.startsWith("-Djava.io.tmpdir")) {
-                command.add(flag);
-            }
-        }
-        command.addAll(List.of(
-                "-Xmx128m",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                System.getProperty("java.class.path")));
-        command.addAll(
-                List.of(RelayProcess.class.getName(), directory.resolve("home").toString()));
-        relay = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
-        BufferedReader lines = relay.inputReader();
-        String line = lines.readLine();
-        while (line != null && !line.startsWith("joined")) {
-            line = lines.readLine();
-        }
-        assertThat(line).as("the other process has joined").isNotNull();
+        relay = RelayProcess.start(directory.resolve("home"), List.of());
     }
 
     @AfterEach
     void stop() throws Exception {
-        relay.getOutputStream().close();
-        if (!relay.waitFor(20, TimeUnit.SECONDS)) {
-            relay.destroyForcibly().waitFor();
-        }
+        relay.close();
         workers.close();
     }
 

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
@@ -25,6 +27,7 @@ class PollerTest {
 
     private final Host host = Host.real();
     private final PollPermit permit = new PollPermit();
+    private final HandlerSlots slots = new HandlerSlots();
     private WorkerDirectory worker;
     private Poller poller;
 
@@ -55,6 +58,14 @@ class PollerTest {
         }
     }
 
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
@@ -64,7 +75,7 @@ class PollerTest {
                 host.clock(),
                 host.threads(),
                 new PollTurns("a", permit, worker.cursors(), new FaultAlarm()),
-                new HandlerSlots(),
+                slots,
                 new Deadlines(),
                 worker.cursors(),
                 worker.doorbell());
@@ -86,5 +97,76 @@ class PollerTest {
         assertThat(failing.polledAfterwards.await(10, TimeUnit.SECONDS))
                 .as("whether the poller polls after the last error")
                 .isTrue();
+    }
+
+    /**
+     * A handler that does not return, in the last look before a sleep. Another thread then sleeps in its place, and stays asleep until the test
+     * has looked.
+     */
+    private final class HeldBeforeSleep implements Polled {
+        private final CountDownLatch held = new CountDownLatch(1);
+        private final CountDownLatch hold = new CountDownLatch(1);
+        private final CountDownLatch looked = new CountDownLatch(1);
+        private final CountDownLatch otherSleeps = new CountDownLatch(1);
+        private volatile Thread first;
+        private volatile boolean otherLooked;
+
+        @Override
+        public int poll() {
+            return 0;
+        }
+
+        @Override
+        public int pollAll() {
+            if (first == null) {
+                first = Thread.currentThread();
+                return serve();
+            }
+            if (first != Thread.currentThread()) {
+                otherLooked = true;
+                otherSleeps.countDown();
+            }
+            return 0;
+        }
+
+        private int serve() {
+            HandlerSlot slot = slots.own();
+            slot.beginInline();
+            permit.release();
+            held.countDown();
+            await(hold);
+            slot.endInline();
+            return permit.tryAcquire() ? 1 : Polled.PERMIT_LOST;
+        }
+
+        @Override
+        public void readClock() {
+            if (otherLooked && first != Thread.currentThread()) { // it woke up: the mark stays as it is
+                await(looked);
+            }
+        }
+    }
+
+    @Test
+    void leavesTheMarkOfTheThreadThatSleepsInItsPlace() throws Exception {
+        HeldBeforeSleep polled = new HeldBeforeSleep();
+        poller.start(polled);
+        try {
+            polled.held.await();
+            Waits.until("another thread sleeps", () -> {
+                poller.relieve();
+                return polled.otherSleeps.getCount() == 0 && permit.isFree();
+            });
+            polled.hold.countDown();
+            Waits.until(
+                    "the first thread has left its turn", () -> polled.first.getState() == Thread.State.TIMED_WAITING);
+            PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
+            assertThat(seen.isAsleepAfterFence())
+                    .as("whether peers ring for the thread that sleeps")
+                    .isTrue();
+        } finally {
+            polled.hold.countDown();
+            polled.looked.countDown();
+        }
     }
 }

@@ -13,6 +13,7 @@ import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.WorkerRecord;
 import io.waybill.journal.JournalSettings;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
@@ -99,6 +100,13 @@ class LostFilesTest {
             }
         }
         return ids;
+    }
+
+    /** What is sent before that goes to the incarnation that left, and is lost. */
+    private static void awaitReturn(Worker returned, Worker caller) {
+        Waits.until(
+                "the caller knows that it returned",
+                () -> caller.broker().peers().contains(returned.broker().self()));
     }
 
     private void assertNothingRanTwice() {
@@ -224,6 +232,7 @@ class LostFilesTest {
             assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
                     .contains("server/responses");
         }
+        awaitReturn(returned, caller);
         call(caller, 50, 64);
         caller.close();
         Worker again = workers.join("caller");
@@ -255,6 +264,9 @@ class LostFilesTest {
         assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
                 .contains(queue);
         Worker calls = loser == caller ? returned : caller;
+        if (calls == caller) {
+            awaitReturn(returned, caller);
+        }
         List<Long> ids = call(calls, 30, 64);
         assertThat(ids).doesNotContainAnyElementsOf(before);
         assertNothingRanTwice();

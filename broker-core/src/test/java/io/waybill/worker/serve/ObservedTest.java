@@ -14,6 +14,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;
@@ -179,6 +180,29 @@ class ObservedTest {
         assertThat(responses())
                 .extracting(response -> response.observed().seen().size())
                 .containsExactly(1, 0, 1, 0);
+    }
+
+    @Test
+    void hasTheArrivalOnceHoweverOftenItIsAskedFor() throws IOException {
+        AtomicReference<RequestArrival> saw = new AtomicReference<>();
+        join((message, outbox) -> {
+            saw.set(outbox.arrival());
+            outbox.clock().millis();
+            assertThat(outbox.arrival()).isSameAs(saw.get());
+            outbox.respond(Value.of(1));
+        });
+        call().close();
+        RequestArrival arrival = saw.get();
+        assertThat(observed().seen())
+                .filteredOn(each -> each.kind() == Kind.ARRIVAL)
+                .extracting(Observation::value)
+                .containsExactly(
+                        arrival.readNs(),
+                        arrival.unparkedNs(),
+                        arrival.confirmedNs(),
+                        arrival.begunNs(),
+                        arrival.convertedNs());
+        assertThat(observed().seen()).hasSize(6);
     }
 
     @Test

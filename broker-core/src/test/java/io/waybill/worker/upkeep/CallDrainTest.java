@@ -159,11 +159,19 @@ class CallDrainTest {
     @Test
     void isRefusedWhereItWouldWaitForItself() {
         CompletableFuture<Throwable> thrown = new CompletableFuture<>();
-        client.callAsync(to("text.echo")).whenComplete((response, failure) -> {
-            try {
-                thrown.complete(new AssertionError("a listener waited: " + client.drain(LONG)));
-            } catch (Throwable e) {
-                thrown.complete(e);
+        client.call(to("text.echo"), new ResponseListener() {
+            @Override
+            public void onResponse(Response response) {
+                try {
+                    thrown.complete(new AssertionError("a listener waited: " + client.drain(LONG)));
+                } catch (Throwable e) {
+                    thrown.complete(e);
+                }
+            }
+
+            @Override
+            public void onFailure(CallException failure) {
+                thrown.complete(failure);
             }
         });
         assertThat(thrown.orTimeout(LONG.toSeconds(), TimeUnit.SECONDS).join())

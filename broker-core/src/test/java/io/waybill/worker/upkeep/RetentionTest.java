@@ -29,11 +29,13 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
+import io.waybill.worker.peer.FlowLimits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,6 +55,7 @@ class RetentionTest {
 
     private static final long QUOTA = 32L << 20;
     private static final int PAYLOAD = 64 << 10;
+    private static final int CALLS_PER_PEER = 64;
     private static final String ECHO = "0x142";
     private static final String LATER = "0x143";
     private static final RetentionSettings BY_BYTES = RetentionSettings.DEFAULTS.withMaxBytes(QUOTA);
@@ -82,6 +85,7 @@ class RetentionTest {
         WorkerSettings settings = Workers.SETTINGS.toBuilder()
                 .journal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
                 .retention(retention)
+                .limits(FlowLimits.defaults().withCallsPerPeer(CALLS_PER_PEER))
                 .build();
         return workers.join(name, handlers, settings);
     }
@@ -189,6 +193,7 @@ class RetentionTest {
         join("server", RetentionSettings.DEFAULTS);
         Worker caller = join("caller", BY_BYTES);
         WorkerDirectory silent = workers.home.join("silent"); // and reads nothing
+        caller.directory().cursors().slot(silent.id());
         assertThatThrownBy(() -> callMany(caller, "server", 2000))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.JOURNAL_FULL))
@@ -203,6 +208,9 @@ class RetentionTest {
                     .contains("silent");
         });
         assertThat(bytes(caller)).isLessThanOrEqualTo(QUOTA);
+        for (int i = 0; i <= CALLS_PER_PEER; i++) {
+            Waits.until("a call is refused, and not in flight", () -> !succeeds(caller));
+        }
 
         silent.leave();
 
@@ -212,11 +220,31 @@ class RetentionTest {
     }
 
     @Test
+    void keepsNothingForALivePeerThatItHasNeverTalkedWith() throws IOException {
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_BYTES);
+        WorkerDirectory silent = workers.home.join("silent");
+        WorkerDirectory unreadable = workers.home.join("unreadable");
+        Files.writeString(unreadable.path().resolve("worker.json"), "{");
+        for (int i = 0; i < 2000; i++) {
+            Waits.until("there is room", () -> succeeds(caller));
+        }
+        Waits.until("nothing holds it back", () -> heldBack(caller).isEmpty());
+        assertThat(bytes(caller)).isLessThanOrEqualTo(QUOTA);
+        silent.leave();
+        unreadable.leave();
+    }
+
+    @Test
     void waitsForAWorkerThatCannotBeReadUntilItIsForgotten() throws IOException {
         join("server", RetentionSettings.DEFAULTS);
         Worker caller = join("caller", BY_BYTES);
         WorkerDirectory unreadable = workers.home.join("unreadable");
+        caller.directory().cursors().slot(unreadable.id());
         Files.writeString(unreadable.path().resolve("worker.json"), "{");
+        Files.setLastModifiedTime( // as each write does; else it is seen within 30 s
+                workers.home.presentPath().resolve(unreadable.path().getFileName()),
+                FileTime.fromMillis(System.currentTimeMillis()));
         assertThatThrownBy(() -> callMany(caller, "server", 2000))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.JOURNAL_FULL));
@@ -297,7 +325,11 @@ class RetentionTest {
         join("server", RetentionSettings.DEFAULTS);
         Worker caller = join("caller", BY_COUNT);
         callMany(caller, "server", 1);
-        assertThatThrownBy(() -> caller.call(request("server", 0x44).timeout(Duration.ofMillis(50))))
+        CompletableFuture<Response> late =
+                caller.callAsync(request("server", 0x44).timeout(Duration.ofSeconds(3)));
+        Waits.until("the server has read it, and parked it", () -> handlers.parkedRequests() == 1);
+        assertThatThrownBy(late::join)
+                .cause()
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT));
         assertThat(caller.pendingCalls()).isZero();

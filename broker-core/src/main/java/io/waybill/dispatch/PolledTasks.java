@@ -1,0 +1,116 @@
+package io.waybill.dispatch;
+
+import io.waybill.host.Clock;
+import java.util.function.Supplier;
+
+/**
+ * What the one thread of a {@link HandlerExecutor} runs that polls for tasks itself: those that it finds, and those that wait.
+ * A thread polls when tasks of handlers whose calls are short follow each other quickly, so that none needs to be woken.
+ *
+ * <p><b>Threads.</b> By the thread that polls, if not stated otherwise.
+ */
+public final class PolledTasks {
+
+    /** How a thread polls. */
+    @FunctionalInterface
+    public interface Polling {
+
+        /** Polls for requests on the calling thread, and runs those of this executor, until others are better at it. */
+        void poll(HandlerExecutor executor);
+    }
+
+    /** A thread polls only while tasks follow each other so quickly. */
+    private static final long PAYS_NS = 200_000;
+
+    private final HandlerExecutor executor;
+    private final Clock clock;
+    private final Supplier<Polling> polling;
+    private PoolThread poller; // guarded by the executor's lock; null for none
+    private volatile boolean taskWaits; // written under the executor's lock
+    private volatile boolean areShort; // written by the executor's threads
+
+    PolledTasks(HandlerExecutor executor, Clock clock, Supplier<Polling> polling) {
+        this.executor = executor;
+        this.clock = clock;
+        this.polling = polling;
+    }
+
+    // ---- under the executor's lock
+
+    void waitingChanged() {
+        taskWaits = !executor.waiting.isEmpty();
+    }
+
+    /** Returns whether the thread polls, and is in no task. */
+    boolean isPolling(PoolThread thread) {
+        return thread == poller && thread.current() == null;
+    }
+
+    /** Makes a thread whose task has ended the one that polls, if that pays. Returns whether it is. */
+    boolean take(PoolThread free, long sinceLastNs) {
+        boolean takes = areShort && sinceLastNs < PAYS_NS && poller == null && polling.get() != null;
+        if (takes) {
+            poller = free;
+        }
+        return takes;
+    }
+
+    // ---- the thread that polls
+
+    /** Polls, after {@link #take}. */
+    void poll() {
+        try {
+            polling.get().poll(executor);
+        } finally {
+            synchronized (executor.lock) {
+                poller = null;
+            }
+        }
+    }
+
+    /** Returns whether a task waits for a thread. */
+    public boolean taskWaits() {
+        return taskWaits;
+    }
+
+    /** Runs a task that waits, if one does. */
+    public void runWaiting() {
+        PoolThread self;
+        Runnable task;
+        synchronized (executor.lock) {
+            self = poller;
+            task = executor.takeWaiting(self);
+        }
+        if (task != null) {
+            self.runSafely(task);
+            end();
+        }
+    }
+
+    /** Begins a task that this thread has polled. Returns false when it is to be {@linkplain HandlerExecutor#execute executed} instead. */
+    public boolean begin(Runnable task) {
+        synchronized (executor.lock) {
+            return executor.countIn(poller, task);
+        }
+    }
+
+    /** Ends this task, and clears an interrupt that was meant for it. */
+    public void end() {
+        synchronized (executor.lock) {
+            executor.countOut(poller);
+            if (Thread.currentThread().isInterrupted() && !executor.isClosed()) {
+                Thread.interrupted();
+            }
+        }
+        executor.notifyOfRoom();
+    }
+
+    // ---- any thread of the executor
+
+    /** Notes whether the task that ends is of a handler whose calls are short. */
+    void areShort(boolean isShort) {
+        if (areShort != isShort) {
+            areShort = isShort;
+        }
+    }
+}

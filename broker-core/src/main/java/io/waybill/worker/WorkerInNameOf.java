@@ -1,0 +1,66 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** A worker that another one joined for an owner. Thread-safe. */
+final class WorkerInNameOf implements JoinedWorker {
+
+    private final Worker worker;
+    private final Broker broker;
+
+    private WorkerInNameOf(Worker worker, Provider owner) {
+        this.worker = worker;
+        this.broker = worker.brokers().open(owner);
+    }
+
+    /** What the joined worker has from the one that joined it. */
+    record Origin(Home home, WorkerSettings settings, AccessPolicies policies) {
+
+        JoinedWorker join(Provider owner, String name, OptionalInt id, List<String> keys, MessageHandler handler) {
+            Waybill joining = Waybill.connect(home, name)
+                    .settings(settings.toBuilder()
+                            .role(WorkerSettings.Role.SERVES)
+                            .build())
+                    .options(JoinOptions.defaults()
+                            .withId(id.orElse(JoinOptions.ANY_ID))
+                            .withVersion(owner.version()))
+                    .with(policies.asOne());
+            keys.forEach(key -> joining.with(key, handler));
+            try {
+                return new WorkerInNameOf(joining.join(), owner);
+            } catch (IOException e) {
+                throw new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, MessageId.NONE, e.getMessage(), e);
+            }
+        }
+    }
+
+    @Override
+    public Broker broker() {
+        return broker;
+    }
+
+    @Override
+    public String shutdown(Duration limit, Collection<String> others) {
+        return worker.shutdown(limit, others);
+    }
+
+    @Override
+    public void close() {
+        worker.closeAtOnce();
+    }
+}

@@ -1,0 +1,62 @@
+package io.waybill.worker.peer;
+
+import io.waybill.home.Members;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The incarnations of the other workers that are present, with or without a link, and the listener for their ends and
+ * begins.
+ *
+ * <p><b>Threads.</b> Guarded by the lock of {@link Links}; the notifications run after it is released.
+ */
+final class PeerIncarnations {
+
+    private final Map<Integer, Long> present = new HashMap<>();
+    private final List<Runnable> toNotify = new ArrayList<>();
+    private Links.IncarnationListener listener; // null for none
+
+    void listener(Links.IncarnationListener notified) {
+        listener = notified;
+    }
+
+    /** Returns those that are linked, or were noted as present, and are no members any more. */
+    List<Integer> departed(Members members, Set<Integer> linked) {
+        return Stream.concat(present.keySet().stream(), linked.stream())
+                .distinct()
+                .filter(id -> members.find(id).isEmpty())
+                .toList();
+    }
+
+    /** Notes the state of a peer. Call after its link was updated. */
+    void update(Peer peer, boolean mayBegin) {
+        if (listener == null) {
+            return;
+        }
+        int id = peer.id();
+        Long known = present.get(id);
+        PeerState state = peer.state();
+        if (known != null && state != PeerState.UNREADABLE && (!state.isThere() || peer.epoch() != known)) {
+            present.remove(id);
+            toNotify.add(() -> listener.ended(id, known));
+        }
+        if (mayBegin && state.isThere() && !present.containsKey(id)) {
+            long epoch = peer.epoch();
+            present.put(id, epoch);
+            toNotify.add(() -> listener.began(id, epoch));
+        }
+    }
+
+    /** Takes the notifications that are due, in their order. */
+    List<Runnable> take() {
+        List<Runnable> due = List.copyOf(toNotify);
+        toNotify.clear();
+        return due;
+    }
+}

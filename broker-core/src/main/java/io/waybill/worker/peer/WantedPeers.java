@@ -1,0 +1,76 @@
+package io.waybill.worker.peer;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Members;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.FileStamp;
+import io.waybill.host.Clock;
+import java.io.IOException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Peers to which a serving worker keeps a link while they are present: those that it, or an earlier incarnation, talked
+ * with, and those that announced themselves. All of them, if the cursors may have lost some.
+ *
+ * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
+ */
+final class WantedPeers {
+
+    private static final long LOOK_INTERVAL_NS = 1_000_000_000L;
+
+    private final Set<Integer> ids = new HashSet<>();
+    private final boolean all;
+    private final WorkerDirectory own;
+    private FileStamp claims = FileStamp.MISSING;
+    private boolean tooYoung;
+    private long nextLookNs;
+
+    WantedPeers(WorkerDirectory own) {
+        this.own = own;
+        nextLookNs = own.home().host().clock().monotonicNs();
+        all = !own.cursorsAreExact();
+        for (CursorSlot slot : own.cursors().taken()) {
+            ids.add(slot.peerId());
+        }
+    }
+
+    /** Adds a peer by its id, which another process may claim. */
+    void add(int id) {
+        if (id >= 0 && id <= WorkerInfo.MAX_ID) {
+            ids.add(id);
+        }
+    }
+
+    /**
+     * Frees the slots of workers that were removed from the home, once no link uses them: their ids may be given again. Looks at
+     * most once a second, and only if claims came or went.
+     */
+    void dropRemoved(Members members, Set<Integer> linked, List<PeerLink> ended) throws IOException {
+        Clock clock = own.home().host().clock();
+        if (clock.monotonicNs() - nextLookNs < 0) {
+            return;
+        }
+        nextLookNs = clock.monotonicNs() + LOOK_INTERVAL_NS;
+        FileStamp stamp = FileStamp.of(own.home().claimsPath());
+        if (stamp.equals(claims) && !tooYoung) {
+            return;
+        }
+        tooYoung = stamp.isTooYoung(clock.wallNs());
+        claims = stamp;
+        for (CursorSlot slot : own.cursors().taken()) {
+            int id = slot.peerId();
+            boolean isUsed = linked.contains(id) || ended.stream().anyMatch(link -> link.id() == id);
+            if (!isUsed && members.find(id).isEmpty() && own.home().isFree(id)) {
+                own.cursors().free(id);
+                ids.remove(id);
+            }
+        }
+    }
+
+    boolean contains(int id) {
+        return all || ids.contains(id);
+    }
+}

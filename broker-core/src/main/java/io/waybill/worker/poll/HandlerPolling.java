@@ -1,0 +1,222 @@
+package io.waybill.worker.poll;
+
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.PolledTasks;
+import io.waybill.host.Clock;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Polling by a thread of a bundle, in place of the poller, so that a short plain handler runs on the thread that read its
+ * request: the leader. It polls like the poller, but gives the permit to callers, and leaves when nothing comes for a
+ * while. One thread leads at a time.
+ *
+ * <p>The leader runs handlers of its own bundle that are {@linkplain HandlerEntry#isShort expected to be short}, without
+ * the permit. Other requests go where they would go anyway. The poller stands by: when the leader is inside a handler for
+ * too long, the poller takes its place, and the thread continues as any thread of its bundle.
+ *
+ * <p><b>Threads.</b> {@link #poll}, {@link #enter} and {@link #leave} by the leader; {@link #isLed(long)} by the poller;
+ * {@link #mayRun} by the holder of the permit; the rest by any.
+ */
+public final class HandlerPolling implements PolledTasks.Polling {
+
+    private static final VarHandle LEADER;
+
+    static {
+        try {
+            LEADER = MethodHandles.lookup().findVarHandle(HandlerPolling.class, "leader", HandlerSlot.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** With so many requests in one poll there is a backlog. */
+    private static final int BEGUN = 8;
+    /** Calls that take as long are worth a thread each, while others wait. */
+    private static final long WORTH_A_THREAD_NS = 5_000;
+    /** How long the poller spreads a backlog over threads. */
+    private static final long PAUSE_NS = 10_000_000;
+
+    private final Waiting waiting;
+    private final Clock clock;
+    private final PollTurns turns;
+    private final PollPermit permit;
+    private final HandlerSlots invocations;
+    private final Runnable wakePoller;
+    private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
+    private volatile boolean leftIdle; // set by a leader, cleared by the poller
+    private long turnSeen; // by the poller
+    // By the leader: its own requests in this poll, and how long they took.
+    private int begun;
+    private long busyNs;
+    private volatile long pausedUntilNs; // written by a leader, read by the next one
+
+    HandlerPolling(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Runnable wakePoller) {
+        this.waiting = waiting;
+        this.clock = clock;
+        this.turns = turns;
+        this.permit = turns.permit();
+        this.invocations = invocations;
+        this.wakePoller = wakePoller;
+    }
+
+    public PollPermit permit() {
+        return permit;
+    }
+
+    // ---- the leader
+
+    @Override
+    public void poll(HandlerExecutor executor) {
+        HandlerSlot self = invocations.own();
+        if (turns.isClosed()
+                || turns.callersPoll()
+                || clock.monotonicNs() - pausedUntilNs < 0
+                || !LEADER.compareAndSet(this, null, self)) {
+            return;
+        }
+        try {
+            self.polledFor = executor;
+            pollFor(self, executor);
+        } catch (Throwable e) { // in any case: the permit must be released
+            turns.stopAfter(e);
+        } finally {
+            self.polledFor = null;
+            self.polledSinceNs = 0;
+            LEADER.compareAndSet(this, self, null);
+        }
+        turns.surfaceFaults();
+        if (!turns.isSleeping()) { // otherwise peers ring for what they write from now on
+            wakePoller.run();
+        }
+    }
+
+    private void pollFor(HandlerSlot self, HandlerExecutor executor) {
+        long idleSinceNs = 0;
+        boolean mine = false;
+        while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
+            if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or long ones
+                enter();
+                if (mine) {
+                    permit.release();
+                    mine = false;
+                }
+                executor.polled().runWaiting();
+                self.polledSinceNs = 0;
+                self.polledFor = executor;
+                idleSinceNs = 0;
+                continue;
+            }
+            if (!mine && permit.tryAcquire()) {
+                mine = true;
+                turns.takenByCaller();
+            }
+            begun = 0;
+            busyNs = 0;
+            int work = mine ? turns.poll() : 0;
+            if (work != 0) {
+                mine = work != Polled.PERMIT_LOST;
+                if (idleSinceNs != 0) {
+                    idleSinceNs = 0;
+                    turns.balance().saved();
+                }
+                continue;
+            }
+            if (waiting == Waiting.SPIN) {
+                Thread.onSpinWait();
+                continue;
+            }
+            long nowNs = clock.monotonicNs();
+            idleSinceNs = idleSinceNs == 0 ? nowNs : idleSinceNs;
+            if (nowNs - idleSinceNs >= waiting.spinNs() || turns.balance().sleepsAtOnce(nowNs)) {
+                turns.balance().lost(nowNs - idleSinceNs, nowNs);
+                leftIdle = !turns.isSleeping();
+                break;
+            }
+            Thread.onSpinWait();
+        }
+        if (mine) {
+            turns.leftByCaller();
+        }
+    }
+
+    /** Marks that the leader is about to enter a handler, and to release the permit. Returns its slot. */
+    public HandlerSlot enter() {
+        HandlerSlot self = invocations.own();
+        self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
+        self.polledSinceNs = clock.monotonicNs();
+        if (turns.isSleeping()) { // the poller watches, and takes the place of a leader that is late
+            wakePoller.run();
+        }
+        return self;
+    }
+
+    /** Marks that the handler has ended. Returns whether this thread may poll on. */
+    public boolean leave(HandlerSlot self, HandlerEntry entry) {
+        HandlerExecutor executor = entry.executor();
+        long tookNs = clock.monotonicNs() - self.polledSinceNs;
+        entry.took(tookNs);
+        self.polledSinceNs = 0;
+        executor.polled().end();
+        self.polledFor = executor;
+        begun++;
+        busyNs += Math.min(tookNs, 2 * WORTH_A_THREAD_NS); // one that was kept from its processor does not count
+        if (begun >= BEGUN && busyNs >= begun * WORTH_A_THREAD_NS) { // others wait behind these
+            pausedUntilNs = clock.monotonicNs() + PAUSE_NS;
+            LEADER.compareAndSet(this, self, null);
+        }
+        return leader == self && !executor.polled().taskWaits() && !executor.isClosed();
+    }
+
+    /** Leaves when a request of its own bundle waits for a thread, and may be long: another thread polls, and it takes that. */
+    public void passedOn(HandlerEntry entry) {
+        HandlerSlot self = leader;
+        if (isThis(self, entry) && !entry.isShort()) {
+            LEADER.compareAndSet(this, self, null);
+        }
+    }
+
+    private static boolean isThis(HandlerSlot slot, HandlerEntry entry) {
+        return slot != null && slot.thread() == Thread.currentThread() && slot.polledFor == entry.executor();
+    }
+
+    // ---- the holder of the permit
+
+    /** Returns whether the calling thread runs the next request of a plain handler itself. */
+    public boolean mayRun(HandlerEntry entry) {
+        HandlerSlot self = leader;
+        return isThis(self, entry)
+                && entry.isShort()
+                && !self.polledFor.polled().taskWaits();
+    }
+
+    // ---- the poller
+
+    /** Returns whether a thread leads, or is about to. */
+    boolean isLed() {
+        return leader != null;
+    }
+
+    /** Returns whether a thread leads, and takes its place when it does not come back from foreign code. */
+    boolean isLed(long nowNs) {
+        HandlerSlot seen = leader;
+        if (seen == null) {
+            return false;
+        }
+        long sinceNs = seen.polledSinceNs;
+        long turn = seen.inlineTurn(); // of a non-blocking handler
+        boolean isLate = sinceNs != 0 && nowNs - sinceNs > HandlerEntry.SHORT_NS
+                || turn != 0 && turn == turnSeen
+                || permit.isCaught(seen.thread());
+        turnSeen = turn;
+        return !isLate || !LEADER.compareAndSet(this, seen, null) && leader != null;
+    }
+
+    /** Returns whether a leader left because nothing came, and forgets it. */
+    boolean takeIdle() {
+        boolean idle = leftIdle;
+        leftIdle = false;
+        return idle;
+    }
+}
