@@ -7,15 +7,16 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * Condition that an argument of a recorded call has a value. Immutable.
  *
  * @param path name of the argument, or its number from 0 on for one without a name; behind a dot, names of fields or numbers of
  *     elements inside of it: {@code order.lines.0}
- * @param value the value as people write it: the text itself, a number, {@code true}, {@code false} or {@code none}
+ * @param wanted what its value must be
  */
-public record ArgumentCondition(String path, String value) {
+public record ArgumentCondition(String path, Predicate<Value> wanted) {
 
     private static final String BETWEEN_NAMES = "\\.";
 
@@ -25,10 +26,30 @@ public record ArgumentCondition(String path, String value) {
         }
     }
 
+    /**
+     * Returns the condition that a value is written like this, of whatever kind it is.
+     *
+     * @param text the text itself, a number, {@code true}, {@code false} or {@code none}
+     */
+    public static ArgumentCondition written(String path, String text) {
+        return new ArgumentCondition(path, found -> isWritten(found, text));
+    }
+
+    /** Returns the condition that a value is equal to another one; 2 and 2.0 are equal. */
+    public static ArgumentCondition equalTo(String path, Value value) {
+        Optional<BigDecimal> number = number(value);
+        return new ArgumentCondition(
+                path,
+                number.isEmpty()
+                        ? value::equals
+                        : found -> number(found)
+                                .filter(other -> other.compareTo(number.get()) == 0)
+                                .isPresent());
+    }
+
     boolean isMetBy(Invocation call) {
         Value whole = call.named().get(path); // names may have dots in them
-        return (whole != null && isWanted(whole))
-                || at(call).filter(this::isWanted).isPresent();
+        return (whole != null && wanted.test(whole)) || at(call).filter(wanted).isPresent();
     }
 
     private Optional<Value> at(Invocation call) {
@@ -56,7 +77,7 @@ public record ArgumentCondition(String path, String value) {
 
     private static Value field(Map<Value, Value> entries, String name) {
         for (Map.Entry<Value, Value> entry : entries.entrySet()) {
-            if (isEqual(entry.getKey(), name)) {
+            if (isWritten(entry.getKey(), name)) {
                 return entry.getValue();
             }
         }
@@ -72,20 +93,24 @@ public record ArgumentCondition(String path, String value) {
         }
     }
 
-    private boolean isWanted(Value found) {
-        return isEqual(found, value);
+    /** Returns the value of a number that has one; empty for infinity, and for what is no number. */
+    private static Optional<BigDecimal> number(Value value) {
+        if (value instanceof Value.Int number) {
+            return Optional.of(BigDecimal.valueOf(number.value()));
+        }
+        return value instanceof Value.Float number && Double.isFinite(number.value())
+                ? Optional.of(BigDecimal.valueOf(number.value()))
+                : Optional.empty();
     }
 
-    private static boolean isEqual(Value found, String text) {
-        if (found instanceof Value.Text string) {
+    private static boolean isWritten(Value found, String text) {
+        Optional<BigDecimal> number = number(found);
+        if (number.isPresent()) {
+            return isNumber(number.get(), text);
+        } else if (found instanceof Value.Text string) {
             return string.value().equals(text);
-        } else if (found instanceof Value.Int number) {
-            return isNumber(BigDecimal.valueOf(number.value()), text);
-        } else if (found instanceof Value.Float number) {
-            double value = number.value();
-            return Double.isFinite(value)
-                    ? isNumber(BigDecimal.valueOf(value), text)
-                    : Double.toString(value).equalsIgnoreCase(text);
+        } else if (found instanceof Value.Float notFinite) {
+            return Double.toString(notFinite.value()).equalsIgnoreCase(text);
         } else if (found instanceof Value.Bool bool) {
             return Boolean.toString(bool.value()).equals(text.toLowerCase(Locale.ROOT));
         }

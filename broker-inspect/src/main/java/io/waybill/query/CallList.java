@@ -86,6 +86,16 @@ final class CallList {
         }
         StoredRecord request = seen.source().store(seen.position(), record.get());
         StoredCall call = new StoredCall(request, operation, journals.responseTo(request));
-        return filter.takesOutcome(call) ? Optional.of(call) : Optional.empty();
+        return filter.takesOutcome(call) && (!filter.asksForResponse() || isResponseWanted(call))
+                ? Optional.of(call)
+                : Optional.empty();
+    }
+
+    private boolean isResponseWanted(StoredCall call) throws IOException {
+        Optional<StoredRecord> response = call.response();
+        return response.isPresent()
+                && journals.payload(response.get())
+                        .filter(filter::takesResponse)
+                        .isPresent();
     }
 }

@@ -1,6 +1,5 @@
 package io.waybill.query;
 
-import io.waybill.api.Invocation;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import java.util.List;
@@ -9,12 +8,14 @@ import java.util.Optional;
 /**
  * Everything that the journals contain for one id. Immutable.
  *
+ * @param operation of a call by name
  * @param ancestors the requests whose handlers led to this one, outermost first
  * @param children the requests that this request's handler sent, oldest first, with theirs
  * @param notes remarks for the reader: damage, a missing journal, an unused index
  */
 public record FoundMessage(
         long id,
+        Optional<String> operation,
         Optional<StoredRecord> request,
         Optional<Payload> requestPayload,
         Optional<StoredRecord> response,
@@ -29,7 +30,6 @@ public record FoundMessage(
 
     /** The request with its outcome; empty when there is no request. */
     public Optional<StoredCall> call() {
-        return request.map(asked ->
-                new StoredCall(asked, requestPayload.flatMap(Payload::call).map(Invocation::name), response));
+        return request.map(sent -> new StoredCall(sent, operation, response));
     }
 }

@@ -1,5 +1,6 @@
 package io.waybill.query;
 
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
@@ -9,6 +10,7 @@ import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.query.stored.ArchivedTensors;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredJournal;
 import io.waybill.query.stored.StoredJournals;
@@ -18,7 +20,6 @@ import io.waybill.query.verify.Finding;
 import io.waybill.query.verify.Verification;
 import io.waybill.query.verify.Verifier;
 import io.waybill.wire.RecordView;
-import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,15 +34,7 @@ import java.util.function.LongConsumer;
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the journals' size. <b>Errors.</b>
  * {@link IOException} when a directory can't be read; damage in the files is skipped, and reported by {@link #verify}.
  */
-public final class HomeJournals implements Closeable {
-
-    /** Thoroughness of a search. */
-    public enum Effort {
-        /** Searches by the index, and in records that are not indexed yet. */
-        INDEX,
-        /** Reads every record: also finds what an index misses. */
-        EVERY_RECORD
-    }
+public final class HomeJournals implements StoredMessages {
 
     private final StoredJournals journals;
     private final StoredTensors tensors;
@@ -49,7 +42,7 @@ public final class HomeJournals implements Closeable {
 
     private HomeJournals(StoredJournals journals) {
         this.journals = journals;
-        this.tensors = new StoredTensors(journals);
+        this.tensors = new ArchivedTensors(journals);
     }
 
     public static HomeJournals open(Home home) throws IOException {
@@ -62,20 +55,12 @@ public final class HomeJournals implements Closeable {
         return this;
     }
 
-    /** Returns the workers with a journal, lowest id first. */
+    @Override
     public List<WorkerInfo> workers() {
         return journals.all().stream().map(StoredJournal::info).toList();
     }
 
-    /** The worker of a name, or of an id in digits. */
-    public Optional<WorkerInfo> worker(String nameOrId) {
-        return workers().stream()
-                .filter(info -> info.name().equals(nameOrId)
-                        || Integer.toString(info.id()).equals(nameOrId))
-                .findFirst();
-    }
-
-    /** The name of a worker; its id in digits when it has no journal here. */
+    @Override
     public String nameOf(int id) {
         return journals.find(id).map(journal -> journal.info().name()).orElse(Integer.toString(id));
     }
@@ -85,22 +70,17 @@ public final class HomeJournals implements Closeable {
         return journals.problems();
     }
 
-    /** Returns the locations of tensors' bytes. Closed with this object. */
+    @Override
     public StoredTensors tensors() {
         return tensors;
     }
 
-    /** Returns the payload of a record; empty when it was removed or damaged meanwhile. */
+    @Override
     public Optional<Payload> payload(StoredRecord record) throws IOException {
-        Optional<StoredJournal> journal = journals.find(record.worker().id());
-        if (journal.isEmpty()) {
-            return Optional.empty();
-        }
-        JournalIndex index = journals.index(journal.get());
-        return index.find(record.queue(), record.id()).map(position -> Payload.of(index.record(record.queue())));
+        return journals.payload(record);
     }
 
-    /** Returns everything that is known of a message. */
+    @Override
     public FoundMessage show(long id, Effort effort) throws IOException {
         List<String> notes = new ArrayList<>();
         Found request = new Found();
@@ -117,6 +97,7 @@ public final class HomeJournals implements Closeable {
                 request.record == null ? anybodys(id, effort, notes) : responseTo(request.record, effort, notes);
         FoundMessage found = new FoundMessage(
                 id,
+                Optional.ofNullable(request.payload).flatMap(Payload::call).map(Invocation::name),
                 Optional.ofNullable(request.record),
                 Optional.ofNullable(request.payload),
                 Optional.ofNullable(response.record),
@@ -156,11 +137,13 @@ public final class HomeJournals implements Closeable {
         List<CallTree> children = List.of();
         if (found.call().isPresent()) {
             StoredCall call = found.call().get();
-            ancestors = new NestedCallSearch(journals, progress, notes).ancestors(call.request());
-            children = new NestedCallSearch(journals, progress, notes).descendants(call);
+            NestedCallSearch search = new NestedCallSearch(new JournalLinks(journals, progress), notes);
+            ancestors = search.ancestors(call.request());
+            children = search.descendants(call);
         }
         return new FoundMessage(
                 found.id(),
+                found.operation(),
                 found.request(),
                 found.requestPayload(),
                 found.response(),
@@ -215,11 +198,7 @@ public final class HomeJournals implements Closeable {
         return found;
     }
 
-    /**
-     * Passes on the calls that match a filter, oldest first.
-     *
-     * @param newest only so many of the newest; 0 for all
-     */
+    @Override
     public void list(MessageFilter filter, int newest, Consumer<StoredCall> sink) throws IOException {
         new CallList(journals, filter, progress).read(newest, sink);
     }
@@ -262,7 +241,7 @@ public final class HomeJournals implements Closeable {
                 new QueueFiles(journal.path(), queue, journals.host().files()).list());
     }
 
-    /** Reads every record of every queue, and gives what is wrong. */
+    @Override
     public Verification verify(Consumer<Finding> sink) throws IOException {
         return new Verifier(journals, sink, progress).verify();
     }

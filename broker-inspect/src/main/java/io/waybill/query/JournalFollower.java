@@ -103,6 +103,9 @@ public final class JournalFollower implements Closeable {
         }
         StoredRecord stored = source.store(position, record.get());
         Optional<String> operation = Payload.operationOf(record.get());
+        if (filter.asksForResponse() && !filter.takesResponse(Payload.of(record.get()))) {
+            return Optional.empty();
+        }
         if (filter.asksForOutcome()) {
             return responded(stored);
         }

@@ -5,6 +5,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.ValueLine;
 import io.waybill.wire.RecordView;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +19,7 @@ public final class MessageFilter {
     public static final MessageFilter ALL = new Builder().build();
 
     private static final int ANY = -1;
+    private static final int MAX_RESPONSE_CHARS = 64 << 10;
     private static final long GREATEST_ID = -1L; // ids are unsigned
 
     private final int worker;
@@ -33,6 +35,7 @@ public final class MessageFilter {
     private final StoredCall.Outcome outcome; // null: whatever it is
     private final ErrorCode errorCode; // null: whatever it is
     private final long slowerThanNs;
+    private final String responseText; // null: whatever it is
 
     private MessageFilter(Builder from) {
         worker = from.worker;
@@ -48,6 +51,7 @@ public final class MessageFilter {
         outcome = from.outcome;
         errorCode = from.errorCode;
         slowerThanNs = from.slowerThanNs;
+        responseText = from.responseText;
     }
 
     /** Builder of a filter. Each method adds a condition. */
@@ -65,6 +69,7 @@ public final class MessageFilter {
         private StoredCall.Outcome outcome;
         private ErrorCode errorCode;
         private long slowerThanNs = Long.MIN_VALUE;
+        private String responseText;
 
         /** Accepts messages in this worker's journal. */
         public Builder worker(int id) {
@@ -143,6 +148,12 @@ public final class MessageFilter {
             return this;
         }
 
+        /** Accepts calls whose response, as it is shown, or whose error has this text in it. */
+        public Builder responseText(String wanted) {
+            responseText = wanted;
+            return this;
+        }
+
         public MessageFilter build() {
             return new MessageFilter(this);
         }
@@ -187,6 +198,11 @@ public final class MessageFilter {
         return call.isPresent() && arguments.stream().allMatch(wanted -> wanted.isMetBy(call.get()));
     }
 
+    /** Whether arguments or the content of responses decide as well, which are not in every slice. */
+    public boolean asksForContent() {
+        return !arguments.isEmpty() || responseText != null;
+    }
+
     /** Whether the payload decides as well. */
     boolean asksForOperation() {
         return operation != null || !arguments.isEmpty();
@@ -208,12 +224,29 @@ public final class MessageFilter {
                 response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
         return (outcome == null || outcome == found)
                 && (errorCode == null || response.errorCode() == errorCode)
-                && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs);
+                && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs)
+                && (responseText == null || takesResponse(Payload.of(response)));
+    }
+
+    /** Whether the content of the response decides as well. */
+    boolean asksForResponse() {
+        return responseText != null;
+    }
+
+    /** Returns whether the content of a response matches. */
+    boolean takesResponse(Payload response) {
+        return responseText == null
+                || response.text().filter(text -> text.contains(responseText)).isPresent()
+                || response.result()
+                        .filter(value -> ValueLine.of(value, MAX_RESPONSE_CHARS).contains(responseText))
+                        .isPresent();
     }
 
     /** Returns whether a request without a response can match. */
     public boolean takesUnanswered() {
-        return (outcome == null || outcome == StoredCall.Outcome.NONE) && slowerThanNs == Long.MIN_VALUE;
+        return (outcome == null || outcome == StoredCall.Outcome.NONE)
+                && slowerThanNs == Long.MIN_VALUE
+                && responseText == null;
     }
 
     /** The one id that is wanted; empty when there may be others. */
@@ -223,6 +256,6 @@ public final class MessageFilter {
 
     /** Whether what became of a request decides as well. */
     boolean asksForOutcome() {
-        return outcome != null || slowerThanNs != Long.MIN_VALUE;
+        return outcome != null || slowerThanNs != Long.MIN_VALUE || responseText != null;
     }
 }

@@ -58,7 +58,7 @@ class ArgumentConditionTest {
         "order.3,three"
     })
     void isMet(String path, String value) {
-        assertThat(new ArgumentCondition(path, value).isMetBy(CALL)).isTrue();
+        assertThat(ArgumentCondition.written(path, value).isMetBy(CALL)).isTrue();
     }
 
     @ParameterizedTest
@@ -80,11 +80,29 @@ class ArgumentConditionTest {
         "missing,''"
     })
     void isNotMet(String path, String value) {
-        assertThat(new ArgumentCondition(path, value).isMetBy(CALL)).isFalse();
+        assertThat(ArgumentCondition.written(path, value).isMetBy(CALL)).isFalse();
+    }
+
+    @Test
+    void comparesValuesWithTheirKind() {
+        assertThat(ArgumentCondition.equalTo("amount", Value.of(1500)).isMetBy(CALL))
+                .isTrue();
+        assertThat(ArgumentCondition.equalTo("amount", Value.of(1500.0)).isMetBy(CALL))
+                .isTrue();
+        assertThat(ArgumentCondition.equalTo("text", Value.of("17")).isMetBy(CALL))
+                .isTrue();
+        assertThat(ArgumentCondition.equalTo("nan", Value.of(Double.NaN)).isMetBy(CALL))
+                .isTrue();
+        assertThat(ArgumentCondition.equalTo("text", Value.of(17)).isMetBy(CALL))
+                .isFalse();
+        assertThat(ArgumentCondition.equalTo("amount", Value.of("1500")).isMetBy(CALL))
+                .isFalse();
+        assertThat(ArgumentCondition.equalTo("dry", Value.of("true")).isMetBy(CALL))
+                .isFalse();
     }
 
     @Test
     void needsAName() {
-        assertThatThrownBy(() -> new ArgumentCondition(" ", "x")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> ArgumentCondition.written(" ", "x")).isInstanceOf(IllegalArgumentException.class);
     }
 }

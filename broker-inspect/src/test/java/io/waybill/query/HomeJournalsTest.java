@@ -3,6 +3,7 @@ package io.waybill.query;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
@@ -193,7 +194,7 @@ class HomeJournalsTest {
         nested(MessageId.of(WrittenHome.CALLEE, 0), MessageId.of(99, 7));
         try (HomeJournals journals = open()) {
             FoundMessage found = journals.show(MessageId.of(WrittenHome.CALLEE, 0), HomeJournals.Effort.INDEX);
-            assertThat(found.notes()).containsExactly("the request 99.7, which led to it, is not in the journals");
+            assertThat(found.notes()).containsExactly("the request 99.7, which led to it, is not on record here");
         }
     }
 
@@ -242,7 +243,7 @@ class HomeJournalsTest {
 
     @Test
     void listsByArgument() throws IOException {
-        ArgumentCondition text = new ArgumentCondition("text", "a\u001b[31m7");
+        ArgumentCondition text = ArgumentCondition.written("text", "a\u001b[31m7");
         assertThat(list(filter().argument(text).build(), 0))
                 .extracting(call -> MessageId.counter(call.request().id()))
                 .containsExactly(7L);
@@ -250,7 +251,7 @@ class HomeJournalsTest {
                 .isEmpty();
         assertThat(list(
                         filter().argument(text)
-                                .argument(new ArgumentCondition("0", "8"))
+                                .argument(ArgumentCondition.written("0", "8"))
                                 .build(),
                         0))
                 .isEmpty();
@@ -267,6 +268,19 @@ class HomeJournalsTest {
     }
 
     @Test
+    void listsByTheTextOfAResponseOrAnError() throws IOException {
+        assertThat(list(filter().responseText("316").build(), 0))
+                .extracting(call -> MessageId.counter(call.request().id()))
+                .containsExactly(158L);
+        int refused = list(filter().outcome(Outcome.ERROR).build(), 0).size();
+        assertThat(list(filter().responseText("Node 4: no").build(), 0)).hasSize(refused);
+        assertThat(newest(filter().responseText("Node 4: no").build())).hasSize(refused);
+        assertThat(list(filter().responseText("text.count").build(), 0)).isEmpty();
+        assertThat(list(filter().responseText("316").outcome(Outcome.ERROR).build(), 0))
+                .isEmpty();
+    }
+
+    @Test
     void decodesControlCalls() throws IOException {
         long id = MessageId.of(WrittenHome.CALLER, 500);
         try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLER), JournalQueue.REQUESTS)) {
@@ -277,6 +291,20 @@ class HomeJournalsTest {
                 .containsExactly("control:bundle.install");
         assertThat(show(500).requestPayload().orElseThrow().call().orElseThrow().named())
                 .isEqualTo(Map.of("path", Value.of("/a.jar")));
+    }
+
+    @Test
+    void decodesCallsOfPython() throws IOException {
+        long id = MessageId.of(WrittenHome.CALLER, 500);
+        Value args = new Value.Items(List.of(Value.of("Tensor float32[3, 4]")));
+        Invocation call = new Invocation("models:train", List.of(), Map.of("args", args));
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLER), JournalQueue.REQUESTS)) {
+            requests.append(written.request(id, MessageType.PYTHON_CALL, call));
+        }
+        assertThat(list(filter().operation("models:*").build(), 0))
+                .extracting(found -> found.operation().orElseThrow())
+                .containsExactly("models:train");
+        assertThat(show(500).requestPayload().orElseThrow().call()).contains(call);
     }
 
     @Test

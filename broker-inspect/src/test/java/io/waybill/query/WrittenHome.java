@@ -75,10 +75,14 @@ final class WrittenHome {
     }
 
     MessageBuffer control(long id, String operation, String path) {
+        Invocation call = new Invocation(operation, List.of(), Map.of("path", Value.of(path)));
+        return request(id, MessageType.of(Route.CONTROL_CALL), call);
+    }
+
+    MessageBuffer request(long id, MessageType type, Invocation call) {
         ValueEncoder encoder = new ValueEncoder();
-        new Invocation(operation, List.of(), Map.of("path", Value.of(path))).encode(encoder);
-        return message(MessageType.of(Route.CONTROL_CALL), id, CALLER, CALLEE, encoder.toBytes())
-                .sentNs(START_NS + 1_000_000);
+        call.encode(encoder);
+        return message(type, id, CALLER, CALLEE, encoder.toBytes()).sentNs(START_NS + 1_000_000);
     }
 
     private MessageBuffer result(long id, long counter) {

@@ -40,6 +40,7 @@ public final class BundleControl {
     private final Clock clock;
     private final BundleSlots slots;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
+    private volatile BundleOperation running; // set by the thread that holds the lock, read by any; null when none runs
 
     /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
     enum Keeping {
@@ -72,6 +73,11 @@ public final class BundleControl {
         return statuses;
     }
 
+    /** Returns the operation that the others wait for; empty when none runs. */
+    public Optional<BundleOperation> running() {
+        return Optional.ofNullable(running);
+    }
+
     /** Returns the current problem of a running bundle, or else the last one. */
     private String problemNow(BundleSlot slot) {
         String now = slot.isActive() ? steps.problems(slot.bundle) : "";
@@ -101,7 +107,7 @@ public final class BundleControl {
     }
 
     private BundleStatus update(StagedJar staged) throws BundleRefusedException {
-        return exclusively(() -> {
+        return exclusively("update to " + staged, () -> {
             BundleSlot slot;
             try {
                 slot = slots.require(staged.symbolicName());
@@ -115,7 +121,7 @@ public final class BundleControl {
 
     /** Starts a stopped bundle. */
     public BundleStatus start(String symbolicName) throws BundleRefusedException {
-        return exclusively(() -> {
+        return exclusively("start " + symbolicName, () -> {
             BundleSlot slot = slots.require(symbolicName);
             if (!slot.isActive()) {
                 try {
@@ -134,7 +140,7 @@ public final class BundleControl {
 
     /** Stops a bundle, when its running requests ended or the drain limit passed. New requests for its handlers park. */
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
-        return exclusively(() -> {
+        return exclusively("stop " + symbolicName, () -> {
             BundleSlot slot = slots.require(symbolicName);
             stop(slot);
             return slot.status();
@@ -143,7 +149,7 @@ public final class BundleControl {
 
     /** Stops and removes a bundle; one that is stuck is forgotten, and removed when its code returns after all. */
     public BundleStatus uninstall(String symbolicName) throws BundleRefusedException {
-        return exclusively(() -> {
+        return exclusively("uninstall " + symbolicName, () -> {
             if (slots.find(symbolicName).isEmpty()) {
                 Optional<BundleSlot> stuck = slots.takeStuck(symbolicName);
                 if (stuck.isPresent()) {
@@ -187,7 +193,7 @@ public final class BundleControl {
     }
 
     private BundleStatus install(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
-        return exclusively(() -> {
+        return exclusively("install " + jar, () -> {
             Optional<BundleSlot> slot = slots.find(jar.symbolicName());
             return slot.isPresent() ? replace(slot.get(), jar, keeping) : installFirst(jar, startLevel, keeping);
         });
@@ -352,11 +358,17 @@ public final class BundleControl {
         BundleStatus run() throws BundleRefusedException;
     }
 
-    private BundleStatus exclusively(Operation operation) throws BundleRefusedException {
+    private BundleStatus exclusively(String what, Operation operation) throws BundleRefusedException {
+        BundleOperation before = running;
+        if (before != null) {
+            LOG.info("Waiting to {}, until this has ended: {}", what, before.what());
+        }
         oneAtATime.lock();
         try {
+            running = new BundleOperation(what, clock.wallNs());
             return operation.run();
         } finally {
+            running = null;
             oneAtATime.unlock();
         }
     }

@@ -1,7 +1,6 @@
 package io.waybill.osgi;
 
 import io.waybill.osgi.jar.BundleRefusedException;
-import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.FileMark;
 import io.waybill.osgi.jar.KeptJars;
 import io.waybill.osgi.jar.StagedJar;
@@ -22,8 +21,8 @@ import org.slf4j.LoggerFactory;
  * The watched directory of bundles: a new jar is installed, a changed one updates its bundle, a removed one uninstalls
  * it. A file is accepted when two scans find it unchanged, so a file that is still being copied waits.
  *
- * <p>A rejected file is reported once, and retried when the file changes, or when another bundle was installed that it
- * may have needed.
+ * <p>A rejected file is reported once, and retried when the file changes, when another bundle was installed that it
+ * may have needed, or when the disk has room for it.
  *
  * <p><b>Threads.</b> The scanning thread.
  */
@@ -47,8 +46,10 @@ final class BundleDirectory {
         STABLE,
         /** The bundle runs. */
         TAKEN,
-        /** The bundle was rejected, for a reason that may pass. */
+        /** The bundle was rejected, for a reason that may pass when another one comes. */
         WAITING,
+        /** The disk had no room for it. */
+        NO_ROOM,
         /** The bundle was rejected. */
         REFUSED
     }
@@ -133,7 +134,7 @@ final class BundleDirectory {
     }
 
     private void takeStable() {
-        boolean cameIn = take(Standing.STABLE);
+        boolean cameIn = take(Standing.STABLE) | take(Standing.NO_ROOM);
         while (cameIn) {
             cameIn = take(Standing.WAITING);
         }
@@ -183,10 +184,13 @@ final class BundleDirectory {
     }
 
     private void refused(Path file, Seen seen, Standing before, BundleRefusedException e) {
-        boolean mayPass = e.reason() == Reason.UNRESOLVED || e.reason() == Reason.START_FAILED;
-        seen.standing = mayPass ? Standing.WAITING : Standing.REFUSED;
+        seen.standing = switch (e.reason()) {
+            case UNRESOLVED, START_FAILED -> Standing.WAITING;
+            case NO_ROOM -> Standing.NO_ROOM;
+            default -> Standing.REFUSED;
+        };
         problems.put(file, e.getMessage());
-        if (before != Standing.WAITING) {
+        if (before != Standing.WAITING && before != Standing.NO_ROOM) {
             LOG.error("{} is not taken: {}", file, e.getMessage());
         }
     }

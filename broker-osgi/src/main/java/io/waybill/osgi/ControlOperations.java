@@ -27,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The control operations that an operator's command calls by name.
@@ -34,7 +35,8 @@ import java.util.Optional;
  * <pre>
  * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck,
  *                                          failures, policy}],
- *                                          refused: [{path, problem}], absentPolicies: [{name, version}]}
+ *                                          refused: [{path, problem}], absentPolicies: [{name, version}],
+ *                                          running: {operation, since}, or none}
  * control:bundle.install    path          {bundle: {…}}
  * control:bundle.update     path, [name]  {bundle: {…}}
  * control:bundle.start      name          {bundle: {…}}
@@ -55,7 +57,7 @@ final class ControlOperations implements AutoCloseable {
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
 
     private final BundleControl bundles;
-    private final BundleDirectory watched;
+    private final Supplier<Map<Path, String>> refused;
     private final ScriptShelf scripts;
     private final HandlerRegistry handlers;
     private final ToolCommands tools;
@@ -65,7 +67,7 @@ final class ControlOperations implements AutoCloseable {
 
     ControlOperations(
             BundleControl bundles,
-            BundleDirectory watched,
+            Supplier<Map<Path, String>> refused,
             ScriptShelf scripts,
             HandlerRegistry handlers,
             ToolCommands tools,
@@ -73,7 +75,7 @@ final class ControlOperations implements AutoCloseable {
             String version,
             ExecutorSettings executorSettings) {
         this.bundles = bundles;
-        this.watched = watched;
+        this.refused = refused;
         this.scripts = scripts;
         this.handlers = handlers;
         this.tools = tools;
@@ -86,7 +88,10 @@ final class ControlOperations implements AutoCloseable {
                 (message, outbox) -> outbox.response()
                         .value("bundles", listBundles())
                         .value("refused", listRefused())
-                        .value("absentPolicies", listAbsentPolicies()));
+                        .value("absentPolicies", listAbsentPolicies())
+                        .value(
+                                "running",
+                                bundles.running().map(ControlOperations::value).orElse(Value.NONE)));
         publish(
                 self,
                 "control:bundle.install",
@@ -172,14 +177,21 @@ final class ControlOperations implements AutoCloseable {
     }
 
     private Value listRefused() {
-        List<Value> refused = new ArrayList<>();
-        watched.problems().forEach((path, problem) -> {
+        List<Value> files = new ArrayList<>();
+        refused.get().forEach((path, problem) -> {
             Map<Value, Value> fields = new LinkedHashMap<>();
             put(fields, "path", Value.of(path.toString()));
             put(fields, "problem", Value.of(problem));
-            refused.add(new Value.Dict(fields));
+            files.add(new Value.Dict(fields));
         });
-        return new Value.Items(refused);
+        return new Value.Items(files);
+    }
+
+    private static Value value(BundleOperation operation) {
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        put(fields, "operation", Value.of(operation.what()));
+        put(fields, "since", Value.of(operation.sinceWallNs()));
+        return new Value.Dict(fields);
     }
 
     private Value value(BundleStatus bundle) {

@@ -13,11 +13,9 @@ import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.guard.ExitGuard;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.guard.UnrecordedInputGuard;
-import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.KeptJars;
 import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.ShippedBundles;
-import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import io.waybill.osgi.log.FrameworkLog;
 import io.waybill.osgi.log.ServiceLog;
@@ -37,10 +35,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.felix.framework.FrameworkFactory;
@@ -81,6 +79,7 @@ public final class OsgiHost implements AutoCloseable {
     private final LoaderWatch loaders;
     private final KeptJars kept;
     private final BundleControl bundles;
+    private final OwnBundles own;
     private final BundleDirectory watched;
     private final ConfDirectory conf;
     private final ScriptShelf scripts;
@@ -88,7 +87,6 @@ public final class OsgiHost implements AutoCloseable {
     private final ScriptDirectory scriptFiles;
     private final ControlOperations operations;
     private final List<PeriodicCheck> check = new ArrayList<>();
-    private final Map<Path, String> notStarted = new LinkedHashMap<>(); // while it starts
 
     /** Starts a framework whose bundles have no {@link io.waybill.api.broker.Broker}, and whose interceptors are not called. */
     public static OsgiHost start(
@@ -124,7 +122,7 @@ public final class OsgiHost implements AutoCloseable {
             framework.init();
             brokers.ifPresent(given -> BrokerService.register(framework.getBundleContext(), given));
             host = new OsgiHost(settings, framework, staging, registry, converters, interceptors, machine);
-            host.run(staging, machine);
+            host.run(machine);
             return host;
         } catch (BundleException | RuntimeException | IOException | Error e) {
             OsgiHost begun = host;
@@ -175,10 +173,12 @@ public final class OsgiHost implements AutoCloseable {
         BundleSteps steps = new BundleSteps(context, settings, threads, components, services, policies, loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
+        own = new OwnBundles(staging, bundles, policies);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
-        operations = new ControlOperations(bundles, watched, scripts, registry, tools, loaders, version, executors);
+        operations =
+                new ControlOperations(bundles, this::refused, scripts, registry, tools, loaders, version, executors);
     }
 
     private static Path privateDirectory(Path directory) throws IOException {
@@ -200,7 +200,13 @@ public final class OsgiHost implements AutoCloseable {
 
     /** The bundles that the node comes with, or that were installed earlier, which did not start, and why. */
     public Map<Path, String> notStarted() {
-        return Map.copyOf(notStarted);
+        return own.notStarted();
+    }
+
+    private Map<Path, String> refused() {
+        Map<Path, String> refused = new TreeMap<>(own.notStarted());
+        refused.putAll(watched.problems());
+        return refused;
     }
 
     /** Returns the scripts, with their problems. */
@@ -226,7 +232,7 @@ public final class OsgiHost implements AutoCloseable {
                 .finishUnchecked();
     }
 
-    private void run(Staging staging, Host machine) throws BundleException, IOException {
+    private void run(Host machine) throws BundleException, IOException {
         BundleContext context = framework.getBundleContext();
         context.registerService(WeavingHook.class, new ExitGuard(), null);
         if (settings.unrecordedInputs() == OsgiSettings.UnrecordedInputs.NOTED) {
@@ -251,18 +257,19 @@ public final class OsgiHost implements AutoCloseable {
         reach(LAST_LEVEL);
         for (ShippedBundles.Jar jar : shipped) {
             if (jar.startLevel() >= StartLevels.FIRST_HANDLER_LEVEL) {
-                installShipped(staging, jar);
+                own.installShipped(jar);
             }
         }
-        for (Path jar : kept.jars()) {
-            installKept(staging, jar);
-        }
+        kept.jars().forEach(own::installKept);
         watched.lookAtStart();
         watched.problems().keySet().forEach(jar -> PolicyDeclaration.in(jar).ifPresent(policies::require));
         scriptFiles.lookAtStart();
         check.add(new PeriodicCheck(machine, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
         check.add(new PeriodicCheck(machine, "waybill-conf-watch", settings.lookInterval(), conf::look));
-        check.add(new PeriodicCheck(machine, "waybill-bundle-watch", settings.lookInterval(), watched::look));
+        check.add(new PeriodicCheck(machine, "waybill-bundle-watch", settings.lookInterval(), () -> {
+            own.look();
+            watched.look();
+        }));
     }
 
     private static Map<String, String> baseProperties(OsgiSettings settings) {
@@ -313,39 +320,6 @@ public final class OsgiHost implements AutoCloseable {
             if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
                 bundle.start(); // marks it: it runs when its level is reached
             }
-        }
-    }
-
-    private void installShipped(Staging staging, ShippedBundles.Jar jar) {
-        try {
-            bundles.installAtStart(staging.stage(jar.path()), jar.startLevel());
-        } catch (BundleRefusedException e) {
-            refused(jar.path(), e);
-        }
-    }
-
-    private void refused(Path jar, BundleRefusedException why) {
-        LOG.error("{} does not start: {}", jar, why.getMessage());
-        notStarted.put(jar, why.getMessage());
-        PolicyDeclaration.in(jar).ifPresent(policies::require);
-    }
-
-    /**
-     * Installs a kept jar. A jar that an operator installed by command has priority over the node's own, unless that is
-     * newer.
-     */
-    private void installKept(Staging staging, Path jar) {
-        try {
-            StagedJar staged = staging.stage(jar);
-            Optional<StagedJar> shipped = bundles.installed(staged.symbolicName());
-            if (shipped.isPresent() && shipped.get().version().compareTo(staged.version()) > 0) {
-                LOG.warn("{} is left out, because the node comes with {}", staged, shipped.get());
-                staging.discard(staged);
-            } else {
-                bundles.installAtStart(staged, StartLevels.FIRST_HANDLER_LEVEL);
-            }
-        } catch (BundleRefusedException e) {
-            refused(jar, e);
         }
     }
 

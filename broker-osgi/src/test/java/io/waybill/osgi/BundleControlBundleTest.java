@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageType;
-import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.nio.file.Files;

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.waybill.api.Value;
 import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -100,6 +103,51 @@ class StuckStartBundleTest {
 
         System.clearProperty("waybill.test.hold");
         assertLoadersGo();
+    }
+
+    @Test
+    void showsTheOperationThatOthersWaitFor() throws Exception {
+        node.close();
+        node = new TestNode(directory.resolve("patient"), Duration.ofSeconds(20), Duration.ofSeconds(120));
+        Path slow = hanging();
+        Path other = activator("2.0.0", "");
+        assertThat(node.bundles().running()).isEmpty();
+
+        CompletableFuture<BundleStatus> first =
+                inBackground(() -> node.bundles().install(slow));
+        eventually("it runs", () -> node.bundles().running().isPresent());
+        CompletableFuture<BundleStatus> second =
+                inBackground(() -> node.bundles().install(other));
+
+        assertThat(node.bundles().running().orElseThrow().what()).isEqualTo("install " + NAME + " 1.0.0");
+        Value running = node.call("control:bundle.list", Map.of()).field("running");
+        assertThat(((Value.Dict) running).entries().get(Value.of("operation")))
+                .isEqualTo(Value.of("install " + NAME + " 1.0.0"));
+
+        System.clearProperty("waybill.test.hold");
+        assertThat(first.join().version()).isEqualTo("1.0.0");
+        assertThat(second.join().version()).isEqualTo("2.0.0");
+        assertThat(node.bundles().running()).isEmpty();
+        assertThat(node.call("control:bundle.list", Map.of()).field("running")).isEqualTo(Value.NONE);
+    }
+
+    private interface Work {
+        BundleStatus run() throws BundleRefusedException;
+    }
+
+    private static CompletableFuture<BundleStatus> inBackground(Work work) {
+        CompletableFuture<BundleStatus> done = new CompletableFuture<>();
+        new Thread(
+                        () -> {
+                            try {
+                                done.complete(work.run());
+                            } catch (BundleRefusedException | RuntimeException | Error e) {
+                                done.completeExceptionally(e);
+                            }
+                        },
+                        "operation")
+                .start();
+        return done;
     }
 
     @Test

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.Value;
-import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.testing.core.RecordingOutbox;

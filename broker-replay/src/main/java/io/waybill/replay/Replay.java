@@ -213,7 +213,7 @@ public final class Replay {
                     tally.add(call);
                     sink.accept(call);
                 });
-                replay.run(opened.handled(worker, filter), times, () -> candidates(machine, worker));
+                replay.run(opened.handled(worker, filter), times, () -> candidates(machine, worker, opened));
                 left += replay.left();
                 brought += records.brought();
             }
@@ -248,7 +248,8 @@ public final class Replay {
                 : candidates;
     }
 
-    private List<ReplayCandidate> candidates(Host machine, WorkerInfo worker) throws IOException {
+    private List<ReplayCandidate> candidates(Host machine, WorkerInfo worker, CallRecording records)
+            throws IOException {
         List<ReplayCandidate> opened = new ArrayList<>();
         try {
             for (Candidate candidate : wantedCandidates()) {
@@ -257,13 +258,31 @@ public final class Replay {
                 InterceptorRegistry interceptors = new InterceptorRegistry(machine.clock());
                 Handlers handlers = handlers(candidate, machine, registry, interceptors, worker);
                 opened.add(new ReplayCandidate(
-                        candidate.name(), worker, registry, interceptors, handlers.closing(), handlers.problems()));
+                        candidate.name(),
+                        worker,
+                        registry,
+                        interceptors,
+                        handlers.closing(),
+                        () -> whyMissing(candidate, handlers, machine, worker, records)));
             }
             return opened;
         } catch (IOException | RuntimeException e) {
             CloseHelper.quietCloseAll(opened);
             throw e;
         }
+    }
+
+    private List<String> whyMissing(
+            Candidate candidate, Handlers handlers, Host machine, WorkerInfo worker, CallRecording records) {
+        List<String> reasons = new ArrayList<>(handlers.problems());
+        if (candidate.handlers().isEmpty()) {
+            try {
+                BundleHistory.of(worker, records, home, machine).ifPresent(reasons::add);
+            } catch (IOException e) {
+                reasons.add("the bundles on record can't be read: " + e.getMessage());
+            }
+        }
+        return reasons;
     }
 
     private Handlers handlers(

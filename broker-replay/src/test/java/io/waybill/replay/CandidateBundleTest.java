@@ -3,7 +3,11 @@ package io.waybill.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.Invocation;
+import io.waybill.api.RRef;
 import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.osgi.BundleForge;
 import io.waybill.osgi.OsgiHost;
@@ -17,8 +21,11 @@ import io.waybill.worker.Workers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,6 +37,7 @@ class CandidateBundleTest {
 
     private static final NodeDistribution DISTRIBUTION = NodeDistribution.of(Path.of("target/system-bundles"));
     private static final int CALLS = 200;
+    private static final Duration LIMIT = Duration.ofSeconds(60);
 
     @TempDir
     private Path directory;
@@ -40,6 +48,18 @@ class CandidateBundleTest {
     @BeforeEach
     void record() throws IOException, BundleRefusedException {
         forge = new BundleForge(Files.createDirectory(directory.resolve("jars")));
+        home = record(directory, jar("1.0.0", "n * n"), caller -> {
+            for (int n = 0; n < CALLS; n++) {
+                Request request = Request.operation("node", "math.square");
+                request.body().int64("n", n);
+                caller.call(request).close();
+            }
+        });
+    }
+
+    /** Records what a program calls on a node with a bundle. Returns the home, which lies in the directory. */
+    private static Path record(Path directory, Path bundle, Consumer<Worker> program)
+            throws IOException, BundleRefusedException {
         try (Workers workers = new Workers(directory)) {
             HandlerRegistry registry = workers.registry();
             Worker node = workers.join("node", registry);
@@ -51,15 +71,10 @@ class CandidateBundleTest {
                     .build();
             try (OsgiHost osgi =
                     OsgiHost.start(settings, registry, DeviceConverters.into(node.devices()), workers.host)) {
-                osgi.bundles().install(jar("1.0.0", "n * n"));
-                Worker caller = workers.join("caller");
-                for (int n = 0; n < CALLS; n++) {
-                    Request request = Request.operation("node", "math.square");
-                    request.body().int64("n", n);
-                    caller.call(request).close();
-                }
+                osgi.bundles().install(bundle);
+                program.accept(workers.join("caller"));
             }
-            home = workers.home.path();
+            return workers.home.path();
         }
     }
 
@@ -140,8 +155,54 @@ class CandidateBundleTest {
     }
 
     @Test
-    void namesWhatAHandlerReadsByItself() throws IOException {
+    void saysWhatAHandlerReadsByItselfThatRespondsAlike() throws IOException {
         Path reads = jar("2.0.0", "n == 123 ? n * n + 0 * System.nanoTime() : n * n");
+        List<String> reasons = new ArrayList<>();
+        ReplayReport report = Replay.of(home)
+                .in(DISTRIBUTION)
+                .with(reads)
+                .run(call -> call.results().stream()
+                        .map(ReplayedCall.Result::reason)
+                        .filter(reason -> !reason.isEmpty())
+                        .forEach(reasons::add));
+        assertThat(report.isAllSame()).isTrue();
+        assertThat(reasons)
+                .singleElement()
+                .asString()
+                .startsWith("its handler called System.nanoTime() at acme.Square.handle(Square.java:12)");
+        assertThat(report.rows().get(0).reasons()).containsExactly(Map.entry(reasons.get(0), 1L));
+    }
+
+    /** The response to such a request names the value, which is compared where it is read. */
+    @Test
+    void saysWhatAHandlerReadsThatLeavesAValue() throws IOException, BundleRefusedException {
+        Path bundle = forge.bundle("org.acme.make", "1.0.0").source("Make", """
+                        @Component @HandlesMessage("SCRIPT_CALL")
+                        public final class Make implements MessageHandler {
+                            @Override
+                            public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+                                outbox.respond(io.waybill.api.Value.of(7 + 0 * System.nanoTime()));
+                            }
+                        }
+                        """).build();
+        Path values = record(Files.createDirectory(directory.resolve("values")), bundle, caller -> {
+            try (RRef made = caller.rpc().remote("node", new Invocation("test::make", List.of(), Map.of()), LIMIT);
+                    Response value = made.toHere(LIMIT)) {
+                assertThat(value.value()).isEqualTo(Value.of(7));
+            }
+        });
+        ReplayReport report = Replay.of(values).in(DISTRIBUTION).run();
+        assertThat(report.isAllSame()).isTrue();
+        assertThat(report.rows())
+                .flatMap(row -> row.reasons().keySet())
+                .singleElement()
+                .asString()
+                .startsWith("its handler called System.nanoTime() at acme.Make.handle(Make.java:");
+    }
+
+    @Test
+    void namesWhatAHandlerReadsByItself() throws IOException {
+        Path reads = jar("2.0.0", "n == 123 ? n * n + 1 + 0 * System.nanoTime() : n * n");
         List<ReplayedCall.Result> found = new ArrayList<>();
         ReplayReport report = Replay.of(home)
                 .in(DISTRIBUTION)
@@ -153,7 +214,8 @@ class CandidateBundleTest {
         assertThat(found).singleElement().satisfies(result -> {
             assertThat(result.verdict()).isEqualTo(Verdict.NOT_REPLAYABLE);
             assertThat(result.reason())
-                    .startsWith("its handler called System.nanoTime() at acme.Square.handle(Square.java:12)");
+                    .startsWith("its handler called System.nanoTime() at acme.Square.handle(Square.java:12)")
+                    .contains("square: recorded 15129, replayed 15130");
         });
     }
 }

@@ -9,7 +9,6 @@ import io.waybill.api.Request;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.query.MessageFilter;
@@ -139,9 +138,7 @@ class RecordedTensorsTest {
         Worker caller = home.workers.join(
                 "caller",
                 home.workers.registry(),
-                RecordedHome.SETTINGS.toBuilder()
-                        .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.NONE))
-                        .build());
+                RecordedHome.SETTINGS.toBuilder().archive(ArchiveSettings.NONE).build());
         call(caller, bytes(caller, 100, 1), bytes(caller, 500_000, 2));
         caller.close();
         server.close();

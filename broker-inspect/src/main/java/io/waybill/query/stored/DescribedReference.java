@@ -68,6 +68,11 @@ record DescribedReference(ForkData data) implements RRef {
     }
 
     @Override
+    public CompletableFuture<Void> confirmation() {
+        throw inAJournal();
+    }
+
+    @Override
     public String type() {
         return data.type();
     }

@@ -89,10 +89,26 @@ public record Payload(
                 problem);
     }
 
+    /** Returns what is known of a payload that was left out. */
+    public static Payload leftOut(String why) {
+        return new Payload(
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                List.of(),
+                new byte[0],
+                0,
+                Observations.NONE,
+                CallContext.EMPTY,
+                0,
+                why);
+    }
+
     private static boolean isValue(MessageType type) {
         return type == MessageType.NAMED_RET
                 || type == MessageType.SCRIPT_RET
                 || type == MessageType.SCRIPT_RREF_FETCH_RET
+                || type == MessageType.PYTHON_RET
                 || type == MessageType.REMOTE_RET
                 || type.code() == CONTROL_RET;
     }
@@ -101,6 +117,8 @@ public record Payload(
         return type == MessageType.NAMED_CALL
                 || type == MessageType.SCRIPT_CALL
                 || type == MessageType.SCRIPT_REMOTE_CALL
+                || type == MessageType.PYTHON_CALL
+                || type == MessageType.PYTHON_REMOTE_CALL
                 || isControl(type);
     }
 

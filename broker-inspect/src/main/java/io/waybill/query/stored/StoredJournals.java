@@ -123,6 +123,16 @@ public final class StoredJournals implements Closeable {
                         callee.get().info(), JournalQueue.RESPONSES, position, index.record(JournalQueue.RESPONSES)));
     }
 
+    /** Returns the payload of a record; empty when it was removed or damaged meanwhile. */
+    public Optional<Payload> payload(StoredRecord record) throws IOException {
+        Optional<StoredJournal> journal = find(record.worker().id());
+        if (journal.isEmpty()) {
+            return Optional.empty();
+        }
+        JournalIndex index = index(journal.get());
+        return index.find(record.queue(), record.id()).map(position -> Payload.of(index.record(record.queue())));
+    }
+
     /** The archive of a worker that has a journal here, which this closes. */
     public ArchiveReader archive(int worker) {
         return archives.computeIfAbsent(

@@ -7,11 +7,14 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
+import java.util.Optional;
 
 /**
  * Header and position of a record. Immutable.
  *
  * @param worker whose journal it is in
+ * @param fileName of its queue's file
+ * @param position in that file; empty for a record outside of its journal
  * @param sequence number of the record in its queue
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
@@ -24,7 +27,8 @@ import io.waybill.wire.RecordView;
 public record StoredRecord(
         WorkerInfo worker,
         JournalQueue queue,
-        RecordPosition position,
+        String fileName,
+        Optional<RecordPosition> position,
         long sequence,
         long id,
         int from,
@@ -45,9 +49,24 @@ public record StoredRecord(
 
     /** Creates the header of a record that was read at a position of a queue. */
     public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition position, RecordView record) {
+        return of(worker, queue, position.fileName(), Optional.of(position), record);
+    }
+
+    /** Creates the header of a record that was copied from a file of a queue. */
+    public static StoredRecord copied(WorkerInfo worker, JournalQueue queue, String fileName, RecordView record) {
+        return of(worker, queue, fileName, Optional.empty(), record);
+    }
+
+    private static StoredRecord of(
+            WorkerInfo worker,
+            JournalQueue queue,
+            String fileName,
+            Optional<RecordPosition> position,
+            RecordView record) {
         return new StoredRecord(
                 worker,
                 queue,
+                fileName,
                 position,
                 record.sequence(),
                 record.id(),
@@ -66,6 +85,11 @@ public record StoredRecord(
                 record.tensorCount(),
                 record.errorKind(),
                 record.errorCode());
+    }
+
+    /** Returns where the record is, or was when it was copied: file, offset and index, as far as they are known. */
+    public String location() {
+        return position.map(RecordPosition::toString).orElse(fileName);
     }
 
     public boolean isError() {

@@ -1,5 +1,9 @@
 package io.waybill.query.stored;
 
+import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.DescribedTensors;
+import java.util.zip.CRC32C;
+
 /**
  * Location of the bytes of a tensor's storage. Immutable.
  *
@@ -15,7 +19,19 @@ public record StoredStorage(int number, long sizeBytes, Location location, Strin
         /** In the record itself. */
         RECORD,
         ARCHIVE,
+        /** In a file that was made of the journals. */
+        SLICE,
         NOWHERE
+    }
+
+    /** Returns the storage of a tensor whose bytes are in its record. */
+    public static StoredStorage inRecord(Tensor tensor) {
+        long bytes = tensor.storage().sizeBytes();
+        CRC32C checksum = new CRC32C();
+        checksum.update(tensor.storage().bytes(0, (int) bytes));
+        String digest = String.format("%08x", checksum.getValue());
+        int number = DescribedTensors.storageOf(tensor);
+        return new StoredStorage(number, bytes, Location.RECORD, digest, "in the record, crc32c " + digest);
     }
 
     public boolean isKept() {

@@ -50,7 +50,9 @@ public record Finding(
         /** A request without a response. */
         NO_RESPONSE,
         /** A request without a response, to a worker that lost responses. */
-        LOST_RESPONSE
+        LOST_RESPONSE,
+        /** Something that was not on record any more when a slice was made. */
+        NOT_INCLUDED
     }
 
     public boolean isDamage() {

@@ -32,7 +32,8 @@ class CallTimelineTest {
         return new StoredRecord(
                 new WorkerInfo(from, "w" + from),
                 type.isResponse() ? JournalQueue.RESPONSES : JournalQueue.REQUESTS,
-                null,
+                "",
+                Optional.empty(),
                 0,
                 id,
                 from,

@@ -13,6 +13,8 @@ public final class BundleRefusedException extends Exception {
     public enum Reason {
         /** The file can't be read, or may be changed by others. */
         UNREADABLE,
+        /** The node's disk has no room for a copy. Passes. */
+        NO_ROOM,
         /** The file is no bundle. */
         NO_BUNDLE,
         /** Something that the bundle needs isn't there. */

@@ -41,6 +41,7 @@ public final class Staging {
     private static final int WRITABLE_BY_OTHERS = 0002;
     private static final int STICKY = 01000;
     private static final int COPY_BYTES = 1 << 16;
+    private static final long KEPT_FREE_BYTES = 1 << 20;
 
     private final Path directory;
     private final Object ownUser;
@@ -87,6 +88,7 @@ public final class Staging {
      */
     public StagedJar stage(Path source) throws BundleRefusedException {
         requireTrusted(source);
+        requireRoom(source);
         Path copy = directory.resolve(count.incrementAndGet() + ".jar");
         try {
             String sha256 = copy(source, copy);
@@ -129,6 +131,22 @@ public final class Staging {
             }
             if ((long) file.get("size") > maxJarBytes) {
                 throw tooLarge(source);
+            }
+        } catch (IOException e) {
+            throw new BundleRefusedException(Reason.UNREADABLE, source + " can't be read: " + describe(e), e);
+        }
+    }
+
+    /** Writes nothing when there is too little: journals need the rest, and a full disk would cut the copy short. */
+    private void requireRoom(Path source) throws BundleRefusedException {
+        try {
+            long needed = 2 * Files.size(source) + KEPT_FREE_BYTES; // the framework makes a copy, too
+            long left = Files.getFileStore(directory).getUsableSpace();
+            if (left < needed) {
+                throw new BundleRefusedException(
+                        Reason.NO_ROOM,
+                        "no room: it needs " + needed + " bytes on the disk of " + directory + ", which has " + left
+                                + "; it is tried again when there is room");
             }
         } catch (IOException e) {
             throw new BundleRefusedException(Reason.UNREADABLE, source + " can't be read: " + describe(e), e);

@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
@@ -90,6 +93,16 @@ class StagingTest {
     }
 
     @Test
+    void copiesNothingForWhichThereIsNoRoom() throws Exception {
+        staging = new Staging(directory.resolve("staging"), Long.MAX_VALUE);
+        long more = Files.getFileStore(directory).getUsableSpace() / 2 + 1;
+        try (FileChannel sparse = FileChannel.open(source, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            sparse.write(ByteBuffer.allocate(1), more);
+        }
+        refuses(Reason.NO_ROOM, "no room: it needs ");
+    }
+
+    @Test
     void refusesALink() throws Exception {
         Path real = directory.resolve("real.jar");
         zip(real, "META-INF/MANIFEST.MF", MANIFEST);
@@ -110,7 +123,7 @@ class StagingTest {
         refuses(Reason.UNREADABLE, "everybody may write");
     }
 
-    /** Root gives it away; whoever is not root can't, and takes it for somebody else's who it is. */
+    /** Root gives the file away; any other user can not, and stages for another user instead. */
     @Test
     void refusesAFileOfAnotherUser() throws Exception {
         zip(source, "META-INF/MANIFEST.MF", MANIFEST);

@@ -1,5 +1,6 @@
 package io.waybill.replay.run;
 
+import io.waybill.host.Clock;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ReplayedCall;
@@ -26,6 +27,7 @@ final class HandlerThread implements Runnable {
 
     private static final ResponseComparison EXACT = ContentComparison.exact();
 
+    private final Clock clock;
     private final RecordingAccess records;
     private final List<ReplayCandidate> candidates;
     private final RunSettings settings;
@@ -40,12 +42,14 @@ final class HandlerThread implements Runnable {
 
     /** @param begun calls of which another thread ran some; null for none */
     HandlerThread(
+            Clock clock,
             RecordingAccess records,
             List<ReplayCandidate> candidates,
             RunSettings settings,
             BlockingQueue<CallBatch> waiting,
             BlockingQueue<CallBatch> done,
             CallBatch begun) {
+        this.clock = clock;
         this.records = records;
         this.candidates = candidates;
         this.settings = settings;
@@ -136,14 +140,29 @@ final class HandlerThread implements Runnable {
         if (!unfit.isEmpty()) {
             return new Result(name, Verdict.NOT_REPLAYABLE, unfit, Optional.empty());
         }
+        long beganNs = clock.bootNs();
         RunOutcome outcome = runners.get(candidate).run(call);
+        long tookNs = clock.bootNs() - beganNs;
+        return judge(call, recorded, outcome, candidate).ran(clock.wallNsAt(beganNs), tookNs);
+    }
+
+    private Result judge(RecordedCall call, Optional<ComparedResponse> recorded, RunOutcome outcome, int candidate) {
+        String name = candidates.get(candidate).name();
         if (outcome instanceof RunOutcome.Stopped stop) {
             return new Result(name, stop.verdict(), stop.reason(), Optional.empty());
         }
-        ComparedResponse replayed = ((RunOutcome.Responded) outcome).response();
+        RunOutcome.Responded responded = (RunOutcome.Responded) outcome;
+        ComparedResponse replayed = responded.response();
         Optional<String> difference = settings.comparison().firstDifference(recorded.get(), replayed);
         if (difference.isEmpty()) {
-            return new Result(name, Verdict.SAME, "", Optional.of(replayed));
+            return new Result(name, Verdict.SAME, responded.unrecorded(), Optional.of(replayed));
+        }
+        if (!responded.unrecorded().isEmpty()) { // of which the difference may come
+            return new Result(
+                    name,
+                    Verdict.NOT_REPLAYABLE,
+                    responded.unrecorded() + "; its response: " + difference.get(),
+                    Optional.of(replayed));
         }
         Optional<String> unsteady = unsteady(runners.get(candidate), call, replayed);
         return unsteady.isPresent()

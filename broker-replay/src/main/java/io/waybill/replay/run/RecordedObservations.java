@@ -2,11 +2,13 @@ package io.waybill.replay.run;
 
 import io.waybill.api.Message;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
@@ -20,8 +22,11 @@ import java.util.random.RandomGenerator;
 final class RecordedObservations implements InstantSource {
 
     private static final long SECOND_NS = 1_000_000_000;
+    private static final int TIMES = 5;
 
     private final Observations recorded;
+    private final List<Observation> seen; // in order, without the arrival, which is the same whenever it is asked for
+    private final List<Observation> arrival;
     private final Consumer<String> departed;
     // all guarded by this
     private int next;
@@ -37,13 +42,19 @@ final class RecordedObservations implements InstantSource {
      */
     RecordedObservations(Observations recorded, Consumer<String> departed) {
         this.recorded = recorded;
+        this.seen = recorded.seen().stream()
+                .filter(each -> each.kind() != Kind.ARRIVAL)
+                .toList();
+        this.arrival = recorded.seen().stream()
+                .filter(each -> each.kind() == Kind.ARRIVAL)
+                .toList();
         this.departed = departed;
     }
 
     @Override
     public synchronized Instant instant() {
         if (isNext(Kind.TIME)) {
-            timeNs = recorded.seen().get(next++).value();
+            timeNs = seen.get(next++).value();
         }
         return Instant.ofEpochSecond(Math.floorDiv(timeNs, SECOND_NS), Math.floorMod(timeNs, SECOND_NS));
     }
@@ -51,7 +62,7 @@ final class RecordedObservations implements InstantSource {
     /** Returns the one generator of the run. */
     synchronized RandomGenerator random() {
         if (random == null) {
-            random = new Random(isNext(Kind.SEED) ? recorded.seen().get(next++).value() : 0);
+            random = new Random(isNext(Kind.SEED) ? seen.get(next++).value() : 0);
         }
         return random;
     }
@@ -59,9 +70,25 @@ final class RecordedObservations implements InstantSource {
     /** Returns the recorded time until the deadline. */
     synchronized long leftNs() {
         if (isNext(Kind.LEFT)) {
-            leftNs = recorded.seen().get(next++).value();
+            leftNs = seen.get(next++).value();
         }
         return leftNs;
+    }
+
+    /**
+     * Returns the recorded arrival of the request.
+     *
+     * @param sentNs of its record
+     */
+    synchronized RequestArrival arrival(long sentNs) {
+        if (arrival.size() == TIMES) {
+            long[] ns = arrival.stream().mapToLong(Observation::value).toArray();
+            return new RequestArrival(sentNs, ns[0], ns[1], ns[2], ns[3], ns[4]);
+        }
+        if (!hasDeparted) {
+            depart(Kind.ARRIVAL, "and they are not on record");
+        }
+        return new RequestArrival(sentNs, sentNs, sentNs, sentNs, sentNs, sentNs);
     }
 
     /** Whether this is what the handler saw next. From the first point on that differs nothing is. */
@@ -69,14 +96,17 @@ final class RecordedObservations implements InstantSource {
         if (hasDeparted) {
             return false;
         }
-        boolean known = next < recorded.seen().size();
-        if (known && recorded.seen().get(next).kind() == wanted) {
+        boolean known = next < seen.size();
+        if (known && seen.get(next).kind() == wanted) {
             return true;
         }
-        hasDeparted = true;
-        departed.accept("its handler asked for " + text(wanted) + " at " + caller() + ", "
-                + (known ? "where " + found(recorded.seen().get(next)) : "and " + all()));
+        depart(wanted, known ? "where " + found(seen.get(next)) : "and " + all());
         return false;
+    }
+
+    private void depart(Kind wanted, String found) {
+        hasDeparted = true;
+        departed.accept("its handler asked for " + text(wanted) + " at " + caller() + ", " + found);
     }
 
     private String found(Observation seen) {
@@ -94,6 +124,7 @@ final class RecordedObservations implements InstantSource {
             case TIME -> "the time";
             case SEED -> "random numbers";
             case LEFT -> "the time that was left";
+            case ARRIVAL -> "the times of its arrival";
         };
     }
 

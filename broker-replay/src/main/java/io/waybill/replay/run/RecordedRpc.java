@@ -56,8 +56,12 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public RRef remote(String to, Invocation call, Duration timeout) {
-        ReplayedNestedCall asked = outbox.ask(
-                Request.invocation(to, MessageType.SCRIPT_REMOTE_CALL, call).timeout(timeout), false);
+        return remote(Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout), ANY_TYPE);
+    }
+
+    @Override
+    public RRef remote(Request call, String type) {
+        ReplayedNestedCall asked = outbox.ask(call.creating(), false);
         List<ForkData> references = asked.recorded().request().references();
         if (references.isEmpty()) {
             throw ReplayCandidate.refused("the call on record names no reference that it creates");
@@ -67,12 +71,17 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public RRef rref(Value value) {
+        return rref(value, ANY_TYPE);
+    }
+
+    @Override
+    public RRef rref(Value value, String type) {
         ValueEncoder encoder = new ValueEncoder(RRef::retain).value(value);
         ReplayedValue own = new ReplayedValue(
                 encoder.toBytes(), List.copyOf(encoder.tensors()), List.copyOf(encoder.references()), Optional.empty());
         own.retainTensors();
         return new ReplayedReference(
-                outbox.candidate(), outbox.candidate().values().add(own), ANY_TYPE);
+                outbox.candidate(), outbox.candidate().values().add(own), type);
     }
 
     @Override

@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 
 /**
  * Handlers that recorded requests are replayed with, and the values that these make.
@@ -44,7 +45,8 @@ public final class ReplayCandidate implements Closeable {
     private final InterceptorRegistry interceptors;
     private final InterceptorDepth depth = new InterceptorDepth();
     private final Closeable handlers;
-    private final List<String> problems;
+    private final Supplier<List<String>> problems;
+    private List<String> known; // null until a handler is missing; of the thread that runs the handlers
     private final ReplayedValues values;
     private RequestRunner runner; // set before a thread that runs handlers starts
     // Set by the thread that runs the handlers, read by their other threads too.
@@ -53,7 +55,7 @@ public final class ReplayCandidate implements Closeable {
     /**
      * Creates a candidate.
      *
-     * @param problems why some of the handlers are missing
+     * @param problems why some of the handlers are missing; asked once, when one is
      */
     public ReplayCandidate(
             String name,
@@ -61,7 +63,7 @@ public final class ReplayCandidate implements Closeable {
             HandlerRegistry registry,
             InterceptorRegistry interceptors,
             Closeable handlers,
-            List<String> problems) {
+            Supplier<List<String>> problems) {
         this.name = name;
         this.worker = worker;
         this.registry = registry;
@@ -103,7 +105,10 @@ public final class ReplayCandidate implements Closeable {
     /** Describes that there is no handler, and why. */
     String missing(HandlerKey key) {
         String missing = "there is no handler for " + key.text();
-        return problems.isEmpty() ? missing : missing + "; " + String.join("; ", problems);
+        if (known == null) {
+            known = problems.get();
+        }
+        return known.isEmpty() ? missing : missing + "; " + String.join("; ", known);
     }
 
     ReplayedValues values() {

@@ -13,6 +13,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
@@ -49,6 +50,7 @@ final class ReplayOutbox implements ComposedOutbox {
     private volatile boolean
             mayBlock; // set by the thread that runs handlers for the one it is in, read by those that call
     private final OutgoingResponse response;
+    private final long sentNs;
     private final ReplayedDispatch inner;
     // set by the thread that finds the first reason, read when the handler is done
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
@@ -69,6 +71,7 @@ final class ReplayOutbox implements ComposedOutbox {
         this.surroundings = surroundings;
         this.mayBlock = mayBlock;
         this.response = response;
+        this.sentNs = view.sentNs();
         this.inner = new ReplayedDispatch(candidate, surroundings, view, this);
     }
 
@@ -315,6 +318,11 @@ final class ReplayOutbox implements ComposedOutbox {
     @Override
     public InstantSource clock() {
         return observed();
+    }
+
+    @Override
+    public RequestArrival arrival() {
+        return observed().arrival(sentNs);
     }
 
     @Override

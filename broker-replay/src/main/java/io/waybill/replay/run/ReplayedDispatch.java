@@ -110,7 +110,7 @@ final class ReplayedDispatch {
             throw failed(Failure.unknown(candidate.worker().id(), Route.key(candidate.table(), view)));
         }
         ForkData creates = null;
-        if (view.type() == MessageType.SCRIPT_REMOTE_CALL) {
+        if (view.type().isCreating()) {
             creates = created;
             created = null;
             if (creates == null) {

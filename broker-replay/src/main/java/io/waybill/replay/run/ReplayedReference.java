@@ -85,6 +85,12 @@ record ReplayedReference(
     }
 
     @Override
+    public CompletableFuture<Void> confirmation() {
+        return failure.<CompletableFuture<Void>>map(CompletableFuture::failedFuture)
+                .orElseGet(() -> CompletableFuture.completedFuture(null));
+    }
+
+    @Override
     public RRef retain() {
         return this;
     }

@@ -198,25 +198,25 @@ final class RequestRunner {
         Optional<Failure> ofLate = late == null || attempt.stopped() != null
                 ? Optional.empty()
                 : surroundings.supervision().after(interception, late.response(), late.failure());
-        Optional<UnrecordedInput> unrecordedInput = watch.end();
-        if (unrecordedInput.isPresent()) { // first of all: whatever else is wrong may come of it
-            return RunOutcome.notReplayable(
-                    "its handler called " + unrecordedInput.get().what() + " at "
-                            + unrecordedInput.get().where()
-                            + ", and what it was told is not on record: what an outbox's clock() and random() give is");
-        }
-        if (attempt.stopped() != null) {
-            return attempt.stopped();
+        Optional<String> unrecorded = watch.end().map(RequestRunner::text);
+        if (attempt.stopped() != null) { // which may come of what it read
+            return unrecorded.<RunOutcome>map(RunOutcome::notReplayable).orElse(attempt.stopped());
         }
         Optional<Failure> error = late == null ? failure : ofLate;
         OutgoingResponse given = late == null ? response : late.response();
         if (error.isEmpty() && given.isEmpty()) {
             error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
         }
-        return error.isPresent() ? RunOutcome.error(error.get()) : values(call, given);
+        return (error.isPresent() ? RunOutcome.error(error.get()) : values(call, given))
+                .afterReading(unrecorded.orElse(""));
     }
 
-    private RunOutcome values(RecordedCall call, OutgoingResponse given) throws RejectedMessageException {
+    private static String text(UnrecordedInput input) {
+        return "its handler called " + input.what() + " at " + input.where()
+                + ", and what it was told is not on record: what an outbox's clock() and random() give is";
+    }
+
+    private RunOutcome.Responded values(RecordedCall call, OutgoingResponse given) throws RejectedMessageException {
         List<Tensor> tensors = copyOf(given.tensors());
         tensors.forEach(tensor -> tensor.storage().retain());
         List<? extends RRef> references = copyOf(given.references());
@@ -258,6 +258,7 @@ final class RequestRunner {
                                         responded.references(),
                                         Optional.empty()));
         byte[] ids = new ValueEncoder().value(created.ids()).toBytes();
-        return RunOutcome.values(OutgoingResponse.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of());
+        return RunOutcome.values(OutgoingResponse.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of())
+                .afterReading(responded.unrecorded());
     }
 }

@@ -15,8 +15,19 @@ import java.util.List;
 /** Outcome of a request in one candidate. */
 sealed interface RunOutcome {
 
-    /** A response, which may be an error. */
-    record Responded(ComparedResponse response, List<? extends RRef> references) implements RunOutcome {}
+    /**
+     * A response, which may be an error.
+     *
+     * @param unrecorded the input that its handler read and that is not on record, in words; empty when there was none
+     */
+    record Responded(ComparedResponse response, List<? extends RRef> references, String unrecorded)
+            implements RunOutcome {
+
+        /** Returns the same response of a handler that also read this. */
+        Responded afterReading(String input) {
+            return new Responded(response, references, input);
+        }
+    }
 
     /** Outcome without a response to compare. */
     record Stopped(Verdict verdict, String reason) implements RunOutcome {}
@@ -34,7 +45,8 @@ sealed interface RunOutcome {
         byte[] payload = Arrays.copyOf(utf8, Math.min(utf8.length, Failure.MAX_TEXT_BYTES));
         return new Responded(
                 new ComparedResponse(MessageType.EXCEPTION, payload, List.of(), failure.kind(), failure.code()),
-                List.of());
+                List.of(),
+                "");
     }
 
     /**
@@ -44,6 +56,8 @@ sealed interface RunOutcome {
      */
     static Responded values(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         return new Responded(
-                new ComparedResponse(type, payload, tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN), references);
+                new ComparedResponse(type, payload, tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN),
+                references,
+                "");
     }
 }

@@ -30,19 +30,30 @@ final class MessageCut {
 
     private final Payloads payloads;
     private final StorageBytes beside;
-    private final SliceOutput output;
+    private final Entries entries;
     private final MessageBuffer buffer = new MessageBuffer();
     private final MessageBuffer reduced = new MessageBuffer();
-    private long entries;
 
-    MessageCut(Payloads payloads, StorageBytes beside, SliceOutput output) {
-        this.payloads = payloads;
-        this.beside = beside;
-        this.output = output;
+    /** Takes the storages whose bytes are to be entries. */
+    interface Entries {
+
+        /**
+         * Takes one.
+         *
+         * @param checksum CRC-32 of its bytes
+         */
+        void write(RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
+                throws IOException;
     }
 
-    /** The message for a chunk; the bytes of its storages are in the output then. */
-    byte[] cut(RecordedMessage message, Kind kind) throws IOException {
+    MessageCut(Payloads payloads, StorageBytes beside, Entries entries) {
+        this.payloads = payloads;
+        this.beside = beside;
+        this.entries = entries;
+    }
+
+    /** The message for a chunk; the bytes of its storages were written then. */
+    SlicedMessage cut(RecordedMessage message, Kind kind) throws IOException {
         RecordView record = message.in(buffer);
         List<SlicedStorage> storages = new ArrayList<>();
         for (Map.Entry<Integer, Tensor> each : storages(record).entrySet()) {
@@ -50,12 +61,7 @@ final class MessageCut {
         }
         byte[] digest = payloads == Payloads.DIGEST ? digestOfPayload(message.record(), record) : NO_DIGEST;
         byte[] kept = payloads == Payloads.FULL ? message.record() : withoutPayload(record);
-        return new SlicedMessage(kind, payloads, message.fileName(), kept, digest, storages).encode();
-    }
-
-    /** Returns how many storages have an entry. */
-    long entries() {
-        return entries;
+        return new SlicedMessage(kind, payloads, message.fileName(), kept, digest, storages);
     }
 
     /** Returns one tensor of each storage that the slice must describe. */
@@ -99,21 +105,8 @@ final class MessageCut {
         if (payloads == Payloads.DIGEST) {
             return new SlicedStorage(number, State.DIGEST, size, digest.digest(), "");
         }
-        writeEntry(message, kind, record, number, size, checksum.getValue());
+        entries.write(message, kind, record, number, size, checksum.getValue());
         return new SlicedStorage(number, State.ENTRY, size, "");
-    }
-
-    /** Reads the bytes a second time: a stored entry begins with its checksum, and a damaged one must not be begun. */
-    private void writeEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
-            throws IOException {
-        output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum);
-        Optional<String> damage = beside.read(message, record, number, output::writePiece);
-        if (damage.isPresent()) {
-            throw new IOException("a tensor of " + message.worker().name()
-                    + " was removed or damaged while the slice was made: " + damage.get());
-        }
-        output.endEntry();
-        entries++;
     }
 
     private static byte[] digestOfPayload(byte[] bytes, RecordView record) {

@@ -17,7 +17,7 @@ import org.agrona.collections.LongArrayList;
 
 /**
  * Index of the calls in a slice, built by reading and checking all of them once. Immutable afterwards, and then
- * thread-safe. Takes about 40 bytes for each call, and more for nested calls.
+ * thread-safe. Takes about 50 bytes for each call, and more for nested calls.
  */
 final class SliceIndex {
 
@@ -28,6 +28,7 @@ final class SliceIndex {
     private final Map<RRefId, Long> creations = new HashMap<>();
     private final Map<Part, Long> counts = new HashMap<>();
     private final LongArrayList selected = new LongArrayList();
+    private final LongArrayList all = new LongArrayList();
     private long storages;
 
     /** Reads all chunks. */
@@ -64,6 +65,7 @@ final class SliceIndex {
         boolean isNew = locations.put(id, location) == MessageId.NONE;
         MalformedSliceException.require(isNew, "expected each call once, found %s a second time", MessageId.text(id));
         counts.merge(part, 1L, Long::sum);
+        all.addLong(id);
         if (part == Part.CALLS) {
             selected.addLong(id);
         }
@@ -117,6 +119,11 @@ final class SliceIndex {
     /** The ids of the calls that were selected, in their order in the slice. */
     LongArrayList selected() {
         return selected;
+    }
+
+    /** The ids of all calls, in their order in the slice. */
+    LongArrayList all() {
+        return all;
     }
 
     /** The ids of the requests that a handler sent, ascending. */

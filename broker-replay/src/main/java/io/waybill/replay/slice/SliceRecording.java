@@ -74,6 +74,18 @@ public final class SliceRecording implements CallRecording {
         return info;
     }
 
+    SliceFile file() {
+        return file;
+    }
+
+    SliceIndex index() {
+        return index;
+    }
+
+    SliceReader reader() {
+        return reader;
+    }
+
     @Override
     public List<WorkerInfo> workers() {
         return List.copyOf(workers.values());

@@ -8,11 +8,13 @@ import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.recording.MessageReferences;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SliceInfo.Member;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.rref.id.RRefId;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -41,6 +43,7 @@ public final class SliceWriter {
     private final Payloads payloads;
     private final LongConsumer progress;
     private final SliceOutput output;
+    private final StorageBytes storages;
     private final MessageCut cut;
     private final MessageBuffer buffer = new MessageBuffer();
     private final LongHashSet written = new LongHashSet();
@@ -51,6 +54,7 @@ public final class SliceWriter {
     private final List<String> problems = new ArrayList<>();
     private long selectedCount;
     private long neededCount;
+    private long entries;
 
     private SliceWriter(
             HomeRecording recording,
@@ -64,7 +68,8 @@ public final class SliceWriter {
         this.output = output;
         this.progress = progress;
         recording.workers().forEach(worker -> known.add(worker.id()));
-        this.cut = new MessageCut(payloads, recording.storages(), output);
+        this.storages = recording.storages();
+        this.cut = new MessageCut(payloads, storages, this::writeEntry);
     }
 
     /**
@@ -98,7 +103,7 @@ public final class SliceWriter {
                 members.add(bundles.of(worker));
             }
         }
-        SliceInfo info = new SliceInfo(payloads, selectedCount, neededCount, cut.entries(), problems, members);
+        SliceInfo info = new SliceInfo(payloads, selectedCount, neededCount, entries, problems, members);
         output.finish(info);
         return info;
     }
@@ -135,14 +140,30 @@ public final class SliceWriter {
         if (!written.add(call.id())) {
             return false;
         }
-        byte[] request = cut.cut(call.request(), Kind.REQUEST);
+        byte[] request = cut.cut(call.request(), Kind.REQUEST).encode();
         Optional<RecordedMessage> response = call.response();
-        output.add(part, request, response.isPresent() ? cut.cut(response.get(), Kind.RESPONSE) : NOTHING);
+        output.add(
+                part,
+                request,
+                response.isPresent() ? cut.cut(response.get(), Kind.RESPONSE).encode() : NOTHING);
         involved.add(call.request().worker().id());
         involved.add(call.request().receiver());
         addNeeded(call);
         progress.accept(written.size());
         return true;
+    }
+
+    /** Reads the bytes a second time: a stored entry begins with its checksum, and a damaged one must not be begun. */
+    private void writeEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
+            throws IOException {
+        output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum);
+        Optional<String> damage = storages.read(message, record, number, output::writePiece);
+        if (damage.isPresent()) {
+            throw new IOException("a tensor of " + message.worker().name()
+                    + " was removed or damaged while the slice was made: " + damage.get());
+        }
+        output.endEntry();
+        entries++;
     }
 
     private void addNeeded(RecordedCall call) throws IOException {

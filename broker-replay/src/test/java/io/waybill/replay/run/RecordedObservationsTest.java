@@ -2,6 +2,7 @@ package io.waybill.replay.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;
@@ -12,6 +13,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -53,6 +55,26 @@ class RecordedObservationsTest {
         assertThat(departures).isEmpty();
         again.leftNs();
         assertThat(departure()).startsWith("its handler asked for the time that was left at ");
+    }
+
+    @Test
+    void showsTheArrivalWhereverItIsAskedFor() {
+        List<Observation> arrived = LongStream.of(2, 3, 4, 5, 6)
+                .mapToObj(ns -> new Observation(Kind.ARRIVAL, ns))
+                .toList();
+        List<Observation> all = new ArrayList<>(List.of(FIRST));
+        all.addAll(arrived);
+        all.add(SEED);
+        RecordedObservations again = again(all.toArray(Observation[]::new));
+
+        again.instant();
+        assertThat(again.random().nextLong()).as("without the arrival").isEqualTo(new Random(42).nextLong());
+        assertThat(again.arrival(1)).isEqualTo(new RequestArrival(1, 2, 3, 4, 5, 6));
+        assertThat(departures).isEmpty();
+        again(FIRST).arrival(1);
+        assertThat(departure())
+                .startsWith("its handler asked for the times of its arrival at ")
+                .endsWith("and they are not on record");
     }
 
     @Test

@@ -1,0 +1,183 @@
+package io.waybill.query;
+
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.Removal;
+import io.waybill.home.StoredWorker;
+import io.waybill.home.WorkerRecord;
+import io.waybill.home.cursor.FileStamp;
+import io.waybill.home.cursor.StoredCursor;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.Roll;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What others still have to read of a worker that is gone, and it of them: according to all cursors of the home, as they are when this is
+ * made. Files are only read, and not mapped.
+ *
+ * <p>A worker that left in order waits for nothing any more, and nobody waits for one that was given up.
+ *
+ * <p><b>Threads.</b> One.
+ */
+public final class DepartedWorkers {
+
+    /**
+     * Messages that would be lost.
+     *
+     * @param what for example {@code requests from trainer that it has not completed}
+     */
+    public record Loss(long count, String what) {
+        @Override
+        public String toString() {
+            return count + " " + what;
+        }
+    }
+
+    private final Home home;
+    private final SafeFiles files;
+    private final Roll roll;
+    private final Map<Integer, Peer> peers = new TreeMap<>();
+    private final Map<Integer, Map<Integer, StoredCursor>> slots = new HashMap<>(); // by owner and peer
+    private final Map<Integer, Set<Integer>> notedBy = new HashMap<>();
+
+    /** Reads the cursors of all these workers. */
+    public DepartedWorkers(Home home, List<Peer> all) {
+        this.home = home;
+        this.files = home.host().files();
+        this.roll = Roll.named(home.rollCycle());
+        for (Peer owner : all) {
+            peers.put(owner.id(), owner);
+            Map<Integer, StoredCursor> own = new HashMap<>();
+            for (StoredCursor slot : new StoredWorker(owner.info(), owner.path(), files).cursors()) {
+                own.put(slot.peerId(), slot);
+                notedBy.computeIfAbsent(slot.peerId(), id -> new TreeSet<>()).add(owner.id());
+            }
+            slots.put(owner.id(), own);
+        }
+    }
+
+    /** Returns the workers that left in order at least so long ago. */
+    public List<Peer> leftBefore(Duration age) throws IOException {
+        long untilNs = home.host().clock().wallNs() - age.toNanos();
+        List<Peer> left = new ArrayList<>();
+        for (Peer peer : peers.values()) {
+            // written when it left
+            if (peer.state() == PeerState.LEFT
+                    && FileStamp.of(peer.path().resolve(WorkerRecord.FILE)).modifiedNs() <= untilNs) {
+                left.add(peer);
+            }
+        }
+        return left;
+    }
+
+    /**
+     * Removes all workers that left in order at least so long ago, and of which nobody needs anything. Returns how many.
+     */
+    public static int removeLeftBefore(Home home, Duration age) throws IOException {
+        Removal removal = new Removal(home);
+        int removed = removal.complete().size();
+        try (Membership membership = new Membership(home)) {
+            membership.refresh();
+            DepartedWorkers departed =
+                    new DepartedWorkers(home, membership.members().all());
+            for (Peer worker : departed.leftBefore(age)) {
+                if (departed.losses(worker).isEmpty()) {
+                    removal.remove(worker, Optional.empty());
+                    removed++;
+                }
+            }
+        }
+        return removed;
+    }
+
+    /** Returns what is lost if this worker, which is gone, is removed; empty when nothing is. */
+    public List<Loss> losses(Peer gone) throws IOException {
+        Set<Integer> talkers = new TreeSet<>(notedBy.getOrDefault(gone.id(), Set.of()));
+        talkers.addAll(slots.getOrDefault(gone.id(), Map.of()).keySet());
+        List<Loss> losses = new ArrayList<>();
+        for (int id : talkers) {
+            Peer other = peers.get(id);
+            if (other != null && id != gone.id() && other.state() != PeerState.LEFT && !home.isForgotten(other)) {
+                addOf(gone, other, losses);
+            }
+        }
+        return losses;
+    }
+
+    private void addOf(Peer gone, Peer other, List<Loss> losses) throws IOException {
+        StoredCursor ofGone = slots.get(gone.id()).get(other.id());
+        StoredCursor ofOther = slots.get(other.id()).get(gone.id());
+        if (!onlyCalls(gone)) {
+            long from = completedBefore(ofGone);
+            add(
+                    unread(other, JournalQueue.REQUESTS, gone.id(), from),
+                    "requests from " + other.name() + " that it has not completed",
+                    losses);
+        }
+        if (!onlyCalls(other)) {
+            long from = completedBefore(ofOther);
+            add(
+                    unread(gone, JournalQueue.REQUESTS, other.id(), from),
+                    "requests that " + other.name() + " has not completed",
+                    losses);
+        }
+        if (ofOther != null && ofOther.responsesIndex() >= 0) {
+            add(
+                    unread(gone, JournalQueue.RESPONSES, other.id(), ofOther.responsesIndex()),
+                    "responses that " + other.name() + " has not read",
+                    losses);
+        }
+    }
+
+    private static void add(long count, String what, List<Loss> losses) {
+        if (count > 0) {
+            losses.add(new Loss(count, what));
+        }
+    }
+
+    private static boolean onlyCalls(Peer peer) {
+        return peer.record()
+                .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
+                .orElse(false);
+    }
+
+    private static long completedBefore(StoredCursor slot) {
+        if (slot == null) {
+            return 0;
+        }
+        return slot.requestsCompletedBefore() > 0 ? slot.requestsCompletedBefore() : Math.max(0, slot.requestsIndex());
+    }
+
+    /** Counts the records for a reader from a position on. */
+    private long unread(Peer writer, JournalQueue queue, int reader, long from) throws IOException {
+        long count = 0;
+        try (QueueReader records = QueueReader.open(queue.in(writer.path()), files, JournalSettings.defaults())) {
+            records.moveTo(
+                    new RecordPosition(roll, roll.indexOf(roll.cycleOf(from), 0), 0)); // or before the oldest file
+            for (Step step = records.skim(); step != Step.END; step = records.skim()) {
+                if (step == Step.RECORD
+                        && records.index() >= from
+                        && records.record().to() == reader) {
+                    count++;
+                }
+            }
+        }
+        return count;
+    }
+}
