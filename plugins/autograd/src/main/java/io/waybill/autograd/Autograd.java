@@ -110,7 +110,7 @@ public final class Autograd implements DistAutograd, CallInterceptor {
         ArrivedTensors arrived = new ArrivedTensors(natives);
         GraphMessages messages = new GraphMessages(broker, natives, arrived);
         Notifications notifications = new Notifications(broker);
-        this.passes = new Passes(broker, notifications);
+        this.passes = new Passes(broker, notifications, arrived, natives.operatorEvents());
         this.cleanUp = new CleanUp(broker, contexts, notifications, this::end, state);
         this.orphans = new Orphans(broker, contexts, cleanUp, notifications, passes::workerEnded, optimizers::closeIf);
         this.rootPasses = new RootPasses(broker, passes, natives);

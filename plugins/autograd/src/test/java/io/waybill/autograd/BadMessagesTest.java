@@ -184,6 +184,37 @@ class BadMessagesTest {
     }
 
     @Test
+    void aResponseWithGradientsFitsItsRequest() throws Exception {
+        Value none = new Value.Items(List.of(Value.NONE));
+        long pass = 1L << 48 | 5;
+        BackwardMessage asking =
+                new BackwardMessage(CONTEXT, pass, 9, BackwardMessage.Kind.GRADIENTS, false, false, false, true, none);
+        BackwardMessage good =
+                new BackwardMessage(CONTEXT, pass, 7, BackwardMessage.Kind.GRADIENTS, false, false, none);
+        assertThat(BackwardMessage.decodeResponse(asking, good.encode().payload(), List.of()))
+                .isEqualTo(good);
+        BackwardMessage notAsking =
+                new BackwardMessage(CONTEXT, pass, 9, BackwardMessage.Kind.GRADIENTS, false, false, none);
+        refusedAsResponse(notAsking, good);
+        refusedAsResponse(
+                asking, new BackwardMessage(CONTEXT + 1, pass, 7, BackwardMessage.Kind.GRADIENTS, false, false, none));
+        refusedAsResponse(
+                asking, new BackwardMessage(CONTEXT, pass + 1, 7, BackwardMessage.Kind.GRADIENTS, false, false, none));
+        refusedAsResponse(
+                asking, new BackwardMessage(CONTEXT, pass, 7, BackwardMessage.Kind.DISCOVER, false, false, Value.NONE));
+        refusedAsResponse(
+                asking,
+                new BackwardMessage(CONTEXT, pass, 7, BackwardMessage.Kind.GRADIENTS, false, false, true, false, none));
+    }
+
+    private static void refusedAsResponse(BackwardMessage request, BackwardMessage response) {
+        assertThatThrownBy(() -> BackwardMessage.decodeResponse(
+                        request, response.encode().payload(), List.of()))
+                .isInstanceOf(RejectedMessageException.class)
+                .hasMessageStartingWith("a BACKWARD_AUTOGRAD_RESP has gradients of the pass of its request");
+    }
+
+    @Test
     void gradientsThatDoNotFitAreRefused() {
         Value three = workers.leaf(false, new long[] {3}, 1, 2, 3);
         Value fitting = workers.leaf(false, new long[] {2}, 1, 1);

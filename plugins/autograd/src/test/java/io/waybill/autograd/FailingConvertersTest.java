@@ -178,7 +178,7 @@ class FailingConvertersTest {
         }
     }
 
-    /** The gradients of worker 1 arrive on a device: the converter fails, or libtorch can't take them from there. */
+    /** The first of two gradients of worker 1 arrives on a device: the converter fails, or libtorch can't take it from there. */
     @ParameterizedTest
     @CsvSource({"RECEIVING, SMART", "RECEIVING, FAST", "NOTHING, SMART", "NOTHING, FAST"})
     void aPassFailsInAllWorkers(Part failing, BackwardMode mode) throws Exception {
@@ -186,7 +186,8 @@ class FailingConvertersTest {
             Value leaf = workers.leaf(new long[] {2}, 1, 2);
             toys[0].failing = failing;
             all[0].context(context -> {
-                Value computed = workers.call(0, 1, "aten::neg", leaf);
+                Value computed = workers.local(
+                        "aten::add", workers.call(0, 1, "aten::neg", leaf), workers.call(0, 1, "aten::neg", leaf));
                 CallException failure = catchThrowableOfType(
                         CallException.class, () -> backward(workers, context, computed, leaf, mode));
                 assertThat(failure).hasMessageStartingWith("Error on Node 1: ").hasMessageContaining("toy");

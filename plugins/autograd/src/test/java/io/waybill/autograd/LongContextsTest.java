@@ -66,7 +66,10 @@ class LongContextsTest {
                 }
             });
             int gradients = 2 * exchanges;
-            assertThat(counting.requests).hasValue(mode == BackwardMode.FAST ? gradients : 2 * gradients);
+            int most = mode == BackwardMode.FAST ? gradients : 2 * gradients;
+            assertThat(counting.requests.get())
+                    .as("the last gradients may come with a response")
+                    .isBetween(most - 1, most);
         }
     }
 

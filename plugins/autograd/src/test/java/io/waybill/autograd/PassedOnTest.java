@@ -17,6 +17,7 @@ import io.waybill.api.event.CallEvent;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -65,7 +66,7 @@ class PassedOnTest {
         workers = TestWorkers.of(
                 directory.resolve("home"),
                 WORKERS,
-                worker -> worker.with(new Parameter()).with(new Cube()));
+                worker -> worker.with(new Parameter()).with(new Cube()).with(new Weigh()));
         autograd = workers.autograd(0);
         for (int i = 0; i < WORKERS; i++) {
             workers.worker(i).events().add("test 1", event -> {
@@ -82,6 +83,10 @@ class PassedOnTest {
             assertThat(workers.autograd(i).passes()).as("passes of worker " + i).isZero();
         }
         workers.close();
+        Waits.until("bytes of messages are released", () -> {
+            System.gc(); // hooks leave objects to it
+            return TestWorkers.NATIVES.storageCount() == 0;
+        });
     }
 
     private double[] gradient(long context, Value leaf) {
@@ -96,19 +101,19 @@ class PassedOnTest {
 
     @ParameterizedTest
     @EnumSource
-    void aStepTakesOneRequestThereAndOneBack(BackwardMode mode) throws Exception {
+    void aStepTakesOneRequest(BackwardMode mode) throws Exception {
         autograd.context(context -> {
             Value leaf = workers.leaf(new long[] {1}, 1.5);
             Value square = workers.call(0, 1, "aten::mul", leaf, leaf);
             backward(context, workers.local("aten::sum", square), false, mode);
             assertThat(gradient(context, leaf)).containsExactly(3);
-            assertThat(requests).hasValue(2);
+            assertThat(requests).as("the response has the gradient").hasValue(1);
         });
     }
 
     @ParameterizedTest
     @EnumSource
-    void exchangesBackAndForthTakeTwoRequestsEach(BackwardMode mode) throws Exception {
+    void exchangesBackAndForthTakeOneOrTwoRequestsEach(BackwardMode mode) throws Exception {
         autograd.context(context -> {
             Value leaf = workers.leaf(new long[] {1}, 1);
             Value factor = workers.leaf(false, new long[] {1}, 1.5);
@@ -118,7 +123,8 @@ class PassedOnTest {
             }
             backward(context, workers.local("aten::sum", last), false, mode);
             assertThat(gradient(context, leaf)[0]).isCloseTo(Math.pow(1.5, EXCHANGES), within(1e-3));
-            assertThat(requests).hasValue(2 * EXCHANGES);
+            int least = mode == BackwardMode.SMART ? EXCHANGES : 2 * EXCHANGES - 1;
+            assertThat(requests.get()).isBetween(least, mode == BackwardMode.SMART ? least : least + 1);
         });
     }
 
@@ -130,7 +136,7 @@ class PassedOnTest {
             Value cube = workers.local("aten::mul", square, leaf);
             backward(context, workers.local("aten::sum", cube), false, BackwardMode.SMART);
             assertThat(gradient(context, leaf)).containsExactly(3 * 1.5 * 1.5);
-            assertThat(requests).hasValue(4);
+            assertThat(requests).hasValue(3);
         });
     }
 
@@ -201,6 +207,40 @@ class PassedOnTest {
         }
     }
 
+    /** Multiplies a tensor with the parameter of this worker. */
+    @HandlesMessage("test.weigh")
+    private final class Weigh implements MessageHandler {
+
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            outbox.response()
+                    .value(
+                            "product",
+                            TestWorkers.ENGINE.run(
+                                    TestWorkers.invocation("aten::mul", message.value("tensor"), parameter)));
+        }
+    }
+
+    /** The pass branches at worker 1. What it sends back is computed here by another thread than the one that takes it. */
+    @ParameterizedTest
+    @EnumSource
+    void endsWhenALargeLeafOfTheDriverHasItsGradient(BackwardMode mode) throws Exception {
+        double[] ones = new double[LARGE];
+        Arrays.fill(ones, 1);
+        Value own = workers.leaf(new long[] {LARGE}, ones);
+        parameter = workers.leaf(new long[] {LARGE}, ones);
+        endsWhenHeldGradientIsThere(
+                own,
+                () -> autograd.context(context -> {
+                    Request request = Request.operation("worker1", "test.weigh");
+                    request.body().value("tensor", own);
+                    try (Response response = workers.worker(0).call(request)) {
+                        backward(context, workers.local("aten::sum", response.value("product")), false, mode);
+                    }
+                    assertThat(gradient(context, own)).containsExactly(ones);
+                }));
+    }
+
     /** The gradient of a large parameter is computed by another thread than the one that takes the request for it. */
     @ParameterizedTest
     @EnumSource
@@ -209,36 +249,49 @@ class PassedOnTest {
         Arrays.fill(ones, 1);
         Value own = workers.leaf(new long[] {LARGE}, ones);
         parameter = workers.leaf(new long[] {LARGE}, ones);
-        CountDownLatch reached = new CountDownLatch(1);
-        CountDownLatch released = new CountDownLatch(1);
-        holdGradient(reached, released);
-        ExecutorService driver = Executors.newSingleThreadExecutor();
         try (Response named = workers.worker(0).call(Request.operation("worker1", "test.parameter"));
                 RRef reference =
                         ((Value.OfRRef) named.value("parameter")).value().retain()) {
-            Future<?> step = driver.submit(() -> {
-                autograd.context(context -> {
-                    try (Response fetched = reference.toHere()) {
-                        Value product = workers.local("aten::mul", fetched.value(), own);
-                        backward(context, workers.local("aten::sum", product), false, mode);
-                    }
-                });
+            endsWhenHeldGradientIsThere(
+                    parameter,
+                    () -> autograd.context(context -> {
+                        try (Response fetched = reference.toHere()) {
+                            Value product = workers.local("aten::mul", fetched.value(), own);
+                            backward(context, workers.local("aten::sum", product), false, mode);
+                        }
+                    }));
+        }
+    }
+
+    /** A step of a driver. */
+    private interface Step {
+        void run() throws Exception;
+    }
+
+    private static void endsWhenHeldGradientIsThere(Value leaf, Step step) throws Exception {
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch released = new CountDownLatch(1);
+        holdGradient(leaf, reached, released);
+        ExecutorService driver = Executors.newSingleThreadExecutor();
+        try {
+            Future<?> running = driver.submit(() -> {
+                step.run();
                 return null;
             });
             assertThat(reached.await(2, TimeUnit.MINUTES)).isTrue();
-            assertThatThrownBy(() -> step.get(MISSING_MS, TimeUnit.MILLISECONDS))
+            assertThatThrownBy(() -> running.get(MISSING_MS, TimeUnit.MILLISECONDS))
                     .isInstanceOf(TimeoutException.class);
             released.countDown();
-            step.get(2, TimeUnit.MINUTES);
+            running.get(2, TimeUnit.MINUTES);
         } finally {
             released.countDown();
             driver.shutdown();
         }
     }
 
-    /** Holds the thread that computes the gradient of the parameter. */
+    /** Holds the thread that computes the gradient of a leaf. */
     @SuppressWarnings("try")
-    private void holdGradient(CountDownLatch reached, CountDownLatch released) {
+    private static void holdGradient(Value leaf, CountDownLatch reached, CountDownLatch released) {
         TensorTensorHook hook = new TensorTensorHook() {
             @Override
             public TensorBase call(TensorBase gradient) {
@@ -253,7 +306,7 @@ class PassedOnTest {
         };
         hook.retainReference();
         try (PointerScope scope = new PointerScope()) {
-            io.waybill.torch.NativeTensor live = TestWorkers.live(parameter);
+            io.waybill.torch.NativeTensor live = TestWorkers.live(leaf);
             live.tensor().register_hook(hook);
             live.release();
         }

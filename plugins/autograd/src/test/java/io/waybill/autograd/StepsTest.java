@@ -10,7 +10,6 @@ import io.waybill.worker.WorkerSettings;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
@@ -20,13 +19,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * Many steps, one after the other: one operator on another worker in a context, a sum here, a backward pass, and the release everywhere. Their memory, and as a
- * program their times: {@code docs/performance/index.md} has the command.
- */
+/** The memory of many steps, one after the other: one operator on another worker in a context, a sum here, a backward pass, and the release everywhere. */
 class StepsTest {
 
-    private static final int ROWS = 1000;
     /** Calls in flight: the table of calls is filled once, by the first calls. */
     private static final int CALLS = 1024;
     /** Steps before the memory of later ones is compared: caches, pools and compiled code are there then. */
@@ -55,9 +50,8 @@ class StepsTest {
         workers = TestWorkers.of(directory.resolve("home"), 2, worker -> worker.settings(few));
     }
 
-    private long step(Value leaf, BackwardMode mode) throws RejectedMessageException {
+    private void step(Value leaf, BackwardMode mode) throws RejectedMessageException {
         Autograd autograd = workers.autograd(0);
-        long startNs = System.nanoTime();
         autograd.context(context -> {
             try (Response response =
                     workers.worker(0).rpc().rpcSync("worker1", TestWorkers.invocation("aten::mul", leaf, leaf))) {
@@ -69,7 +63,6 @@ class StepsTest {
                 }
             }
         });
-        return System.nanoTime() - startNs;
     }
 
     /** What is used after many steps, without garbage. */
@@ -117,7 +110,7 @@ class StepsTest {
         }
     }
 
-    /** Prints times and memory. The property is the number of steps. */
+    /** Prints the memory: {@code docs/performance/index.md} has the command. The property is the number of steps. */
     @Test
     @Tag("slow")
     @EnabledIfSystemProperty(named = "waybill.steps", matches = "\\d+")
@@ -126,39 +119,13 @@ class StepsTest {
         int steps = Integer.getInteger("waybill.steps");
         join();
         try (TestWorkers closed = workers) {
-            System.out.println(
-                    "load " + ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
             Value one = workers.leaf(new long[] {1}, 1.5);
-            double[] elements = new double[ROWS * ROWS];
-            Arrays.fill(elements, 0.5);
-            Value matrix = workers.leaf(new long[] {ROWS, ROWS}, elements);
-            for (int round = 0; round < 3; round++) { // by turns; the first rounds warm up
-                for (BackwardMode mode : BackwardMode.values()) {
-                    print(mode + " one element", times(one, mode, steps / 10));
-                    print(mode + " 1000x1000", times(matrix, mode, Math.max(20, steps / 500)));
+            for (int done = 0; done <= steps; done++) {
+                if (done % (steps / 10) == 0) {
+                    System.out.println(done + " steps: " + Memory.now());
                 }
+                step(one, BackwardMode.values()[done % 2]);
             }
-            for (int done = 0; done <= steps; done += steps / 10) {
-                System.out.println(done + " steps: " + Memory.now());
-                times(one, BackwardMode.SMART, steps / 10);
-            }
-            System.out.println(
-                    "load " + ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
         }
-    }
-
-    private long[] times(Value leaf, BackwardMode mode, int steps) throws Exception {
-        long[] ns = new long[steps];
-        for (int i = 0; i < steps; i++) {
-            ns[i] = step(leaf, mode);
-        }
-        Arrays.sort(ns);
-        return ns;
-    }
-
-    private static void print(String what, long[] ns) {
-        System.out.printf(
-                "%s: min %.1f us, p10 %.1f us, p50 %.1f us, p99 %.1f us%n",
-                what, ns[0] / 1e3, ns[ns.length / 10] / 1e3, ns[ns.length / 2] / 1e3, ns[ns.length * 99 / 100] / 1e3);
     }
 }

@@ -32,6 +32,7 @@ import io.waybill.autograd.optim.OptimizerSettings;
 import io.waybill.autograd.step.OptimizerMessages;
 import io.waybill.testing.core.Waits;
 import io.waybill.torch.NativeState;
+import io.waybill.torch.NativeTensor;
 import io.waybill.worker.Waybill;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -40,6 +41,9 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.TensorTensorHook;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -176,6 +180,41 @@ class SwapTest {
         }
         assertThat(TestWorkers.NATIVES.liveCount()).as("handles").isZero();
         Waits.until("bytes of messages are released", () -> TestWorkers.NATIVES.storageCount() == 0);
+    }
+
+    /** Worker 1 has passed the pass back, and is updated before the pass comes there again. */
+    @Test
+    @SuppressWarnings("try")
+    void aPassThatComesAgainFindsTheNextVersion() throws Exception {
+        Versions[] all = new Versions[2];
+        try (TestWorkers workers = two(directory.resolve("home"), all)) {
+            Value t1 = workers.leaf(new long[] {2}, 1, 2);
+            long context = all[0].version.open();
+            Value square = workers.call(0, 1, "aten::mul", t1, t1);
+            TensorTensorHook hook = new TensorTensorHook() {
+                @Override
+                public TensorBase call(TensorBase gradient) {
+                    assertThat(all[1].version.passes()).isZero();
+                    all[1].swap();
+                    return gradient;
+                }
+            };
+            hook.retainReference();
+            try (PointerScope scope = new PointerScope()) {
+                NativeTensor live = TestWorkers.live(square);
+                live.tensor().register_hook(hook);
+                live.release();
+            }
+            Value again = workers.call(0, 1, "aten::neg", workers.local("aten::neg", square));
+            Autograd first = all[1].version;
+            all[0].version.backward(context, List.of(tensor(workers.local("aten::sum", again))));
+            assertThat(all[1].version).isNotSameAs(first);
+            try (ContextGradients gradients = all[0].version.gradients(context)) {
+                assertThat(elements(gradients.of(tensor(t1)).orElseThrow())).containsExactly(2, 4);
+            }
+            all[0].version.release(context);
+            Waits.until("it is released", () -> all[1].version.contexts().isEmpty());
+        }
     }
 
     /** Notes the backward messages that a worker sends. */

@@ -33,8 +33,17 @@ final class WorkerProcess implements AutoCloseable {
         reader.start();
     }
 
-    /** Starts one without waiting for it. */
+    /** Starts one without waiting for it. It lives for seconds. */
     static WorkerProcess start(Path home, int id) throws IOException {
+        return start(home, id, List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"));
+    }
+
+    /** Starts one whose speed is the subject. */
+    static WorkerProcess startFast(Path home, int id) throws IOException {
+        return start(home, id, List.of("-Xmx512m"));
+    }
+
+    private static WorkerProcess start(Path home, int id, List<String> options) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElseThrow());
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -43,7 +52,8 @@ final class WorkerProcess implements AutoCloseable {
             }
         }
         command.add("-D" + LibTorch.NATIVES_PROPERTY + "=" + System.getProperty(LibTorch.NATIVES_PROPERTY));
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m", "-XX:+PerfDisableSharedMem"));
+        command.addAll(options);
+        command.add("-XX:+PerfDisableSharedMem");
         command.addAll(List.of(
                 "-cp",
                 System.getProperty("java.class.path"),

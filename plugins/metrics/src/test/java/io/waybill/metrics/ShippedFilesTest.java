@@ -101,6 +101,29 @@ class ShippedFilesTest {
         assertThat(everything().names()).containsAll(metricsIn(String.join("\n", expressions)));
     }
 
+    /** Each query is one that Prometheus can read, as a rule, once Grafana has put in its variables. */
+    @Test
+    void dashboardQueriesAreReadByPromtool() throws Exception {
+        List<String> queries = new ObjectMapper()
+                .readTree(SHARE.resolve("waybill-dashboard.json").toFile())
+                .findValuesAsText("expr");
+        StringBuilder rules = new StringBuilder("groups:\n- name: dashboard\n  rules:\n");
+        for (int i = 0; i < queries.size(); i++) {
+            String query = queries.get(i)
+                    .replace("$__rate_interval", "1m")
+                    .replace("$worker", ".*")
+                    .replace("$operation", ".*");
+            assertThat(query).as("its variables").doesNotContain("$");
+            rules.append("  - record: query")
+                    .append(i)
+                    .append("\n    expr: '")
+                    .append(query)
+                    .append("'\n");
+        }
+        Files.writeString(directory.resolve("dashboard.yml"), rules);
+        Promtool.run(directory, "check", "rules", "dashboard.yml");
+    }
+
     @Test
     void rulesFireWhenTheyShould() throws Exception {
         Files.copy(SHARE.resolve("waybill-alerts.yml"), directory.resolve("waybill-alerts.yml"));

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** Names of events, as PyTorch makes them. Stateless. */
 final class ProfilingKey {
@@ -18,8 +19,12 @@ final class ProfilingKey {
 
     private ProfilingKey() {}
 
-    /** Names a call, such as {@code rpc_sync#aten::add(worker0 -> worker1)}. */
-    static String of(OutgoingCall call, WorkerInfo self, List<Incarnation> peers) {
+    /**
+     * Names a call, such as {@code rpc_sync#aten::add(worker0 -> worker1)}.
+     *
+     * @param peers asked for the name of a receiver that is called by its id
+     */
+    static String of(OutgoingCall call, WorkerInfo self, Supplier<List<Incarnation>> peers) {
         String to = name(call.to(), self, peers);
         if (call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL) {
             return "to_here#(" + self.name() + ")->(" + to + ")";
@@ -48,11 +53,12 @@ final class ProfilingKey {
         }
         ByteBuffer bytes = payload.slice().order(ByteOrder.LITTLE_ENDIAN);
         int length = Invocation.nameLength(bytes.getShort());
-        return length > Invocation.MAX_NAME_BYTES || length > bytes.remaining()
-                ? ""
-                : StandardCharsets.UTF_8
-                        .decode(bytes.slice(bytes.position(), length))
-                        .toString();
+        if (length > Invocation.MAX_NAME_BYTES || length > bytes.remaining()) {
+            return "";
+        }
+        byte[] name = new byte[length];
+        bytes.get(name);
+        return new String(name, StandardCharsets.UTF_8);
     }
 
     private static String operation(String called) {
@@ -60,12 +66,16 @@ final class ProfilingKey {
         return dot < 0 ? called : called.substring(OF_OPERATORS.length(), dot) + "::" + called.substring(dot + 1);
     }
 
-    private static String name(String to, WorkerInfo self, List<Incarnation> peers) {
-        String id = to.startsWith("#") ? to.substring(1) : to;
+    private static String name(String to, WorkerInfo self, Supplier<List<Incarnation>> peers) {
+        int idAt = to.startsWith("#") ? 1 : 0;
+        if (idAt == to.length() || to.charAt(idAt) < '0' || to.charAt(idAt) > '9') {
+            return to;
+        }
+        String id = to.substring(idAt);
         if (id.equals(Integer.toString(self.id()))) {
             return self.name();
         }
-        for (Incarnation peer : peers) {
+        for (Incarnation peer : peers.get()) {
             if (id.equals(Integer.toString(peer.worker().id()))) {
                 return peer.worker().name();
             }

@@ -213,11 +213,13 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         call.wrap(
                 MessageType.RUN_WITH_PROFILING_REQ,
                 new ProfilingRequest(id, event.recording().config(), call.type(), call.payload()).encode());
+        // the callee has an event of its own, and this one would have to be written, checked and read
+        call.context(CurrentEvent.without(call.context()));
         call.attach(new Profiled(event, id));
     }
 
     private String key(OutgoingCall call) {
-        return ProfilingKey.of(call, broker.self().worker(), broker.peers());
+        return ProfilingKey.of(call, broker.self().worker(), broker::peers);
     }
 
     @Override
@@ -287,7 +289,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         }
         ServedRequest request = ranges.begin(message);
         if (request != null) {
-            OpenEvent served = request.begin(ProfilingKey.operation(message), message.tensors());
+            OpenEvent served = request.begin(ProfilingKey.operation(message), message.tensors(), outbox.arrival());
             message.attach(new Running(served, recordings.enter(served), request));
         }
     }

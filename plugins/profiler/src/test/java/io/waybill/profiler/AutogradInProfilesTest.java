@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -101,6 +102,48 @@ class AutogradInProfilesTest {
                             event.name().contains("BACKWARD_AUTOGRAD_REQ(worker0 -> worker1)") && !event.isRemote());
         } finally {
             autograds.forEach(Autograd::close);
+        }
+    }
+
+    @Test
+    void aPassHasItsFunctionsAndTheirOperators() throws Exception {
+        try (ProfiledWorkers workers =
+                ProfiledWorkers.of(directory.resolve("home"), 2, (joining, id) -> autograd(joining))) {
+            List<OperatorRecorder> recorders = workers.profilers.stream()
+                    .map(profiler -> new OperatorRecorder(profiler, ProfiledWorkers.NATIVES))
+                    .toList();
+            Autograd autograd = autograds.get(0);
+            Value leaf = leaf();
+            Profile profile = workers.profilers
+                    .get(0)
+                    .profile(
+                            ProfilerConfig.cpu(),
+                            () -> autograd.context(
+                                    context -> multiplyAndDifferentiate(workers, autograd, context, leaf)));
+            recorders.forEach(OperatorRecorder::close);
+            tensor(leaf).storage().release();
+            assertInside(profile, "SumBackward0", "aten::expand", 0);
+            assertInside(profile, "MulBackward0", "aten::mul", 1);
+        } finally {
+            autograds.forEach(Autograd::close);
+        }
+    }
+
+    /** An operator runs inside of a function, which runs inside of the handler of the gradient message, except at the driver. */
+    private static void assertInside(Profile profile, String function, String operator, int worker) {
+        ProfileEvent inner = profile.events().stream()
+                .filter(event -> event.ownName().equals(operator)
+                        && event.parent() >= 0
+                        && profile.events().get(event.parent()).ownName().equals(function))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(operator + " in " + function + ": expected in "
+                        + profile.events().stream().map(ProfileEvent::name).toList()));
+        assertThat(inner.worker()).isEqualTo(worker);
+        ProfileEvent outer = profile.events().get(inner.parent());
+        assertThat(outer.kind()).isEqualTo(ProfileEvent.Kind.OPERATOR);
+        assertThat(outer.outcome()).isEqualTo(ProfileEvent.Outcome.DONE);
+        if (worker > 0) {
+            assertThat(profile.events().get(outer.parent()).name()).endsWith("#remote_op: BACKWARD_AUTOGRAD_REQ");
         }
     }
 

@@ -70,7 +70,7 @@ class RemoteEventsTest {
     }
 
     private <E extends Exception> Profile profile(ProfilerConfig config, Profiler.Body<E> body) throws E {
-        return workers.profilers.get(0).profile(config, body);
+        return workers.profilers.get(0).profile(config, body).withoutWaits();
     }
 
     private void call(Request request) {
@@ -126,6 +126,52 @@ class RemoteEventsTest {
                 .containsExactly(Kind.CALL, Kind.HANDLER, Kind.CALL, Kind.HANDLER);
         assertThat(profile.events()).extracting(ProfileEvent::isRemote).containsExactly(false, true, false, true);
         assertThat(profile.worker(1)).isEqualTo("worker1");
+        assertContained(profile);
+    }
+
+    @Test
+    void hasTheStagesBeforeTheHandler() throws Exception {
+        Profile profile =
+                workers.profilers.get(0).profile(ProfilerConfig.cpu(), () -> workers.rpcSync(0, "worker1", ones()));
+        String remote = "rpc_sync#aten::ones(worker0 -> worker1)#remote_op: ";
+        ProfileEvent handler = event(profile, remote + "aten::ones");
+        ProfileEvent journal = event(profile, remote + "waybill::journal");
+        ProfileEvent dispatch = event(profile, remote + "waybill::dispatch");
+        for (ProfileEvent stage : List.of(journal, dispatch)) {
+            assertThat(stage.kind()).isEqualTo(Kind.WAIT);
+            assertThat(stage.worker()).isEqualTo(1);
+            assertThat(stage.parent()).as("the call").isZero();
+            assertThat(stage.outcome()).isEqualTo(Outcome.DONE);
+        }
+        assertThat(journal.durationNs()).isPositive();
+        assertThat(handler.thread())
+                .as("whichever thread dispatched, so that a replay has the same")
+                .isZero();
+        assertThat(dispatch.beginNs()).isGreaterThanOrEqualTo(journal.endNs());
+        assertThat(dispatch.endNs()).isEqualTo(handler.beginNs());
+        assertContained(profile);
+        assertThat(names(profile)).as("without a wait that took no time").doesNotContain(remote + "waybill::parking");
+    }
+
+    @Test
+    void hasTheWaitsOfTheCaller() throws Exception {
+        Profile profile =
+                workers.profilers.get(0).profile(ProfilerConfig.cpu(), () -> workers.rpcSync(0, "worker1", ones()));
+        String call = "rpc_sync#aten::ones(worker0 -> worker1)";
+        ProfileEvent send = event(profile, "waybill::send");
+        ProfileEvent response = event(profile, "waybill::response");
+        for (ProfileEvent wait : List.of(send, response)) {
+            assertThat(wait.kind()).isEqualTo(Kind.WAIT);
+            assertThat(wait.worker()).isZero();
+            assertThat(wait.parent()).as("the call").isZero();
+            assertThat(wait.durationNs()).isPositive();
+        }
+        assertThat(send.beginNs()).isEqualTo(event(profile, call).beginNs());
+        assertThat(send.endNs())
+                .isEqualTo(event(profile, call + "#remote_op: waybill::journal").beginNs());
+        assertThat(response.beginNs())
+                .isEqualTo(event(profile, call + "#remote_op: aten::ones").endNs());
+        assertThat(response.endNs()).isEqualTo(event(profile, call).endNs());
         assertContained(profile);
     }
 
@@ -295,13 +341,13 @@ class RemoteEventsTest {
                     .isInstanceOfSatisfying(
                             CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.REFUSED))
                     .hasMessage("planted");
-            Profile profile = session.end();
+            Profile profile = session.end().withoutWaits();
             assertThat(event(profile, key).outcome()).isEqualTo(Outcome.FAILED);
             assertThat(event(profile, key + "#remote_op: test.bad").outcome()).isEqualTo(Outcome.FAILED);
             ProfileEvent nested = event(profile, key + "#remote_op: rpc_sync#aten::ones(worker1 -> worker0)");
             assertThat(nested.outcome()).isEqualTo(Outcome.DONE);
             assertContained(profile);
-            assertThat(session.end()).isSameAs(profile);
+            assertThat(session.end()).isSameAs(session.end());
         }
     }
 
@@ -314,7 +360,7 @@ class RemoteEventsTest {
                     .get(0)
                     .callAsync(Route.request("test.route", "worker1 worker2 worker3")
                             .timeout(LIMIT));
-            profile = session.end();
+            profile = session.end().withoutWaits();
         }
         inFlight.get(60, TimeUnit.SECONDS).close();
         assertThat(profile.events().get(0).name()).isEqualTo("rpc_async#test.route(worker0 -> worker1)");

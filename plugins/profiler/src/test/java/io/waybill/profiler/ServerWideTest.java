@@ -65,14 +65,14 @@ class ServerWideTest {
     }
 
     private static List<String> names(Profile profile) {
-        return profile.events().stream().map(ProfileEvent::name).toList();
+        return profile.withoutWaits().events().stream().map(ProfileEvent::name).toList();
     }
 
     /** A request is in a profile once it has ended in its worker, which may be after its caller has the response. */
     private static void await(ServerProfileSession session, int count) {
         Waits.until(
                 () -> "expected " + count + " events, found " + names(session.profile()),
-                () -> session.profile().events().size() == count);
+                () -> names(session.profile()).size() == count);
     }
 
     @Test
@@ -102,10 +102,13 @@ class ServerWideTest {
                     .call(Route.request("test.route", "worker1 worker2"))
                     .close();
             await(session, 2);
-            Profile profile = session.end();
+            Profile profile = session.end().withoutWaits();
             assertThat(names(profile)).containsExactly("test.route", "rpc_sync#aten::ones(worker1 -> worker2)");
             assertThat(profile.events()).extracting(ProfileEvent::parent).containsExactly(-1, 0);
             assertThat(profile.events()).extracting(ProfileEvent::worker).containsOnly(1);
+            assertThat(session.profile().events())
+                    .as("a wait for a thread")
+                    .anyMatch(event -> event.name().equals("waybill::thread") && event.parent() < 0);
             assertThat(workers.profilers.get(2).recordings()).isZero();
         }
     }
@@ -115,7 +118,7 @@ class ServerWideTest {
         try (ServerProfileSession session = begin()) {
             Profile profile =
                     workers.profilers.get(0).profile(ProfilerConfig.cpu(), () -> workers.rpcSync(0, "worker1", ones()));
-            assertThat(profile.events()).hasSize(2);
+            assertThat(names(profile)).hasSize(2);
             await(session, 1);
             assertThat(names(session.end())).containsExactly("aten::ones");
         }
@@ -130,7 +133,7 @@ class ServerWideTest {
             later.body().text("route", "worker2");
             workers.workers.get(0).call(later).close();
             await(session, 4);
-            Profile profile = session.end();
+            Profile profile = session.end().withoutWaits();
             assertThat(names(profile))
                     .containsExactlyInAnyOrder(
                             "test.bad",
@@ -193,7 +196,7 @@ class ServerWideTest {
                     if (i % 10 == 0) {
                         Waits.until("no call is served", () -> load.calls.get() > before + 2);
                     }
-                    Profile profile = session.end();
+                    Profile profile = session.end().withoutWaits();
                     recorded += profile.events().size();
                     profiles.add(new WeakReference<>(profile));
                 }

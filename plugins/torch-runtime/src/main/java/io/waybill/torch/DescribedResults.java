@@ -125,7 +125,7 @@ public final class DescribedResults {
         if (layout != Layout.Strided) {
             throw refused("a tensor with the layout " + layout);
         }
-        if (!result.is_cpu() || result._is_zerotensor()) {
+        if (!(result.is_cpu() || result.is_cuda()) || result._is_zerotensor()) {
             throw refused("a tensor on the device " + result.device().str().getString() + " without bytes here");
         }
         ScalarType type = result.scalar_type();

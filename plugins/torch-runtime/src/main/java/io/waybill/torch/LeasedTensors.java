@@ -133,6 +133,7 @@ public final class LeasedTensors {
         if (live != null) {
             return live;
         }
+        OperatorDevices.requireHost(tensor.values());
         org.bytedeco.pytorch.Tensor indices = view(tensor.indices());
         org.bytedeco.pytorch.Tensor values = view(tensor.values());
         SparseCheck.check(indices, values, tensor.sizes(), tensor.isCoalesced());
@@ -187,11 +188,8 @@ public final class LeasedTensors {
 
     private org.bytedeco.pytorch.Tensor view(Tensor tensor) throws RejectedMessageException {
         Storage storage = tensor.storage();
-        if (!storage.device().isCpu()) {
-            throw new RejectedMessageException(
-                    ErrorCode.DEVICE_UNAVAILABLE, "operators run on cpu here, and " + tensor + " is not there");
-        }
-        TensorOptions options = options(tensor);
+        OperatorDevices.require(tensor);
+        TensorOptions options = OperatorDevices.on(storage.device(), options(tensor));
         long[] sizes = tensor.sizes();
         if (storage.sizeBytes() == 0) {
             return torch.empty(sizes, options, null);
@@ -204,7 +202,10 @@ public final class LeasedTensors {
                     && tensor.isContiguous();
             leased = isWhole
                     ? lease(storage, sizes, options)
-                    : lease(storage, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte));
+                    : lease(
+                            storage,
+                            new long[] {storage.sizeBytes()},
+                            OperatorDevices.on(storage.device(), new TensorOptions(ScalarType.Byte)));
             if (isWhole) {
                 return leased.tensor;
             }
@@ -215,8 +216,8 @@ public final class LeasedTensors {
     }
 
     private Leased lease(Storage storage, long[] sizes, TensorOptions options) {
-        long address = storage.address();
-        Leased lease = new Leased(storage, address, torch.from_blob(new Address(address), sizes, options));
+        long address = storage.deviceAddress();
+        Leased lease = new Leased(storage, address, OperatorDevices.over(storage.device(), address, sizes, options));
         if (form != Form.FOR_CALL) {
             lease.tensor.retainReference();
         }

@@ -20,6 +20,9 @@ import org.osgi.service.component.annotations.Component;
  * The folder is this component's setting {@code native.directory}, or else the framework's property
  * {@value #NATIVES_PROPERTY}.
  *
+ * <p>libtorch is in a process once. JavaCPP's two libraries with the native methods belong to the class loader that loads them. So another
+ * framework of this process, or its program, loads them as copies: 30 MB each. They are deleted as soon as they are loaded.
+ *
  * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded until the process ends: restart a node to
  * use another version of this bundle.
  */
@@ -42,6 +45,9 @@ public final class LibTorch {
 
     private static final int MAX_THREADS = 4096;
 
+    /** What the JVM says of a library that another class loader has. */
+    private static final String ELSEWHERE = "already loaded in another classloader";
+
     private static final List<String> LOADED_BY_NAME = List.of("libjnijavacpp.so", "libjnitorch.so");
 
     /** Settings, under the PID {@code io.waybill.torch.LibTorch}. */
@@ -53,6 +59,8 @@ public final class LibTorch {
         /** Threads that one operator may use; 0 for the number of processors. */
         int intra_op_threads() default 0;
     }
+
+    private static boolean loaded; // guarded by the class
 
     private final String directory;
     private final int intraOpThreads;
@@ -111,13 +119,47 @@ public final class LibTorch {
     private static synchronized void load(Path directory) {
         requireFiles(directory);
         letJavaCppLoadNothing();
+        if (loaded) {
+            return;
+        }
         for (String name : LOADED_BY_NAME) {
             Path file = directory.resolve(name);
             try {
-                System.load(file.toString());
+                loadForThisLoader(file);
             } catch (UnsatisfiedLinkError e) {
                 throw new IllegalStateException(reason(file, e)); // whole with its text: the cause has nothing to add
+            } catch (IOException e) {
+                throw new IllegalStateException(
+                        "libtorch cannot be loaded: another class loader of this process has loaded " + file
+                                + ", and no copy of it can be made: " + e
+                                + "; the JVM's directory for temporary files (java.io.tmpdir) needs 30 MB",
+                        e);
             }
+        }
+        loaded = true;
+    }
+
+    private static void loadForThisLoader(Path file) throws IOException {
+        try {
+            System.load(file.toString());
+        } catch (UnsatisfiedLinkError e) {
+            if (!String.valueOf(e.getMessage()).contains(ELSEWHERE)) {
+                throw e;
+            }
+            loadCopy(file);
+        }
+    }
+
+    /** What a copy needs is in the process by now, and the linker finds it by name. */
+    private static void loadCopy(Path file) throws IOException {
+        Path scratch = Files.createTempDirectory("waybill-torch-");
+        Path copy = scratch.resolve(file.getFileName());
+        try {
+            Files.copy(file, copy);
+            System.load(copy.toString());
+        } finally {
+            Files.deleteIfExists(copy);
+            Files.delete(scratch);
         }
     }
 
@@ -166,10 +208,6 @@ public final class LibTorch {
 
     private static String reason(Path file, UnsatisfiedLinkError error) {
         String text = String.valueOf(error.getMessage());
-        if (text.contains("already loaded in another classloader")) {
-            return "libtorch is in use by an earlier version of this bundle, or by the program that this node is in, and "
-                    + "native libraries load once per process: restart the node, or use libtorch in one of the two";
-        }
         return "libtorch cannot be loaded: " + file + ": " + text
                 + "; it needs Linux on x86-64 with glibc 2.35 and the "
                 + "libstdc++ of GCC 12 (GLIBCXX_3.4.30), or newer ones";

@@ -25,7 +25,8 @@ final class NativeStorage implements Storage {
     private record Side(Tensor tensor, NativeTensor live) {}
 
     private final TensorBase holder;
-    private final long address;
+    private final Device device;
+    private final long address; // on the device
     private final long sizeBytes;
     private final AtomicInteger count = new AtomicInteger(1);
     private final List<Side> sides = new ArrayList<>(0);
@@ -42,6 +43,7 @@ final class NativeStorage implements Storage {
             this.holder = tensor.requires_grad() ? tensor.tensor_data() : new TensorBase(tensor);
             holder.retainReference();
         }
+        this.device = OperatorDevices.of(tensor);
         this.address = address;
         this.sizeBytes = sizeBytes;
     }
@@ -86,7 +88,7 @@ final class NativeStorage implements Storage {
 
     @Override
     public Device device() {
-        return Device.CPU;
+        return device;
     }
 
     @Override
@@ -97,13 +99,27 @@ final class NativeStorage implements Storage {
     @Override
     public long address() {
         requireLive();
+        requireHost();
         return address;
+    }
+
+    @Override
+    public long deviceAddress() {
+        requireLive();
+        return address;
+    }
+
+    private void requireHost() {
+        if (!device.isCpu()) {
+            throw new IllegalStateException("the storage is on a device, and not in host memory: " + device);
+        }
     }
 
     @Override
     public ByteBuffer bytes(long offset, int length) {
         Objects.checkFromIndexSize(offset, length, sizeBytes);
         requireLive();
+        requireHost();
         if (length == 0) {
             return ByteBuffer.allocateDirect(0).order(ByteOrder.nativeOrder());
         }

@@ -4,6 +4,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.LongPointer;
@@ -168,13 +170,18 @@ public final class OperatorEvents {
             }
         }
 
-        private final View view = new View();
+        /** Unused ones: one costs more than an operator. Not in threads, which would keep the bundle's class loader. */
+        private static final Queue<View> VIEWS = new ConcurrentLinkedQueue<>();
+
+        private final View view;
         private final OperatorListener.Sink sink;
         private final Deque<Running> running = new ArrayDeque<>();
         private final long handle;
         private boolean hasFailed;
 
         private Observation(OperatorListener.Sink sink) {
+            View unused = VIEWS.poll();
+            this.view = unused == null ? new View() : unused;
             this.sink = sink;
             CURRENT.set(this);
             this.handle = torch.addThreadLocalCallback(sink.needsSizes() ? Callback.WITH_INPUTS : Callback.PLAIN);
@@ -231,19 +238,26 @@ public final class OperatorEvents {
 
         /** Ends an operator, and those inside of it whose end did not come. */
         private void end(long function) {
-            if (running.stream().noneMatch(each -> each.function == function)) {
+            Running last = running.peek();
+            if (last == null || last.function != function && !isRunning(function)) {
                 return;
             }
-            Running last;
             do {
                 last = running.pop();
                 sink.ended(last.number);
             } while (last.function != function);
         }
 
+        private boolean isRunning(long function) {
+            return running.stream().anyMatch(each -> each.function == function);
+        }
+
         @Override
         public void close() {
             torch.removeCallback(handle);
+            if (CURRENT.get() == this) { // not when it is closed again
+                VIEWS.add(view);
+            }
             CURRENT.remove();
         }
     }

@@ -1,5 +1,5 @@
 /**
- * libtorch for bundles: {@link io.waybill.torch.LibTorch} loads its native libraries once per process. The classes to call it with are
+ * libtorch for bundles: {@link io.waybill.torch.LibTorch} loads its native libraries. The classes to call it with are
  * those of {@code org.bytedeco.pytorch}, which this bundle exports.
  *
  * <p>{@link io.waybill.torch.NativeTensors} converts between tensors of messages and libtorch's, and lets bundles pass live tensors with

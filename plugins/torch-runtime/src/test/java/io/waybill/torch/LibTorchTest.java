@@ -29,14 +29,10 @@ class LibTorchTest {
     private Path directory;
 
     @Test
-    @SuppressWarnings("try")
     void computesWithLibrariesThatAreLoadedWhereTheyLie() throws IOException {
         new LibTorch(NATIVES, 1).load();
 
-        try (PointerScope scope = new PointerScope()) {
-            Tensor ones = torch.ones(3, 4);
-            assertThat(torch.mm(ones, ones.t()).sum().item_double()).isEqualTo(36);
-        }
+        assertThat(Sum.inLibTorch()).isEqualTo(36);
         assertThat(torch.get_num_threads()).isEqualTo(1);
         assertThat(mappedFiles())
                 .filteredOn(file -> file.contains("libtorch_cpu"))
@@ -52,22 +48,45 @@ class LibTorchTest {
         assertThat(torch.get_num_threads()).isEqualTo(Runtime.getRuntime().availableProcessors());
     }
 
-    /** A program that uses this plugin as a library and embeds a node that has it as a bundle. */
+    /** Frameworks that follow one another in a process, or a program that uses this plugin as a library and embeds a node with the bundle. */
     @Test
-    void saysThatAnotherCopyOfThisPluginHasLoadedThem() throws Exception {
+    void computesInEachClassLoader() throws Exception {
         new LibTorch(NATIVES, 1).load();
         URL[] same = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(LibTorchTest::url)
                 .toArray(URL[]::new);
-        try (URLClassLoader bundle = new URLClassLoader(same, ClassLoader.getPlatformClassLoader())) {
-            Class<?> copied = bundle.loadClass(LibTorch.class.getName());
-            Object copy = copied.getConstructor(Path.class, int.class).newInstance(NATIVES, 1);
-            assertThat(copied).isNotSameAs(LibTorch.class);
-            assertThatThrownBy(() -> copied.getMethod("load").invoke(copy))
-                    .cause()
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("or by the program that this node is in")
-                    .hasMessageContaining("use libtorch in one of the two");
+        for (int copies = 1; copies <= 2; copies++) {
+            try (URLClassLoader bundle = new URLClassLoader(same, ClassLoader.getPlatformClassLoader())) {
+                Class<?> copied = bundle.loadClass(Sum.class.getName());
+                assertThat(copied).isNotSameAs(Sum.class);
+                assertThat((double) copied.getMethod("inLibTorch").invoke(null)).isEqualTo(36);
+                assertThat((double) copied.getMethod("inLibTorch").invoke(null)).isEqualTo(36);
+            }
+            assertThat(mappedFiles())
+                    .filteredOn(file -> file.contains("libjnitorch"))
+                    .hasSize(1 + copies);
+        }
+        assertThat(mappedFiles())
+                .filteredOn(file -> file.contains("libtorch_cpu"))
+                .hasSize(1);
+        assertThat(Sum.inLibTorch()).isEqualTo(36);
+        try (Stream<Path> left = Files.list(Path.of(System.getProperty("java.io.tmpdir")))) {
+            assertThat(left).noneMatch(path -> path.getFileName().toString().startsWith("waybill-torch-"));
+        }
+    }
+
+    /** Is loaded by several class loaders. */
+    public static final class Sum {
+
+        private Sum() {}
+
+        @SuppressWarnings("try")
+        public static double inLibTorch() {
+            new LibTorch(NATIVES, 1).load();
+            try (PointerScope scope = new PointerScope()) {
+                Tensor ones = torch.ones(3, 4);
+                return torch.mm(ones, ones.t()).sum().item_double();
+            }
         }
     }
 

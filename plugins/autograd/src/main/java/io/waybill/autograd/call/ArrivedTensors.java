@@ -1,11 +1,14 @@
 package io.waybill.autograd.call;
 
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.torch.NativeTensor;
 import io.waybill.torch.NativeTensors;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
@@ -38,6 +41,33 @@ public final class ArrivedTensors {
     /** Returns a live sparse tensor that does not require a gradient. */
     public NativeTensor take(SparseTensor tensor) throws RejectedMessageException {
         return taken(natives.of(tensor), isCopied(tensor.values()));
+    }
+
+    /**
+     * Passes live tensors for gradients to a function, which keeps none of these objects; undefined ones where there is no gradient.
+     *
+     * @param gradients of a {@code BackwardMessage}
+     */
+    @SuppressWarnings("try")
+    public void with(List<Value> gradients, Consumer<List<org.bytedeco.pytorch.Tensor>> function)
+            throws RejectedMessageException {
+        List<NativeTensor> handles = new ArrayList<>(gradients.size());
+        try (PointerScope scope = new PointerScope()) {
+            List<org.bytedeco.pytorch.Tensor> live = new ArrayList<>(gradients.size());
+            for (Value value : gradients) {
+                live.add(value instanceof Value.None ? new org.bytedeco.pytorch.Tensor() : live(value, handles));
+            }
+            function.accept(live);
+        } finally {
+            release(handles);
+        }
+    }
+
+    private org.bytedeco.pytorch.Tensor live(Value value, List<NativeTensor> handles) throws RejectedMessageException {
+        NativeTensor handle =
+                value instanceof Value.OfSparse sparse ? take(sparse.value()) : take(((Value.OfTensor) value).value());
+        handles.add(handle);
+        return handle.tensor();
     }
 
     @SuppressWarnings("try")

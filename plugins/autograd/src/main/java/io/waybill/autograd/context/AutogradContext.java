@@ -30,6 +30,8 @@ import java.util.function.LongPredicate;
  */
 public final class AutogradContext {
 
+    private static final long NO_PASS = -1;
+
     private final long id;
     private final ContextGraph graph;
     private final Leaves leaves;
@@ -37,6 +39,7 @@ public final class AutogradContext {
     private final Map<Long, String> lost = new ConcurrentHashMap<>(0); // messages received, and who sent them
     private final Map<Integer, Long> lastPasses = new ConcurrentHashMap<>(2); // by the worker that began them
     private volatile PassFailure lastFailure; // null when no pass has failed
+    private volatile long passedBack = NO_PASS; // the pass that was passed back last, unless it has failed
 
     private record PassFailure(long passId, CallException why) {}
 
@@ -98,7 +101,8 @@ public final class AutogradContext {
                 archive.about(),
                 new Value.Items(passes),
                 new Value.Items(losses),
-                failure);
+                failure,
+                Value.of(passedBack));
         return new NativeState.Entry(about, archive.natives(), tensors, handles);
     }
 
@@ -127,6 +131,7 @@ public final class AutogradContext {
                             MessageId.NONE,
                             ((Value.Text) fields.get(2)).value()));
         }
+        restored.passedBack = about.size() > 6 ? number(about.get(6)) : NO_PASS; // one more than earlier versions had
         restored.leaves.restore(entry.tensors(), entry.handles());
         return restored;
     }
@@ -180,9 +185,22 @@ public final class AutogradContext {
         return lastPasses.getOrDefault(MessageId.worker(passId), -1L) >= passId;
     }
 
+    /** Returns whether this pass was passed back, and may come again. */
+    public boolean isPassedBack(long passId) {
+        return passedBack == passId;
+    }
+
+    /** Notes that this worker has passed a pass back, and has nothing of it; it may come again. */
+    public void passedBack(long passId) {
+        passedBack = passId;
+    }
+
     /** Keeps why a pass failed here, for its messages that come later. */
     public void passFailed(long passId, CallException why) {
         lastFailure = new PassFailure(passId, why);
+        if (passedBack == passId) {
+            passedBack = NO_PASS;
+        }
     }
 
     /** Returns why a pass failed here, if it was the last one that did. */

@@ -225,7 +225,7 @@ public final class BackwardPass {
             context.sends().forEach(graph::enter);
         }
         graph.seal();
-        runner = new NodeRunner(mode, use, context.gradientTable(), listener, graph.size(), isLink);
+        runner = new NodeRunner(mode, use, context.gradientTable(), listener, graph, isLink);
         state = State.RUNNING;
     }
 

@@ -1,5 +1,6 @@
 package io.waybill.autograd.graph;
 
+import io.waybill.torch.OperatorEvents;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
@@ -31,20 +32,23 @@ final class NodeRunner {
     private RecvId reached; // of a link; null before
     private List<Tensor> reachedGradients = List.of();
     private int left;
+    private int leavesLeft;
     private int brief; // nodes that may be run before the rest is handed over; negative for any number
 
     /**
      * Creates a runner.
      *
-     * @param left how many nodes the pass has
+     * @param graph the sealed graph of the pass
      * @param isLink whether the gradients of a received message are kept for {@link #reachedGradients}, and not reported
      */
-    NodeRunner(PassMode mode, GraphUse use, Gradients gradients, PassListener listener, int left, boolean isLink) {
+    NodeRunner(
+            PassMode mode, GraphUse use, Gradients gradients, PassListener listener, PassGraph graph, boolean isLink) {
         this.mode = mode;
         this.use = use;
         this.gradients = gradients;
         this.listener = listener;
-        this.left = left;
+        this.left = graph.size();
+        this.leavesLeft = graph.leaves();
         this.isLink = isLink;
     }
 
@@ -96,9 +100,10 @@ final class NodeRunner {
         return true;
     }
 
+    @SuppressWarnings("try")
     private void run(GraphNode node) {
         TensorVector in = null;
-        try {
+        try (OperatorEvents.Observation observed = listener.observe()) {
             in = before(node);
             if (node.kind == GraphNode.Kind.COMPUTE) {
                 compute(node, in);
@@ -120,6 +125,7 @@ final class NodeRunner {
     }
 
     private void accumulate(GraphNode node, TensorVector in) {
+        leavesLeft--;
         Tensor gradient = in.get(0);
         if (gradient.defined()) {
             gradients.add(node.node, gradient);
@@ -132,10 +138,19 @@ final class NodeRunner {
         List<Tensor> complete = new ArrayList<>(node.inputs);
         try {
             collect(node, complete);
-            listener.received(node.recv.id, complete);
+            if (isLast()) {
+                listener.receivedLast(node.recv.id, complete);
+            } else {
+                listener.received(node.recv.id, complete);
+            }
         } finally {
             complete.forEach(Pointers::free);
         }
+    }
+
+    /** Returns whether all nodes but the one that runs are of leaves that wait for nothing: none waits for gradients of other workers. */
+    private boolean isLast() {
+        return left - 1 == leavesLeft && ready.size() == leavesLeft;
     }
 
     private void reach(GraphNode node) {

@@ -47,6 +47,11 @@ final class PassGraph {
         return nodes.size();
     }
 
+    /** Returns how many of the nodes are those of leaves. */
+    int leaves() {
+        return leaves;
+    }
+
     /** Returns whether all that was entered leads to one received message and to nothing else. */
     boolean isLink() {
         return recvCount == 1 && leaves == 0 && entries.size() == 1;

@@ -1,5 +1,6 @@
 package io.waybill.autograd.graph;
 
+import io.waybill.torch.OperatorEvents;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 
@@ -19,6 +20,11 @@ public interface PassListener {
      */
     void received(RecvId recv, List<Tensor> gradients);
 
+    /** The gradients for a message are complete, as with {@link #received}, and what is left are gradients of leaves, which are complete, too. */
+    default void receivedLast(RecvId recv, List<Tensor> gradients) {
+        received(recv, gradients);
+    }
+
     /**
      * The gradients for the only message that a {@linkplain BackwardPass#link link} leads to are complete: they go to its sender, and with them the pass.
      *
@@ -36,6 +42,11 @@ public interface PassListener {
     /** Runs the rest of a computation on a thread that may take long. What it throws fails the pass. */
     default void handOver(Runnable rest) {
         rest.run();
+    }
+
+    /** Returns the observation of the operators that the calling thread runs, which it closes; null when nothing wants them. Asked for each node. */
+    default OperatorEvents.Observation observe() {
+        return null;
     }
 
     /** Everything in the pass was computed, and all callbacks of {@link #received} have returned. */

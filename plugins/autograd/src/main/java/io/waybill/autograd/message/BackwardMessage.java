@@ -11,14 +11,15 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * Payload of {@code BACKWARD_AUTOGRAD_REQ}.
+ * Payload of {@code BACKWARD_AUTOGRAD_REQ}, and of a {@code BACKWARD_AUTOGRAD_RESP} that is not empty, which has gradients.
  *
  * <pre>
  * i64 context id
  * i64 pass id: of the worker that began the pass in the high 16 bits; 0 for HELD
  * i64 autograd message id of the send function; 0 for FAILED and HELD
  * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED, 3 HELD
- * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST, bit 2 the pass is passed on: GRADIENTS in SMART alone
+ * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST; for GRADIENTS alone bit 2 the pass is passed on, in SMART, and
+ *     bit 3 the response may have gradients
  * u16 0
  *     one value
  * </pre>
@@ -27,6 +28,7 @@ import java.util.List;
  * DISCOVER and HELD is none, that of FAILED a tuple of the number of an {@link ErrorCode} and a text.
  *
  * @param isPassedOn whether nothing else of the pass is under way: the receiver finds out what follows, and responds when that has ended
+ * @param mayReturn whether the response may have gradients for a message that the sender of this one has sent
  * @param content the value
  */
 public record BackwardMessage(
@@ -37,6 +39,7 @@ public record BackwardMessage(
         boolean keepsGraph,
         boolean isFast,
         boolean isPassedOn,
+        boolean mayReturn,
         Value content) {
 
     /** What the message does. */
@@ -55,16 +58,23 @@ public record BackwardMessage(
     private static final int KEEPS_GRAPH = 1;
     private static final int FAST = 2;
     private static final int PASSED_ON = 4;
+    private static final int MAY_RETURN = 8;
     private static final Kind[] KINDS = Kind.values();
 
-    /** Creates a message that does not pass the pass on. */
+    /** Creates a message that does not pass the pass on, and whose response is empty. */
     public BackwardMessage(
             long contextId, long passId, long messageId, Kind kind, boolean keepsGraph, boolean isFast, Value content) {
-        this(contextId, passId, messageId, kind, keepsGraph, isFast, false, content);
+        this(contextId, passId, messageId, kind, keepsGraph, isFast, false, false, content);
     }
 
     /** Bytes of a payload with its tensors, in the order of their indices. */
-    public record Encoded(ByteBuffer payload, List<Tensor> tensors) {}
+    public record Encoded(ByteBuffer payload, List<Tensor> tensors) {
+
+        /** Releases a count of each tensor's storage. */
+        public void release() {
+            tensors.forEach(tensor -> tensor.storage().release());
+        }
+    }
 
     /** Returns the message of a worker that has a context. */
     public static BackwardMessage held(long contextId) {
@@ -74,6 +84,11 @@ public record BackwardMessage(
     /** Returns the gradients, one for each tensor; {@link Value#NONE} where there is none. */
     public List<Value> gradients() {
         return ((Value.Items) content).values();
+    }
+
+    /** Returns whether the message needs nothing that was sent before in the pass: it may be the first one here. */
+    public boolean entersPass() {
+        return kind == Kind.DISCOVER || isPassedOn;
     }
 
     /** Returns the content of a failure. */
@@ -104,27 +119,57 @@ public record BackwardMessage(
     }
 
     private int flags() {
-        return (keepsGraph ? KEEPS_GRAPH : 0) | (isFast ? FAST : 0) | (isPassedOn ? PASSED_ON : 0);
+        return (keepsGraph ? KEEPS_GRAPH : 0)
+                | (isFast ? FAST : 0)
+                | (isPassedOn ? PASSED_ON : 0)
+                | (mayReturn ? MAY_RETURN : 0);
     }
 
     /**
-     * Decodes a payload.
+     * Decodes the payload of a request.
      *
      * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none
      */
     public static BackwardMessage decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
-        PayloadReader reader = new PayloadReader("BACKWARD_AUTOGRAD_REQ", payload, HEAD);
+        return decode(new PayloadReader("BACKWARD_AUTOGRAD_REQ", payload, HEAD), tensors);
+    }
+
+    /**
+     * Decodes the payload of a response that is not empty.
+     *
+     * @param request what it responds to
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none, or does not fit the request
+     */
+    public static BackwardMessage decodeResponse(BackwardMessage request, ByteBuffer payload, List<Tensor> tensors)
+            throws RejectedMessageException {
+        PayloadReader reader = new PayloadReader("BACKWARD_AUTOGRAD_RESP", payload, HEAD);
+        BackwardMessage response = decode(reader, tensors);
+        boolean isExpected = request.mayReturn
+                && response.kind == Kind.GRADIENTS
+                && response.contextId == request.contextId
+                && response.passId == request.passId
+                && (request.isPassedOn || !response.isPassedOn);
+        if (!isExpected) {
+            throw reader.malformed(
+                    "has gradients of the pass of its request, which may be passed back if it was passed on, and this one is a "
+                            + response.kind + " of pass " + response.passId + " of context " + response.contextId);
+        }
+        return response;
+    }
+
+    private static BackwardMessage decode(PayloadReader reader, List<Tensor> tensors) throws RejectedMessageException {
         long contextId = reader.id("context id");
         long passId = reader.id("pass id");
         long messageId = reader.id("message id");
         int kind = reader.u8();
         int flags = reader.u8();
-        boolean isPassedOn = (flags & PASSED_ON) != 0;
-        boolean mayBePassedOn = kind == Kind.GRADIENTS.ordinal() && (flags & FAST) == 0;
-        int known = KEEPS_GRAPH | FAST | (mayBePassedOn ? PASSED_ON : 0);
+        int known = KEEPS_GRAPH | FAST;
+        if (kind == Kind.GRADIENTS.ordinal()) {
+            known |= MAY_RETURN | ((flags & FAST) == 0 ? PASSED_ON : 0);
+        }
         if (kind >= KINDS.length || (flags & ~known) != 0 || reader.u16() != 0) {
             throw reader.malformed(
-                    "has a kind up to 3, flags up to 3, or up to 5 if it has gradients, and then 0, and this one has kind "
+                    "has a kind up to 3, flags up to 3, for gradients also 4 unless it is FAST and 8, and then 0, and this one has kind "
                             + kind + " and flags " + flags);
         }
         ValueDecoder decoder = new ValueDecoder(reader.rest(), tensors);
@@ -145,7 +190,8 @@ public record BackwardMessage(
                 KINDS[kind],
                 (flags & KEEPS_GRAPH) != 0,
                 (flags & FAST) != 0,
-                isPassedOn,
+                (flags & PASSED_ON) != 0,
+                (flags & MAY_RETURN) != 0,
                 content);
     }
 

@@ -4,7 +4,6 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
@@ -12,12 +11,8 @@ import io.waybill.autograd.call.ArrivedTensors;
 import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.context.ContextTable;
 import io.waybill.autograd.message.BackwardMessage;
-import io.waybill.torch.NativeTensor;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
-import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.Tensor;
 
 /**
  * Responds to {@code BACKWARD_AUTOGRAD_REQ}. The response comes when the pass has ended here, or at once if another request waits for that.
@@ -54,54 +49,51 @@ public final class BackwardHandler implements MessageHandler {
             context.know(message.from());
             outbox.respond(NOTHING.duplicate());
         } else if (backward.kind() == BackwardMessage.Kind.DISCOVER) {
-            passes.take(context, backward, List.of(), new Responding(outbox.later()));
+            passes.take(context, backward, List.of(), new Responding(outbox.later(), message.from(), false));
         } else {
-            feed(context, backward, outbox);
+            Responding end = new Responding(outbox.later(), message.from(), backward.mayReturn());
+            arrived.with(backward.gradients(), gradients -> passes.take(context, backward, gradients, end));
         }
-    }
-
-    @SuppressWarnings("try")
-    private void feed(AutogradContext context, BackwardMessage backward, Outbox outbox)
-            throws RejectedMessageException {
-        List<NativeTensor> handles = new ArrayList<>();
-        try (PointerScope scope = new PointerScope()) {
-            List<Tensor> gradients = new ArrayList<>();
-            for (Value value : backward.gradients()) {
-                gradients.add(live(value, handles));
-            }
-            passes.take(context, backward, gradients, new Responding(outbox.later()));
-        } finally {
-            ArrivedTensors.release(handles);
-        }
-    }
-
-    private Tensor live(Value value, List<NativeTensor> handles) throws RejectedMessageException {
-        if (value instanceof Value.None) {
-            return new Tensor();
-        }
-        NativeTensor handle = value instanceof Value.OfSparse sparse
-                ? arrived.take(sparse.value())
-                : arrived.take(((Value.OfTensor) value).value());
-        handles.add(handle);
-        return handle.tensor();
     }
 
     /** The deferred response to a request. */
     private final class Responding implements PassEnd {
 
         private final LateResponse later;
+        private final int from;
+        private final boolean mayReturn;
+        private BackwardMessage.Encoded returned; // null for none; written before the end, by a thread that it follows
 
-        Responding(LateResponse later) {
+        Responding(LateResponse later, int from, boolean mayReturn) {
             this.later = later;
+            this.from = from;
+            this.mayReturn = mayReturn;
+        }
+
+        @Override
+        public boolean mayReturnTo(int worker) {
+            return mayReturn && worker == from;
+        }
+
+        @Override
+        public void keep(BackwardMessage.Encoded gradients) {
+            returned = gradients;
         }
 
         @Override
         public void done() {
-            later.send(NOTHING.duplicate(), List.of());
+            if (returned == null) {
+                later.send(NOTHING.duplicate(), List.of());
+            } else {
+                later.send(returned.payload(), returned.tensors());
+            }
         }
 
         @Override
         public void failed(CallException failure) {
+            if (returned != null) {
+                returned.release();
+            }
             later.fail(failure.code(), passes.prefixed(failure));
         }
     }

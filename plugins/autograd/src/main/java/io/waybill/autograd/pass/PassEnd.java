@@ -1,6 +1,7 @@
 package io.waybill.autograd.pass;
 
 import io.waybill.api.CallException;
+import io.waybill.autograd.message.BackwardMessage;
 import java.util.function.Consumer;
 
 /** Waits for the end of a pass in this worker, or of its part of a discovery. One of the methods is called, once, on any thread. */
@@ -11,6 +12,20 @@ public interface PassEnd {
 
     /** It failed, here or elsewhere. */
     void failed(CallException failure);
+
+    /** Returns whether gradients for a message from this worker may go with what {@link #done} sends. */
+    default boolean mayReturnTo(int worker) {
+        return false;
+    }
+
+    /**
+     * Keeps gradients for {@link #done}, or until it failed. Only if they {@linkplain #mayReturnTo may} go with it, and once.
+     *
+     * @param gradients whose tensors are taken over
+     */
+    default void keep(BackwardMessage.Encoded gradients) {
+        gradients.release();
+    }
 
     /** Creates one of two functions. */
     static PassEnd of(Runnable done, Consumer<CallException> failed) {

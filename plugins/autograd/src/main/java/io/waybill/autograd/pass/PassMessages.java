@@ -10,9 +10,10 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
-import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.call.ArrivedTensors;
 import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.graph.RecvId;
 import io.waybill.autograd.message.BackwardMessage;
@@ -34,10 +35,12 @@ final class PassMessages {
 
     private final Broker broker;
     private final Notifications notifications;
+    private final ArrivedTensors arrived;
 
-    PassMessages(Broker broker, Notifications notifications) {
+    PassMessages(Broker broker, Notifications notifications, ArrivedTensors arrived) {
         this.broker = broker;
         this.notifications = notifications;
+        this.arrived = arrived;
     }
 
     /**
@@ -50,20 +53,51 @@ final class PassMessages {
         if (isLost(run, to, end)) {
             return;
         }
+        BackwardMessage message;
+        BackwardMessage.Encoded encoded;
+        try {
+            message = run.gradients(to.messageId(), described(gradients), isPassedOn, true);
+            encoded = message.encode();
+        } catch (CallException e) {
+            end.failed(e);
+            return;
+        }
+        try {
+            send(to.worker(), encoded, new Returning(run, message, end));
+        } finally {
+            encoded.release();
+        }
+    }
+
+    /**
+     * Encodes gradients for the response to the worker that a message came from.
+     *
+     * @param isPassedOn whether the pass goes back there with them
+     * @return the caller's
+     * @throws CallException when one does not travel
+     */
+    BackwardMessage.Encoded returned(
+            PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, boolean isPassedOn) {
+        return run.gradients(to.messageId(), described(gradients), isPassedOn, false)
+                .encode();
+    }
+
+    private static Value described(List<org.bytedeco.pytorch.Tensor> gradients) {
         List<Value> values = new ArrayList<>(gradients.size());
-        List<Tensor> sent = List.of();
+        boolean isDone = false;
         try {
             for (org.bytedeco.pytorch.Tensor gradient : gradients) {
                 values.add(gradient.defined() ? described(gradient) : Value.NONE);
             }
-            BackwardMessage.Encoded encoded = run.gradients(to.messageId(), new Value.Items(values), isPassedOn)
-                    .encode();
-            sent = encoded.tensors();
-            send(to.worker(), encoded, end);
+            isDone = true;
+            return new Value.Items(values);
         } catch (RejectedMessageException e) {
-            end.failed(new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e));
+            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
         } finally {
-            sent.forEach(tensor -> tensor.storage().release());
+            if (!isDone) {
+                ValueEncoder known = new ValueEncoder().value(new Value.Items(values));
+                known.tensors().forEach(tensor -> tensor.storage().release());
+            }
         }
     }
 
@@ -90,7 +124,7 @@ final class PassMessages {
                     to.worker(),
                     run.message(to.messageId(), BackwardMessage.Kind.DISCOVER, Value.NONE)
                             .encode(),
-                    end);
+                    new Ended(end));
         }
     }
 
@@ -115,42 +149,48 @@ final class PassMessages {
         return sender.isPresent();
     }
 
-    private void send(int worker, BackwardMessage.Encoded encoded, PassEnd end) {
+    private void send(int worker, BackwardMessage.Encoded encoded, Ended end) {
         Request request = Request.raw(
                 WorkerInfo.address(worker), MessageType.BACKWARD_AUTOGRAD_REQ, encoded.payload(), encoded.tensors());
         try {
-            broker.caller().call(request, new Ended(end));
+            broker.caller().call(request, end);
         } catch (CallException e) {
             if (e.code() == ErrorCode.BACK_PRESSURE && !broker.mayWait()) {
                 sendLater(worker, encoded, end);
             } else {
-                end.failed(e);
+                end.onFailure(e);
             }
         } catch (IllegalStateException e) { // a replay sends nothing
-            end.failed(Passes.failure(ErrorCode.CLOSED, e.getMessage()));
+            end.onFailure(Passes.failure(ErrorCode.CLOSED, e.getMessage()));
         }
     }
 
     /** Sends a message on a thread that may wait until there is room for it. */
-    private void sendLater(int worker, BackwardMessage.Encoded encoded, PassEnd end) {
+    private void sendLater(int worker, BackwardMessage.Encoded encoded, Ended end) {
         encoded.tensors().forEach(tensor -> tensor.storage().retain());
         Runnable sending = () -> {
             try {
                 send(worker, encoded, end);
             } finally {
-                encoded.tensors().forEach(tensor -> tensor.storage().release());
+                encoded.release();
             }
         };
         try {
             broker.schedule(Duration.ZERO, sending);
         } catch (IllegalStateException e) { // the worker ends, or too much waits
-            encoded.tensors().forEach(tensor -> tensor.storage().release());
-            end.failed(Passes.failure(ErrorCode.BACK_PRESSURE, e.getMessage()));
+            encoded.release();
+            end.onFailure(Passes.failure(ErrorCode.BACK_PRESSURE, e.getMessage()));
         }
     }
 
     /** Passes an outcome on. */
-    private record Ended(PassEnd end) implements ResponseListener {
+    private static class Ended implements ResponseListener {
+
+        final PassEnd end;
+
+        Ended(PassEnd end) {
+            this.end = end;
+        }
 
         @Override
         public void onResponse(Response response) {
@@ -158,8 +198,36 @@ final class PassMessages {
         }
 
         @Override
-        public void onFailure(CallException failure) {
+        public final void onFailure(CallException failure) {
             end.failed(failure);
+        }
+    }
+
+    /** Passes an outcome on, and the gradients that the response to others may have. */
+    private final class Returning extends Ended {
+
+        private final PassRun run;
+        private final BackwardMessage request;
+
+        Returning(PassRun run, BackwardMessage request, PassEnd end) {
+            super(end);
+            this.run = run;
+            this.request = request;
+        }
+
+        @Override
+        public void onResponse(Response response) {
+            if (!response.payload().hasRemaining()) {
+                end.done();
+                return;
+            }
+            try {
+                BackwardMessage returned =
+                        BackwardMessage.decodeResponse(request, response.payload(), response.tensors());
+                arrived.with(returned.gradients(), gradients -> run.returned(returned, gradients, end));
+            } catch (RejectedMessageException e) {
+                end.failed(Passes.failure(e.code(), e.getMessage()));
+            }
         }
     }
 }

@@ -11,10 +11,8 @@ import io.waybill.autograd.graph.BackwardPass;
 import io.waybill.autograd.graph.PassListener;
 import io.waybill.autograd.graph.RecvId;
 import io.waybill.autograd.message.BackwardMessage;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
+import io.waybill.torch.OperatorEvents;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.Executor;
 import org.bytedeco.pytorch.Tensor;
@@ -24,12 +22,8 @@ import org.bytedeco.pytorch.Tensor;
  * gradients from here has responded. It fails once, at the first failure.
  *
  * <p><b>A pass that is passed on.</b> As long as a SMART pass leads to one message and nothing else, it goes on with the gradients for that message, and nothing has
- * to be discovered. Who takes it over responds when what follows has ended. The first worker where it leads to several messages, or to leaves, discovers the rest.
- *
- * <p><b>Termination.</b> Otherwise, in a SMART pass, the message that finds this worker idle is responded to when the worker is idle again: it computes nothing, and
- * everything that it sent is responded to. Other messages have their response when they are computed. So the pass is over when all messages of its initiator
- * are responded to, and no response depends on a message that comes later. A FAST pass is not idle before all its gradients have come, so that it doesn't end
- * without them.
+ * to be discovered. Who takes it over responds when what follows has ended. If it leads back to where it came from, the gradients go with the response, and it goes on
+ * there. The first worker where it leads to several messages, or to leaves, discovers the rest.
  *
  * <p><b>Threads.</b> Any: no thread waits in it, and no callback is called under its lock.
  */
@@ -39,23 +33,15 @@ final class PassRun implements PassListener {
     private final AutogradContext context;
     private final long id;
     private final PassOptions options;
-    private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this
-    private BackwardPass pass; // guarded by this; null before it begins
-    private int calls; // guarded by this: in flight, without those that the pass was passed on with
-    private int passedOn; // guarded by this: how often it was, where what follows has not ended
-    private final Deque<PassEnd> takenOver =
-            new ArrayDeque<>(1); // guarded by this: where it came from, the last one first
-    private PassEnd takenToEnd; // guarded by this: the one of them after which it was not passed on; null for none
-    private boolean isComputed; // guarded by this: nothing more is computed here
-    private int feeding; // guarded by this: threads in feed
-    private boolean isInitiator; // guarded by this
-    private boolean hasEnded; // guarded by this
+    private final PassState state;
+    private volatile BackwardPass pass; // null before it begins
 
     PassRun(Passes home, AutogradContext context, long id, PassOptions options) {
         this.home = home;
         this.context = context;
         this.id = id;
         this.options = options;
+        this.state = new PassState(options.isFast());
     }
 
     AutogradContext context() {
@@ -71,17 +57,18 @@ final class PassRun implements PassListener {
     }
 
     BackwardMessage message(long messageId, BackwardMessage.Kind kind, Value content) {
-        return message(messageId, kind, false, content);
+        return message(messageId, kind, false, false, content);
     }
 
-    BackwardMessage gradients(long messageId, Value gradients, boolean isPassedOn) {
-        return message(messageId, BackwardMessage.Kind.GRADIENTS, isPassedOn, gradients);
+    BackwardMessage gradients(long messageId, Value gradients, boolean isPassedOn, boolean mayReturn) {
+        return message(messageId, BackwardMessage.Kind.GRADIENTS, isPassedOn, mayReturn, gradients);
     }
 
-    private BackwardMessage message(long messageId, BackwardMessage.Kind kind, boolean isPassedOn, Value content) {
+    private BackwardMessage message(
+            long messageId, BackwardMessage.Kind kind, boolean isPassedOn, boolean mayReturn, Value content) {
         boolean keepsGraph = options.keepsGraph();
         return new BackwardMessage(
-                context.id(), id, messageId, kind, keepsGraph, options.isFast(), isPassedOn, content);
+                context.id(), id, messageId, kind, keepsGraph, options.isFast(), isPassedOn, mayReturn, content);
     }
 
     void begin(BackwardPass begun) {
@@ -102,14 +89,14 @@ final class PassRun implements PassListener {
             List<RecvId> found = pass.roots(roots);
             reached = pass.link() ? List.of() : found;
         } catch (RuntimeException e) {
-            if (hasEnded()) { // another pass, or the end of the context, has ended it meanwhile
+            if (state.hasEnded()) { // another pass, or the end of the context, has ended it meanwhile
                 end.failed(Passes.over(context, id));
                 return;
             }
             failHere(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
             throw new IllegalArgumentException(e.getMessage(), e);
         }
-        if (!await(end)) {
+        if (!state.begin(end)) {
             end.failed(Passes.over(context, id));
             return;
         }
@@ -119,16 +106,6 @@ final class PassRun implements PassListener {
     /** Goes on, or fails the pass. */
     private PassEnd then(Runnable next) {
         return PassEnd.of(() -> computing(next), this::fail);
-    }
-
-    private synchronized boolean hasEnded() {
-        return hasEnded;
-    }
-
-    /** Adds a waiter; returns false when the pass has ended, and the waiter would miss that. */
-    private synchronized boolean await(PassEnd end) {
-        isInitiator = true;
-        return !hasEnded && waiting.add(end);
     }
 
     /** Asks the senders of these messages; ends when all have responded. */
@@ -156,27 +133,30 @@ final class PassRun implements PassListener {
 
     /** Another worker feeds a send function, and passes the pass on. */
     void takeOver(long messageId, List<Tensor> gradients, PassEnd end) {
-        List<RecvId> reached;
-        boolean isLink;
-        boolean isKnown; // all that takes part from here on
         try {
-            reached = pass.discover(messageId);
-            isLink = pass.link();
-            isKnown = isLink || reached.isEmpty();
-            if (!isKnown) {
-                pass.keep(messageId, gradients);
-            }
+            goOn(messageId, gradients, end);
         } catch (BackwardException | IllegalStateException e) {
             end.failed(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
-            return;
         }
-        synchronized (this) {
-            if (hasEnded) {
-                end.failed(Passes.over(context, id));
-                return;
+    }
+
+    /**
+     * Goes on with a pass that was passed here.
+     *
+     * @param from where it came from; null when it was passed on from here, and passed back
+     */
+    private void goOn(long messageId, List<Tensor> gradients, PassEnd from) {
+        List<RecvId> reached = pass.discover(messageId);
+        boolean isLink = pass.link();
+        boolean isKnown = isLink || reached.isEmpty(); // all that takes part from here on
+        if (!isKnown) {
+            pass.keep(messageId, gradients);
+        }
+        if (!state.arrived(from, isLink)) {
+            if (from != null) {
+                from.failed(Passes.over(context, id));
             }
-            takenOver.push(end);
-            takenToEnd = isLink ? null : end;
+            return;
         }
         if (isKnown) {
             computing(() -> pass.feed(messageId, gradients));
@@ -185,39 +165,30 @@ final class PassRun implements PassListener {
         }
     }
 
-    /** Another worker feeds a send function. */
-    void feed(long messageId, List<Tensor> gradients, PassEnd end) {
-        boolean isFirst;
-        synchronized (this) {
-            if (hasEnded) {
-                end.failed(Passes.over(context, id));
-                return;
-            }
-            isFirst = waiting.isEmpty() && takenToEnd == null;
-            if (isFirst) {
-                waiting.add(end);
-            }
-            feeding++;
+    /** The response to gradients from here has others, for a send function. */
+    void returned(BackwardMessage message, List<Tensor> gradients, PassEnd end) {
+        if (message.isPassedOn()) {
+            computing(() -> goOn(message.messageId(), gradients, null));
+            return;
         }
-        computing(() -> pass.feed(messageId, gradients));
-        if (!isFirst) {
-            end.done();
-        }
-        idle(1).forEach(PassEnd::done);
+        state.feed();
+        computing(() -> pass.feed(message.messageId(), gradients));
+        end.done();
+        state.fed().notifyDone();
     }
 
-    /**
-     * Returns the messages that have their response now, if this worker is idle.
-     *
-     * @param fed threads that leave feed
-     */
-    private synchronized List<PassEnd> idle(int fed) {
-        feeding -= fed;
-        boolean isIdle = feeding == 0 && calls == 0 && !hasEnded;
-        if (!isIdle || isInitiator || options.isFast()) {
-            return List.of();
+    /** Another worker feeds a send function. */
+    void feed(long messageId, List<Tensor> gradients, PassEnd end) {
+        PassState.Fed fed = state.feed(end);
+        if (fed == PassState.Fed.TOO_LATE) {
+            end.failed(Passes.over(context, id));
+            return;
         }
-        return takeWaiting();
+        computing(() -> pass.feed(messageId, gradients));
+        if (fed == PassState.Fed.COMPUTED) {
+            end.done();
+        }
+        state.fed().notifyDone();
     }
 
     private void computing(Runnable step) {
@@ -237,105 +208,95 @@ final class PassRun implements PassListener {
 
     @Override
     public void handOver(Runnable rest) {
-        synchronized (this) {
-            feeding++; // this worker is not idle before
-        }
+        state.feed();
         home.compute(() -> {
             rest.run();
-            idle(1).forEach(PassEnd::done);
+            state.fed().notifyDone();
         });
     }
 
     @Override
-    public void passOn(RecvId recv, List<Tensor> gradients) {
-        synchronized (this) {
-            if (hasEnded) {
-                return;
-            }
-            passedOn++;
-        }
-        home.messages().gradients(this, recv, gradients, true, then(this::followingEnded));
+    public OperatorEvents.Observation observe() {
+        return home.observe();
     }
 
-    /** Notes that everything has ended that followed where the pass was passed on last. */
-    private void followingEnded() {
-        List<PassEnd> ends;
-        boolean isOver;
-        synchronized (this) {
-            if (hasEnded) {
-                return;
-            }
-            passedOn--;
-            PassEnd from = takenOver.poll();
-            isOver = passedOn == 0 && calls == 0;
-            ends = new ArrayList<>(from == null ? List.of() : List.of(from));
-            ends.addAll(isOver ? end() : List.of());
+    @Override
+    public void passOn(RecvId recv, List<Tensor> gradients) {
+        PassEnd from = isLost(recv) ? null : state.origin(recv.worker());
+        if (from != null) {
+            passBack(recv, gradients, from);
+        } else if (state.passOn()) {
+            home.messages().gradients(this, recv, gradients, true, then(this::followingEnded));
         }
-        if (isOver) {
+    }
+
+    /** Passes the pass back to where it came from: the response has the gradients. */
+    private void passBack(RecvId recv, List<Tensor> gradients, PassEnd from) {
+        BackwardMessage.Encoded encoded = home.messages().returned(this, recv, gradients, true);
+        PassState.Left left = state.passBack(from);
+        if (left == PassState.Left.TOO_LATE) {
+            encoded.release();
+            return;
+        }
+        if (left == PassState.Left.NOTHING) {
             pass.cancel(); // nothing more is entered
-            home.ended(this);
+            home.passedBack(this);
         }
-        ends.forEach(PassEnd::done);
+        from.keep(encoded);
+        from.done();
+    }
+
+    /** Returns whether the sender of a message has ended; another incarnation of it does not have the graph. */
+    private boolean isLost(RecvId recv) {
+        return context.lostSender(recv.messageId()).isPresent();
+    }
+
+    private void followingEnded() {
+        PassState.Ends ends = state.followingEnded();
+        if (ends.isOver()) {
+            pass.cancel(); // nothing more is entered
+        }
+        ended(ends);
     }
 
     @Override
     public void received(RecvId recv, List<Tensor> gradients) {
-        synchronized (this) {
-            if (hasEnded) {
-                return;
-            }
-            calls++;
+        if (state.call()) {
+            home.messages().gradients(this, recv, gradients, false, then(() -> ended(state.callEnded())));
         }
-        home.messages().gradients(this, recv, gradients, false, then(() -> advance(false)));
+    }
+
+    /** Gradients that end the computation here go with the response that its end sends, if they are for its receiver. */
+    @Override
+    public void receivedLast(RecvId recv, List<Tensor> gradients) {
+        PassEnd end = isLost(recv) ? null : state.lastEnd(recv.worker());
+        if (end == null) {
+            received(recv, gradients);
+        } else {
+            state.keep(end, home.messages().returned(this, recv, gradients, false));
+        }
     }
 
     @Override
     public void done() {
-        advance(true);
+        ended(state.computed());
+    }
+
+    private void ended(PassState.Ends ends) {
+        if (ends.isOver()) {
+            home.ended(this);
+        }
+        ends.notifyDone();
     }
 
     @Override
     public void failed(Throwable cause) {
+        String text = cause.getMessage() == null ? cause.toString() : cause.getMessage();
         fail(
                 cause instanceof CallException known
                         ? known
                         : new CallException(
-                                ErrorKind.UNKNOWN_ERROR,
-                                ErrorCode.HANDLER_FAILED,
-                                MessageId.NONE,
-                                cause.getMessage() == null ? cause.toString() : cause.getMessage(),
-                                cause));
-    }
-
-    /** Notes that everything is computed here, or that a call has been responded to. */
-    private void advance(boolean computed) {
-        List<PassEnd> ends;
-        boolean isOver;
-        synchronized (this) {
-            if (hasEnded) {
-                return;
-            }
-            isComputed |= computed;
-            calls -= computed ? 0 : 1;
-            boolean isEnd = isComputed && calls == 0;
-            isOver = isEnd && passedOn == 0;
-            if (isOver) {
-                ends = end();
-            } else {
-                ends = isEnd && takenToEnd != null ? List.of(takeToEnd()) : idle(0);
-            }
-        }
-        if (isOver) {
-            home.ended(this);
-        }
-        ends.forEach(PassEnd::done);
-    }
-
-    private PassEnd takeToEnd() {
-        PassEnd end = takenToEnd;
-        takenToEnd = null;
-        takenOver.remove(end);
-        return end;
+                                ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, MessageId.NONE, text, cause));
     }
 
     /** Ends the pass with a failure, and notifies all workers that may wait for gradients from here. */
@@ -362,34 +323,15 @@ final class PassRun implements PassListener {
 
     /** Ends the pass; returns those that wait for it, or null when it has ended before. */
     private List<PassEnd> stop(CallException failure) {
-        List<PassEnd> ends;
-        BackwardPass stopped;
-        synchronized (this) {
-            if (hasEnded) {
-                return null;
-            }
-            context.passFailed(id, failure); // before others see that it has ended
-            ends = end();
-            stopped = pass;
+        List<PassEnd> ends = state.stop(() -> context.passFailed(id, failure));
+        if (ends == null) {
+            return null;
         }
+        BackwardPass stopped = pass;
         if (stopped != null) {
             stopped.cancel();
         }
         home.ended(this);
-        return ends;
-    }
-
-    private List<PassEnd> end() {
-        hasEnded = true;
-        List<PassEnd> ends = takeWaiting();
-        ends.addAll(takenOver);
-        takenOver.clear();
-        return ends;
-    }
-
-    private List<PassEnd> takeWaiting() {
-        List<PassEnd> ends = new ArrayList<>(waiting);
-        waiting.clear();
         return ends;
     }
 }

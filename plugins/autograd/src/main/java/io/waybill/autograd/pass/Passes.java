@@ -6,10 +6,12 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
+import io.waybill.autograd.call.ArrivedTensors;
 import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.context.ContextTable;
 import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.message.BackwardMessage;
+import io.waybill.torch.OperatorEvents;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -30,11 +32,13 @@ public final class Passes {
 
     private final Broker broker;
     private final PassMessages messages;
+    private final OperatorEvents operators;
     private final Map<Long, PassRun> running = new HashMap<>(); // by context; guarded by this
 
-    public Passes(Broker broker, Notifications notifications) {
+    public Passes(Broker broker, Notifications notifications, ArrivedTensors arrived, OperatorEvents operators) {
         this.broker = broker;
-        this.messages = new PassMessages(broker, notifications);
+        this.operators = operators;
+        this.messages = new PassMessages(broker, notifications, arrived);
     }
 
     PassMessages messages() {
@@ -43,6 +47,11 @@ public final class Passes {
 
     int self() {
         return broker.self().worker().id();
+    }
+
+    /** Returns the observation of this thread's operators; null when nothing wants them. */
+    OperatorEvents.Observation observe() {
+        return operators.observe();
     }
 
     /** Returns whether this thread may take long, or wait for room: not the poller. */
@@ -155,7 +164,8 @@ public final class Passes {
                 if (other != null && other.id() == message.passId()) {
                     return other;
                 }
-                if (context.isPassKnown(message.passId())) {
+                boolean isBack = message.entersPass() && context.isPassedBack(message.passId());
+                if (!isBack && context.isPassKnown(message.passId())) {
                     throw over(context, message.passId());
                 }
                 PassOptions options = PassOptions.of(message.isFast(), message.keepsGraph());
@@ -194,6 +204,12 @@ public final class Passes {
 
     synchronized void ended(PassRun run) {
         running.remove(run.context().id(), run);
+    }
+
+    /** Takes out a pass that was passed back: it may come again. */
+    synchronized void passedBack(PassRun run) {
+        run.context().passedBack(run.id());
+        ended(run);
     }
 
     /** Ends the passes of a context that was released. */

@@ -11,6 +11,7 @@ import io.waybill.autograd.context.AutogradContext;
 import io.waybill.autograd.optim.OptimizerSettings;
 import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensors;
+import io.waybill.torch.OperatorEvents;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -85,6 +86,7 @@ public final class OptimizerTable {
      * @return how many
      * @throws RejectedMessageException {@link ErrorCode#REFUSED} when there is no such optimizer, or libtorch fails
      */
+    @SuppressWarnings("try")
     public int step(long id, AutogradContext context) throws RejectedMessageException {
         HostedOptimizer optimizer = optimizers.get(id);
         if (optimizer == null) {
@@ -94,7 +96,7 @@ public final class OptimizerTable {
                     null);
         }
         stepping.lock();
-        try {
+        try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
             return optimizer.step(context);
         } catch (RuntimeException e) { // of libtorch
             throw refused(firstLine(e), e);

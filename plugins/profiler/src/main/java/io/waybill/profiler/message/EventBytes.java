@@ -5,16 +5,17 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.profiler.profile.ProfileEvent;
 import io.waybill.profiler.profile.ProfileEvent.Kind;
 import io.waybill.profiler.profile.ProfileEvent.Outcome;
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
  * Events as bytes. Layout: docs/reference/profiling-messages.md.
  *
+ * @param bytes from its position on, with room for what stands before them
  * @param count of the events
  */
 record EventBytes(ByteBuffer bytes, int count) {
@@ -28,46 +29,65 @@ record EventBytes(ByteBuffer bytes, int count) {
     private static final int FIXED = 4 * Integer.BYTES + 3 * Long.BYTES;
     private static final int MIN_EVENT = FIXED + 2 * Short.BYTES;
     private static final int MAX_NUMBER = 255;
+    private static final int USUAL_EVENT = 96; // bytes
+    private static final String CPU = "cpu";
+    private static final byte[] CPU_BYTES = text(CPU);
+    private static final Kind[] KINDS = Kind.values();
+    private static final Outcome[] OUTCOMES = Outcome.values();
 
-    static EventBytes encode(List<ProfileEvent> events) {
-        ByteArrayOutputStream all = new ByteArrayOutputStream();
+    /**
+     * Encodes as many events as fit.
+     *
+     * @param before bytes to leave free for what stands before them
+     */
+    static EventBytes encode(List<ProfileEvent> events, int before) {
+        ByteBuffer bytes = ByteBuffer.allocate(before + Math.min(MAX_BYTES, events.size() * USUAL_EVENT))
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .position(before);
         int count = 0;
         for (ProfileEvent event : events) {
-            byte[] one = encode(event);
-            if (all.size() + one.length > MAX_BYTES) {
+            byte[] name = text(event.name());
+            byte[] device = event.device().equals(CPU) ? CPU_BYTES : text(event.device());
+            List<List<Long>> shapes = event.shapes();
+            if (shapes.size() > MAX_SHAPES) {
+                shapes = shapes.subList(0, MAX_SHAPES);
+            }
+            int length = MIN_EVENT + name.length + device.length + shapes.size();
+            for (List<Long> shape : shapes) {
+                length += shape.size() * Long.BYTES;
+            }
+            if (bytes.position() - before + length > MAX_BYTES) {
                 break;
             }
-            all.writeBytes(one);
+            bytes = withRoom(bytes, length);
+            put(event, name, device, shapes, bytes);
             count++;
         }
-        return new EventBytes(ByteBuffer.wrap(all.toByteArray()), count);
+        return new EventBytes(bytes.flip().position(before), count);
     }
 
-    private static byte[] encode(ProfileEvent event) {
-        byte[] name = text(event.name());
-        byte[] device = text(event.device());
-        List<List<Long>> shapes =
-                event.shapes().subList(0, Math.min(MAX_SHAPES, event.shapes().size()));
-        int length = MIN_EVENT + name.length + device.length;
-        for (List<Long> shape : shapes) {
-            length += 1 + shape.size() * Long.BYTES;
+    private static ByteBuffer withRoom(ByteBuffer bytes, int length) {
+        if (bytes.remaining() >= length) {
+            return bytes;
         }
-        ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
+        return ByteBuffer.allocate(2 * (bytes.position() + length))
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .put(bytes.flip());
+    }
+
+    private static void put(ProfileEvent event, byte[] name, byte[] device, List<List<Long>> shapes, ByteBuffer bytes) {
         bytes.putInt(event.parent()).putInt(event.worker()).putInt(event.thread());
         bytes.put((byte) event.kind().ordinal())
                 .put((byte) event.outcome().ordinal())
                 .put((byte) shapes.size())
                 .put((byte) 0);
         bytes.putLong(event.beginNs()).putLong(event.durationNs()).putLong(event.memoryBytes());
-        bytes.putShort((short) name.length)
-                .put(name)
-                .putShort((short) device.length)
-                .put(device);
+        bytes.putShort((short) name.length).put(name);
+        bytes.putShort((short) device.length).put(device);
         for (List<Long> shape : shapes) {
             bytes.put((byte) shape.size());
             shape.forEach(bytes::putLong);
         }
-        return bytes.array();
     }
 
     private static byte[] text(String text) {
@@ -110,7 +130,7 @@ record EventBytes(ByteBuffer bytes, int count) {
             throw malformed(
                     "has events behind those that caused them, and event " + index + " has the parent " + parent);
         }
-        if (kind < 0 || kind >= Kind.values().length || outcome < 0 || outcome >= Outcome.values().length) {
+        if (kind < 0 || kind >= KINDS.length || outcome < 0 || outcome >= OUTCOMES.length) {
             throw malformed(
                     "has kinds and outcomes of events, and event " + index + " has " + kind + " and " + outcome);
         }
@@ -120,7 +140,7 @@ record EventBytes(ByteBuffer bytes, int count) {
         String name = text(bytes);
         String device = text(bytes);
         return new ProfileEvent(
-                Kind.values()[kind],
+                KINDS[kind],
                 name,
                 parent,
                 worker,
@@ -128,7 +148,7 @@ record EventBytes(ByteBuffer bytes, int count) {
                 device,
                 beginNs,
                 durationNs,
-                Outcome.values()[outcome],
+                OUTCOMES[outcome],
                 shapes(bytes, shapeCount),
                 memoryBytes);
     }
@@ -137,14 +157,15 @@ record EventBytes(ByteBuffer bytes, int count) {
         require(bytes, Short.BYTES);
         int length = Short.toUnsignedInt(bytes.getShort());
         require(bytes, length);
-        String text = StandardCharsets.UTF_8
-                .decode(bytes.slice(bytes.position(), length))
-                .toString();
-        bytes.position(bytes.position() + length);
-        return text;
+        byte[] text = new byte[length];
+        bytes.get(text);
+        return Arrays.equals(text, CPU_BYTES) ? CPU : new String(text, StandardCharsets.UTF_8);
     }
 
     private static List<List<Long>> shapes(ByteBuffer bytes, int count) throws RejectedMessageException {
+        if (count == 0) {
+            return List.of();
+        }
         List<List<Long>> shapes = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             require(bytes, 1);

@@ -34,12 +34,9 @@ public record ProfilingResponse(
 
     /** Returns the payload of the outer message. Events that don't fit into 512 KiB are dropped, the last ones first. */
     public ByteBuffer encode() {
-        EventBytes encoded = EventBytes.encode(events);
-        ByteBuffer bytes = ByteBuffer.allocate(HEAD
-                        + payload.remaining()
-                        + EventBytes.HEAD
-                        + encoded.bytes().remaining())
-                .order(ByteOrder.LITTLE_ENDIAN);
+        int head = HEAD + payload.remaining() + EventBytes.HEAD;
+        EventBytes encoded = EventBytes.encode(events, head);
+        ByteBuffer bytes = encoded.bytes().position(0);
         bytes.putLong(id.base())
                 .putInt(id.number())
                 .putShort((short) type.code())
@@ -47,9 +44,8 @@ public record ProfilingResponse(
                 .putInt(payload.remaining())
                 .put(payload.duplicate())
                 .putLong(dropped + events.size() - encoded.count())
-                .putInt(encoded.count())
-                .put(encoded.bytes());
-        return bytes.flip();
+                .putInt(encoded.count());
+        return bytes.position(0);
     }
 
     /**

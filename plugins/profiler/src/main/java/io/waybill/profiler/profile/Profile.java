@@ -1,5 +1,6 @@
 package io.waybill.profiler.profile;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -15,6 +16,20 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
     public Profile {
         events = List.copyOf(events);
         workers = Map.copyOf(workers);
+    }
+
+    /** Returns the same profile without the stages that requests passed before their handlers: what PyTorch's has. */
+    public Profile withoutWaits() {
+        List<ProfileEvent> others = new ArrayList<>();
+        int[] indices = new int[events.size()]; // in the result
+        for (int i = 0; i < indices.length; i++) {
+            ProfileEvent event = events.get(i);
+            indices[i] = others.size();
+            if (event.kind() != ProfileEvent.Kind.WAIT) {
+                others.add(event.causedBy(event.parent() < 0 ? event.parent() : indices[event.parent()]));
+            }
+        }
+        return new Profile(others, workers, dropped);
     }
 
     /** Returns the name of a worker; its id when its name is not known. */

@@ -45,7 +45,9 @@ public record ProfileEvent(
         /** What code marked as a scope. */
         SCOPE,
         /** An operator that libtorch runs. */
-        OPERATOR
+        OPERATOR,
+        /** What a request went through before its handler: {@code waybill::journal} and others. */
+        WAIT
     }
 
     /** How it ended. */
@@ -82,12 +84,17 @@ public record ProfileEvent(
 
     /** Returns the same event, as one of a list that begins behind others. */
     public ProfileEvent movedBehind(int others) {
-        return parent == NO_PARENT || others == 0
+        return causedBy(parent == NO_PARENT ? NO_PARENT : parent + others);
+    }
+
+    /** Returns the same event, as one of a list in which the event that caused it has another index. */
+    ProfileEvent causedBy(int newParent) {
+        return newParent == parent
                 ? this
                 : new ProfileEvent(
                         kind,
                         name,
-                        parent + others,
+                        newParent,
                         worker,
                         thread,
                         device,

@@ -30,11 +30,11 @@ final class ProfilePage {
             body { font: 13px system-ui, sans-serif; margin: 24px; }
             svg text { font: 11px ui-monospace, monospace; fill: currentColor; }
             svg .on { fill: #1b1b1b; }
-            .call { fill: #9ec5f4; } .handler { fill: #f2c48d; } .scope { fill: #b5dfb0; } .operator { fill: #cdb8ec; } .failed { fill: #f0a3a3; } .unfinished { fill-opacity: .45; }
+            .call { fill: #9ec5f4; } .handler { fill: #f2c48d; } .scope { fill: #b5dfb0; } .operator { fill: #cdb8ec; } .wait { fill: #d5d5d5; } .failed { fill: #f0a3a3; } .unfinished { fill-opacity: .45; }
             line { stroke: #8886; } line.flow { stroke: currentColor; stroke-opacity: .5; }
             </style></head><body>
             <h1>Profile</h1>
-            <p>%d events in %.1f µs. Blue: a caller waits for a response. Orange: a handler runs. Green: a scope. Violet: an operator of libtorch. Red: it failed. Pale: it had not ended. A bar below
+            <p>%d events in %.1f µs. Blue: a caller waits for a response. Orange: a handler runs. Green: a scope. Violet: an operator of libtorch. Grey: a request waits. Red: it failed. Pale: it had not ended. A bar below
             another one was caused by it; a line leads from a call to its handler.%s</p>
             """;
 
@@ -130,7 +130,9 @@ final class ProfilePage {
 
     private void flow(int index) {
         int cause = events.get(index).parent();
-        if (cause >= 0 && events.get(cause).kind() == Kind.CALL) {
+        if (cause >= 0
+                && events.get(cause).kind() == Kind.CALL
+                && events.get(index).kind() != Kind.WAIT) {
             int down = y(index) > y(cause) ? BAR : 0;
             print(
                     "<line class=\"flow\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>\n",

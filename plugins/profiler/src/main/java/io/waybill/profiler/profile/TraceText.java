@@ -66,7 +66,9 @@ final class TraceText {
                 event.memoryBytes()));
         if (event.kind() == Kind.CALL) {
             json.append(flow("\"s\"", index, place));
-        } else if (event.parent() >= 0 && events.get(event.parent()).kind() == Kind.CALL) {
+        } else if (event.parent() >= 0
+                && event.kind() != Kind.WAIT
+                && events.get(event.parent()).kind() == Kind.CALL) {
             json.append(flow("\"f\",\"bp\":\"e\"", event.parent(), place));
         }
     }

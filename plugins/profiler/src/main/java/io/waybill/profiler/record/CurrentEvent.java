@@ -57,6 +57,11 @@ public record CurrentEvent(ProfilingId recording, int event) {
         }
     }
 
+    /** Returns a context without the event that it is in. */
+    public static CallContext without(CallContext context) {
+        return context.without(NAME);
+    }
+
     /** Leaves it. Has no effect on a thread that did not enter it. */
     public static void leave(ContextScope entered) {
         try {

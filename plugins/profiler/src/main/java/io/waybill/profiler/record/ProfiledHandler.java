@@ -79,6 +79,8 @@ public final class ProfiledHandler implements MessageHandler {
                 clock);
         ServerRange[] open = ranges.open();
         LateResponse later = outbox.later();
+        recording.arrived(outbox.arrival());
+        recording.dispatched();
         recordings.add(recording);
         CompletableFuture<Response> inner = null;
         ContextScope scope = new CurrentEvent(request.id(), ProfileEvent.NO_PARENT).enter();

@@ -1,5 +1,6 @@
 package io.waybill.profiler.record;
 
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.profiler.message.ProfilingId;
 import io.waybill.profiler.profile.ProfileEvent;
@@ -27,6 +28,7 @@ public final class Recording {
 
     private static final int MAX_EVENTS = 100_000;
     private static final String CPU = "cpu";
+    private static final String STAGE = "waybill::";
     private static final long SECOND_NS = 1_000_000_000;
 
     private final ProfilingId id;
@@ -40,6 +42,7 @@ public final class Recording {
     private final List<ProfileEvent> events = new ArrayList<>();
     private final Map<Long, Integer> threads = new HashMap<>(); // numbers, by id
     private int calls;
+    private int dispatch = NOT_RECORDED;
     private long dropped;
     private boolean isClosed;
 
@@ -111,7 +114,15 @@ public final class Recording {
     }
 
     private synchronized int begin(Kind kind, String name, int parent, String device, List<List<Long>> shapes) {
-        if (isClosed || isFull(1)) {
+        if (isClosed) {
+            return NOT_RECORDED;
+        }
+        long nowNs = nowNs();
+        if (dispatch >= 0 && kind == Kind.HANDLER) {
+            events.set(dispatch, ended(events.get(dispatch), Outcome.DONE, nowNs, 0));
+            dispatch = NOT_RECORDED;
+        }
+        if (isFull(1)) {
             return NOT_RECORDED;
         }
         events.add(new ProfileEvent(
@@ -119,14 +130,51 @@ public final class Recording {
                 name,
                 known(parent),
                 worker,
-                threads.computeIfAbsent(Thread.currentThread().getId(), added -> threads.size()),
+                kind == Kind.WAIT // the thread that dispatches is the handler's in a replay
+                        ? 0
+                        : threads.computeIfAbsent(Thread.currentThread().getId(), added -> threads.size()),
                 device,
-                nowNs(),
+                nowNs,
                 0,
                 Outcome.UNFINISHED,
                 shapes,
                 0));
         return events.size() - 1;
+    }
+
+    /** Adds the stages that the request passed before its handler, but for those that took no time. */
+    synchronized void arrived(RequestArrival arrival) {
+        waited("journal", arrival.sentNs(), arrival.readNs());
+        waited("parking", arrival.readNs(), arrival.unparkedNs());
+        waited("references", arrival.unparkedNs(), arrival.confirmedNs());
+        waited("thread", arrival.confirmedNs(), arrival.begunNs());
+        waited("conversion", arrival.begunNs(), arrival.convertedNs());
+    }
+
+    private void waited(String stage, long beginNs, long endNs) {
+        waited(stage, ProfileEvent.NO_PARENT, 0, beginNs, endNs);
+    }
+
+    private void waited(String stage, int parent, int thread, long beginNs, long endNs) {
+        if (endNs > beginNs && !isClosed && !isFull(1)) {
+            events.add(new ProfileEvent(
+                    Kind.WAIT,
+                    STAGE + stage,
+                    parent,
+                    worker,
+                    thread,
+                    CPU,
+                    beginNs,
+                    endNs - beginNs,
+                    Outcome.DONE,
+                    List.of(),
+                    0));
+        }
+    }
+
+    /** Begins the time until the handler of the message inside begins. */
+    synchronized void dispatched() {
+        dispatch = begin(Kind.WAIT, STAGE + "dispatch", ProfileEvent.NO_PARENT, List.of());
     }
 
     /**
@@ -177,34 +225,37 @@ public final class Recording {
     }
 
     /**
-     * Adds what a call caused at its callee. Its times are moved by the little that clocks of two processes differ, if they are not within those of the call.
+     * Adds what a call caused at its callee, and what the caller waited for before and after that. The callee's times are moved by the little that clocks of two
+     * processes differ, if they are not within those of the call.
      *
      * @param call index of the call, which has ended
      * @param remote each one after the one that caused it
      */
     public synchronized void add(int call, List<ProfileEvent> remote, long remoteDropped) {
         dropped += remoteDropped;
-        if (isClosed || call < 0) {
+        if (isClosed || call < 0 || remote.isEmpty()) {
             return;
         }
         ProfileEvent caller = events.get(call);
-        long shiftNs = shiftNs(caller, remote);
-        int first = events.size();
-        for (int i = 0; i < remote.size() && !isFull(remote.size() - i); i++) {
-            int parent = remote.get(i).parent();
-            events.add(remote.get(i)
-                    .causedBy(caller.name(), parent == ProfileEvent.NO_PARENT ? call : first + parent, shiftNs));
-        }
-    }
-
-    private static long shiftNs(ProfileEvent caller, List<ProfileEvent> remote) {
         long beginNs = Long.MAX_VALUE;
         long endNs = Long.MIN_VALUE;
         for (ProfileEvent event : remote) {
             beginNs = Math.min(beginNs, event.beginNs());
             endNs = Math.max(endNs, event.endNs());
         }
-        if (remote.isEmpty() || beginNs >= caller.beginNs() && endNs <= caller.endNs()) {
+        long shiftNs = shiftNs(caller, beginNs, endNs);
+        waited("send", call, caller.thread(), caller.beginNs(), beginNs + shiftNs);
+        int first = events.size();
+        for (int i = 0; i < remote.size() && !isFull(remote.size() - i); i++) {
+            int parent = remote.get(i).parent();
+            events.add(remote.get(i)
+                    .causedBy(caller.name(), parent == ProfileEvent.NO_PARENT ? call : first + parent, shiftNs));
+        }
+        waited("response", call, caller.thread(), endNs + shiftNs, caller.endNs());
+    }
+
+    private static long shiftNs(ProfileEvent caller, long beginNs, long endNs) {
+        if (beginNs >= caller.beginNs() && endNs <= caller.endNs()) {
             return 0;
         }
         return beginNs < caller.beginNs()

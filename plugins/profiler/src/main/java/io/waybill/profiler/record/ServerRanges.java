@@ -1,6 +1,7 @@
 package io.waybill.profiler.record;
 
 import io.waybill.api.Message;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.profiler.message.ProfilingId;
 import io.waybill.profiler.profile.ProfileEvent;
@@ -41,8 +42,11 @@ public final class ServerRanges {
     public record ServedRequest(Recording recording, ServerRange[] ranges) {
 
         /** Begins the event of its handler. */
-        public OpenEvent begin(String name, List<Tensor> tensors) {
-            return new OpenEvent(recording, recording.begin(Kind.HANDLER, name, ProfileEvent.NO_PARENT, tensors));
+        public OpenEvent begin(String name, List<Tensor> tensors, RequestArrival arrival) {
+            OpenEvent event =
+                    new OpenEvent(recording, recording.begin(Kind.HANDLER, name, ProfileEvent.NO_PARENT, tensors));
+            recording.arrived(arrival);
+            return event;
         }
     }
 

@@ -2,6 +2,7 @@ package io.waybill.profiler.record;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.profiler.profile.ProfileEvent;
 import io.waybill.profiler.profile.ProfilerConfig;
 import io.waybill.profiler.record.ServerRanges.ServedRequest;
@@ -24,7 +25,7 @@ class ServerRangesTest {
 
     private ServedRequest begin() {
         ServedRequest request = ranges.begin(TestMessage.of("text.count", Map.of()));
-        request.begin("text.count", List.of());
+        request.begin("text.count", List.of(), new RequestArrival(1, 1, 1, 1, 1, 1));
         return request;
     }
 

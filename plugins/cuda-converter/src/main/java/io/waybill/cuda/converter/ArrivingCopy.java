@@ -1,0 +1,69 @@
+package io.waybill.cuda.converter;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.Storage;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUstream;
+
+/**
+ * A copy to a device that was begun: it reads its source until its event has passed.
+ *
+ * <p><b>Threads.</b> {@link #complete} by the device's thread; the others by any. <b>Ownership.</b> Holds a count of the source, and the event, until it is
+ * completed.
+ */
+final class ArrivingCopy {
+
+    private static final Logger LOG = System.getLogger(ArrivingCopy.class.getName());
+
+    private final CudaDevice device;
+    private final Storage source;
+    // guarded by this
+    private CUevent event; // null when it is completed
+    private RejectedMessageException failure; // null when the bytes arrived, or may arrive yet
+
+    /** Takes the event over, and a count of the source. */
+    ArrivingCopy(CudaDevice device, Storage source, CUevent event) {
+        this.device = device;
+        this.source = source.retain();
+        this.event = event;
+    }
+
+    /**
+     * Lets work that is put on a stream from now on run after the copy.
+     *
+     * @return whether the copy may still run
+     * @throws RejectedMessageException when it has failed
+     */
+    synchronized boolean orderBefore(CUstream stream) throws RejectedMessageException {
+        if (failure != null) {
+            throw failure;
+        }
+        if (event == null) {
+            return false;
+        }
+        device.await(stream, event);
+        return true;
+    }
+
+    /** Waits for the copy, and ends it. Does not throw. */
+    void complete() {
+        RejectedMessageException failed = null;
+        try {
+            device.synchronize(event); // only this thread ends it
+        } catch (RejectedMessageException e) {
+            failed = e;
+        }
+        synchronized (this) {
+            device.destroy(event);
+            event = null;
+            failure = failed;
+        }
+        try {
+            source.release();
+        } catch (RuntimeException e) { // the boundary around a storage
+            LOG.log(Level.WARNING, "A storage that was copied to " + device + " could not be released", e);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+package io.waybill.cuda.converter;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.device.ConvertsDevice;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MappedSegment;
+import io.waybill.api.device.MappingListener;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.TensorBuffers;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import jcuda.LibUtilsCuda;
+import jcuda.driver.JCudaDriver;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+
+/**
+ * Moves tensors between messages and NVIDIA GPUs. Without a GPU or its driver it is unavailable, and says why.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Lifetime.</b> A device is opened by the first tensor on it. After {@link #close} storages stay usable until they are released.
+ */
+@Component(service = DeviceConverter.class)
+@ConvertsDevice("cuda")
+public final class CudaConverter implements DeviceConverter, MappingListener {
+
+    private static final Logger LOG = System.getLogger(CudaConverter.class.getName());
+
+    /** Settings, under the PID {@code io.waybill.cuda.converter.CudaConverter}. */
+    public @interface Config {
+
+        /** MiB of each device that tensors may use; 0 for as much as there is. */
+        long memory_limit_mb() default 0;
+
+        /** MiB of each device that are kept for the next tensors. */
+        long cache_limit_mb() default 256;
+    }
+
+    private final MemoryLimits limits;
+    private final String reason; // empty when CUDA is available
+    private final int deviceCount;
+    private final PinnedSegments pinned = new PinnedSegments();
+    // guarded by this
+    private final Map<Integer, CudaDevice> devices = new TreeMap<>();
+    private boolean closed;
+
+    @Activate
+    public CudaConverter(Config config) {
+        this(config.memory_limit_mb(), config.cache_limit_mb());
+    }
+
+    /** Creates a converter with the limits of {@link Config}. */
+    public CudaConverter(long memoryLimitMb, long cacheLimitMb) {
+        limits = new MemoryLimits(
+                Math.multiplyExact(memoryLimitMb, 1L << 20), Math.multiplyExact(cacheLimitMb, 1L << 20));
+        int[] count = new int[1];
+        reason = problem(count);
+        deviceCount = count[0];
+        if (reason.isEmpty()) {
+            LOG.log(Level.INFO, "CUDA is available: {0} devices", deviceCount);
+        } else {
+            LOG.log(Level.INFO, "CUDA is unavailable: {0}", reason);
+        }
+    }
+
+    private static String problem(int[] count) {
+        try {
+            LibUtilsCuda.loadLibrary("JCudaDriver-"); // first: JCudaDriver does it too, but fails for good
+        } catch (UnsatisfiedLinkError e) {
+            return e.getMessage();
+        }
+        String error = CudaCalls.error(() -> JCudaDriver.cuInit(0));
+        if (!error.isEmpty()) {
+            return "NVIDIA's driver is there, and finds no GPU that can be used: cuInit failed: " + error;
+        }
+        error = CudaCalls.error(() -> JCudaDriver.cuDeviceGetCount(count));
+        if (!error.isEmpty()) {
+            return "cuDeviceGetCount failed: " + error;
+        }
+        return count[0] > 0 ? "" : "NVIDIA's driver is there, and finds no GPU";
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+        return reason.isEmpty() ? Optional.empty() : Optional.of(reason);
+    }
+
+    @Override
+    public List<DeviceStream> streams(Device device) throws RejectedMessageException {
+        return List.of(new ThreadStream(device(device).device(), JCudaDriver.CU_STREAM_PER_THREAD));
+    }
+
+    @Override
+    public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
+            throws RejectedMessageException {
+        CudaDevice device = device(storage.device());
+        long address = addressOf(storage);
+        Storage copy = buffers.allocate(storage.sizeBytes());
+        boolean copied = false;
+        try {
+            pinned.copy(() -> {
+                device.copyToHost(address, copy, ofThread(streams));
+                return null;
+            });
+            copied = true;
+            return Optional.of(copy);
+        } finally {
+            if (!copied) {
+                copy.release();
+            }
+        }
+    }
+
+    /** The address of a storage, also of one that an earlier version of this class made. The calling thread's stream waits for its content. */
+    private static long addressOf(Storage storage) throws RejectedMessageException {
+        try {
+            return storage.deviceAddress();
+        } catch (CallException e) {
+            throw new RejectedMessageException(e.code(), e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams)
+            throws RejectedMessageException {
+        CudaDevice device = device(target);
+        return pinned.copy(() -> device.copyToDevice(arrived, ofThread(streams)));
+    }
+
+    private static List<ThreadStream> ofThread(List<DeviceStream> streams) {
+        return streams.stream().map(ThreadStream.class::cast).toList();
+    }
+
+    /** Returns an open device. */
+    private synchronized CudaDevice device(Device device) throws RejectedMessageException {
+        int index = Math.max(device.index(), 0);
+        if (closed) {
+            throw new RejectedMessageException(ErrorCode.DEVICE_LOST, "the converter for " + device + " has ended");
+        }
+        CudaDevice open = devices.get(index);
+        if (open != null) {
+            return open;
+        }
+        if (!reason.isEmpty() || index >= deviceCount) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    reason.isEmpty()
+                            ? "expected a device from cuda:0 to cuda:" + (deviceCount - 1) + ", found " + device
+                            : reason);
+        }
+        CudaDevice opened = CudaDevice.open(index, limits);
+        devices.put(index, opened);
+        opened.later(() -> pinned.opened(opened));
+        return opened;
+    }
+
+    @Override
+    public void mapped(MappedSegment segment) {
+        pinned.mapped(segment);
+    }
+
+    @Override
+    public void unmapping(MappedSegment segment) {
+        pinned.unmapping(segment);
+    }
+
+    /** Returns what is open on all devices. */
+    synchronized CudaFigures figures() {
+        CudaFigures sum = CudaFigures.NONE.withPinned(pinned.count());
+        for (CudaDevice device : devices.values()) {
+            sum = sum.plus(device.figures());
+        }
+        return sum;
+    }
+
+    /** Ends the copies, and frees what no storage has. Idempotent. */
+    @Deactivate
+    public void close() {
+        List<CudaDevice> open;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            open = List.copyOf(devices.values());
+        }
+        pinned.close();
+        open.forEach(CudaDevice::close);
+    }
+}

@@ -1,0 +1,369 @@
+package io.waybill.cuda.converter;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * One device: its primary context, which it shares with the other users of CUDA in this process, its memory, and the copies.
+ *
+ * <p><b>Copies.</b> Each runs on a stream of its own, after the work that was put on the given streams before. A copy to the host is complete on return. A
+ * copy to the device runs on; work that is put on the given streams later, and on streams of threads that ask for the address, comes after it.
+ *
+ * <p><b>Threads.</b> Thread-safe. The context is current on a thread only inside a method. <b>Lifetime.</b> After {@link #close} the context stays until the last
+ * storage is released.
+ */
+final class CudaDevice implements DeviceMemoryPool.Source {
+
+    private static final int EVENT = CUevent_flags.CU_EVENT_BLOCKING_SYNC | CUevent_flags.CU_EVENT_DISABLE_TIMING;
+
+    private final Device device;
+    private final CUdevice handle;
+    private final CUcontext context;
+    private final DeviceMemoryPool memory;
+    private final CopyStreams toHost = new CopyStreams(this);
+    private final CopyStreams toDevice = new CopyStreams(this);
+    private final DeviceThread thread;
+    private final AtomicInteger events = new AtomicInteger();
+    private final AtomicInteger users = new AtomicInteger(1); // storages, and this until it is closed
+
+    private CudaDevice(Device device, CUdevice handle, CUcontext context, MemoryLimits limits) {
+        this.device = device;
+        this.handle = handle;
+        this.context = context;
+        this.memory = new DeviceMemoryPool(this, limits.maxBytes(), limits.maxCachedBytes());
+        this.thread = new DeviceThread("waybill-" + device.toString().replace(':', '-'));
+    }
+
+    /** Opens the device of an index below the number of devices. */
+    static CudaDevice open(int index, MemoryLimits limits) throws RejectedMessageException {
+        Device device = new Device("cuda", index);
+        CUdevice handle = new CUdevice();
+        CUcontext context = new CUcontext();
+        CudaCalls.check(device, "cuDeviceGet", () -> JCudaDriver.cuDeviceGet(handle, index));
+        CudaCalls.check(
+                device, "cuDevicePrimaryCtxRetain", () -> JCudaDriver.cuDevicePrimaryCtxRetain(context, handle));
+        return new CudaDevice(device, handle, context, limits);
+    }
+
+    /** What is done while the context is current. */
+    interface Work<T> {
+        T run() throws RejectedMessageException;
+    }
+
+    /** Does something with the context current on this thread, and restores the one that was. */
+    <T> T within(Work<T> work) throws RejectedMessageException {
+        CudaCalls.check(this, "cuCtxPushCurrent", () -> JCudaDriver.cuCtxPushCurrent(context));
+        try {
+            return work.run();
+        } finally {
+            CudaCalls.error(() -> JCudaDriver.cuCtxPopCurrent(new CUcontext()));
+        }
+    }
+
+    /** Copies device memory to the host. Complete on return. */
+    void copyToHost(long from, Storage to, List<ThreadStream> after) throws RejectedMessageException {
+        long size = to.sizeBytes();
+        if (size == 0) {
+            return;
+        }
+        within(() -> {
+            CUstream copy = toHost.take();
+            boolean isComplete = false;
+            try {
+                awaitAll(copy, after);
+                CudaCalls.check(
+                        this,
+                        "cuMemcpyDtoHAsync",
+                        () -> JCudaDriver.cuMemcpyDtoHAsync(new HostPointer(to.address()), onDevice(from), size, copy));
+                synchronize(copy);
+                isComplete = true;
+            } finally {
+                if (isComplete) {
+                    toHost.giveBack(copy);
+                } else {
+                    toHost.discard(copy);
+                }
+            }
+            return null;
+        });
+    }
+
+    /** Copies bytes of the host to new memory, which the result has. The source is retained while the copy runs. */
+    CudaStorage copyToDevice(Storage from, List<ThreadStream> before) throws RejectedMessageException {
+        return within(() -> {
+            MemoryBlock block = memory.take(from.sizeBytes());
+            ArrivingCopy arrival = begin(from, block, before);
+            users.incrementAndGet();
+            thread.run(() -> complete(arrival));
+            return new CudaStorage(this, block.idleAfter(null), from.sizeBytes(), arrival);
+        });
+    }
+
+    private ArrivingCopy begin(Storage from, MemoryBlock to, List<ThreadStream> before)
+            throws RejectedMessageException {
+        CUstream copy = null;
+        CUevent copied = null;
+        boolean isBegun = false;
+        try {
+            copy = toDevice.take();
+            copied = event();
+            enqueue(from, to, copy, copied);
+            for (ThreadStream stream : before) {
+                await(stream.handle(), copied);
+            }
+            ArrivingCopy arrival = new ArrivingCopy(this, from, copied);
+            isBegun = true;
+            return arrival;
+        } finally {
+            end(copy, copied, to, isBegun);
+        }
+    }
+
+    private void enqueue(Storage from, MemoryBlock to, CUstream copy, CUevent copied) throws RejectedMessageException {
+        if (to.idle() != null) {
+            await(copy, to.idle());
+        }
+        long size = from.sizeBytes();
+        if (size > 0) {
+            CudaCalls.check(
+                    this,
+                    "cuMemcpyHtoDAsync",
+                    () -> JCudaDriver.cuMemcpyHtoDAsync(
+                            onDevice(to.address()), new HostPointer(from.address()), size, copy));
+        }
+        record(copied, copy);
+    }
+
+    private void end(CUstream copy, CUevent copied, MemoryBlock block, boolean isBegun) {
+        if (isBegun) {
+            toDevice.giveBack(copy);
+            if (block.idle() != null) {
+                destroy(block.idle());
+            }
+            return;
+        }
+        if (copy != null) {
+            toDevice.discard(copy);
+        }
+        if (copied != null) {
+            destroy(copied);
+        }
+        memory.discard(block);
+    }
+
+    private void complete(ArrivingCopy arrival) {
+        try {
+            within(() -> {
+                arrival.complete();
+                return null;
+            });
+        } catch (RejectedMessageException e) { // the context is gone: no copy runs any more
+            arrival.complete();
+        }
+    }
+
+    /** Lets the default stream of the calling thread wait for a copy. */
+    void orderAfter(ArrivingCopy arrival) throws RejectedMessageException {
+        within(() -> arrival.orderBefore(JCudaDriver.CU_STREAM_PER_THREAD));
+    }
+
+    /** Takes the memory of a storage back, to be used again after what may still use it. Does not block, and does not throw. */
+    void giveBack(MemoryBlock block, ArrivingCopy arrival, CudaStorage.Use use) {
+        try {
+            boolean isTooMuch = within(() -> memory.giveBack(block.idleAfter(idle(arrival, use))));
+            if (isTooMuch) {
+                thread.run(this::trim);
+            }
+            left();
+        } catch (RejectedMessageException e) { // without an event, what may use the memory has to end first
+            thread.run(() -> discard(block));
+        }
+    }
+
+    private void discard(MemoryBlock block) {
+        try {
+            within(() -> {
+                CudaCalls.error(JCudaDriver::cuCtxSynchronize);
+                memory.discard(block);
+                return null;
+            });
+        } catch (RejectedMessageException e) { // gone with the context
+            memory.discard(block);
+        }
+        left();
+    }
+
+    private CUevent idle(ArrivingCopy arrival, CudaStorage.Use use) throws RejectedMessageException {
+        CUstream stream =
+                use == CudaStorage.Use.ALL_THREADS ? JCudaDriver.CU_STREAM_LEGACY : JCudaDriver.CU_STREAM_PER_THREAD;
+        boolean isPending = arrival.orderBefore(stream);
+        if (!isPending && use == CudaStorage.Use.NONE) {
+            return null;
+        }
+        CUevent idle = event();
+        boolean recorded = false;
+        try {
+            record(idle, stream);
+            recorded = true;
+            return idle;
+        } finally {
+            if (!recorded) {
+                destroy(idle);
+            }
+        }
+    }
+
+    private void trim() {
+        try {
+            within(() -> {
+                memory.trim();
+                return null;
+            });
+        } catch (RejectedMessageException e) { // what is cached is gone with the context
+            memory.trim();
+        }
+    }
+
+    @Override
+    public long allocate(long sizeBytes) throws RejectedMessageException {
+        DeviceAddress allocated = new DeviceAddress();
+        CudaCalls.check(
+                this, "cuMemAlloc of " + sizeBytes + " bytes", () -> JCudaDriver.cuMemAlloc(allocated, sizeBytes));
+        return allocated.value();
+    }
+
+    @Override
+    public void free(MemoryBlock block) {
+        if (block.idle() != null) {
+            CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(block.idle()));
+            destroy(block.idle());
+        }
+        CudaCalls.error(() -> JCudaDriver.cuMemFree(onDevice(block.address()))); // a device that failed has none
+    }
+
+    /** Lets work that is put on a stream from now on run after some streams' work until now. */
+    private void awaitAll(CUstream stream, List<ThreadStream> streams) throws RejectedMessageException {
+        for (ThreadStream each : streams) {
+            CUevent event = event();
+            try {
+                record(event, each.handle());
+                await(stream, event);
+            } finally {
+                destroy(event);
+            }
+        }
+    }
+
+    /** Lets work that is put on a stream from now on run after an event. */
+    void await(CUstream stream, CUevent event) throws RejectedMessageException {
+        CudaCalls.check(this, "cuStreamWaitEvent", () -> JCudaDriver.cuStreamWaitEvent(stream, event, 0));
+    }
+
+    /** Waits for what was put on a stream until now, without keeping a core busy. */
+    private void synchronize(CUstream stream) throws RejectedMessageException {
+        CUevent event = event();
+        try {
+            record(event, stream);
+            synchronize(event);
+        } finally {
+            destroy(event);
+        }
+    }
+
+    /** Waits for an event. */
+    void synchronize(CUevent event) throws RejectedMessageException {
+        CudaCalls.check(this, "cuEventSynchronize", () -> JCudaDriver.cuEventSynchronize(event));
+    }
+
+    private void record(CUevent event, CUstream stream) throws RejectedMessageException {
+        CudaCalls.check(this, "cuEventRecord", () -> JCudaDriver.cuEventRecord(event, stream));
+    }
+
+    private CUevent event() throws RejectedMessageException {
+        CUevent event = new CUevent();
+        CudaCalls.check(this, "cuEventCreate", () -> JCudaDriver.cuEventCreate(event, EVENT));
+        events.incrementAndGet();
+        return event;
+    }
+
+    /** Frees an event, once. The driver keeps what waits for it. */
+    void destroy(CUevent event) {
+        events.decrementAndGet();
+        CudaCalls.error(() -> JCudaDriver.cuEventDestroy(event));
+    }
+
+    private static CUdeviceptr onDevice(long address) {
+        return new CUdeviceptr().withByteOffset(address);
+    }
+
+    /** Runs a task on the device's thread. */
+    void later(Runnable task) {
+        thread.run(task);
+    }
+
+    /** Waits for the copies to the device that were begun until now. */
+    void drain() {
+        thread.drain();
+    }
+
+    Device device() {
+        return device;
+    }
+
+    /** Returns what is open here. */
+    CudaFigures figures() {
+        return new CudaFigures(
+                memory.inUseBytes(),
+                memory.cachedBytes(),
+                toHost.open() + toDevice.open(),
+                events.get(),
+                users.get() > 0 ? 1 : 0,
+                0);
+    }
+
+    /** Waits for the copies, and frees what no storage has. */
+    void close() {
+        thread.close();
+        try {
+            within(() -> {
+                toHost.close();
+                toDevice.close();
+                memory.close();
+                return null;
+            });
+        } catch (RejectedMessageException e) { // gone with the context
+            memory.close();
+        }
+        left();
+    }
+
+    private void left() {
+        if (users.decrementAndGet() == 0) {
+            CudaCalls.error(() -> JCudaDriver.cuDevicePrimaryCtxRelease(handle));
+        }
+    }
+
+    @Override
+    public String toString() {
+        return device.toString();
+    }
+
+    /** An address that the driver returns. */
+    private static final class DeviceAddress extends CUdeviceptr {
+        private static final long serialVersionUID = 1L;
+
+        long value() {
+            return getNativePointer();
+        }
+    }
+}

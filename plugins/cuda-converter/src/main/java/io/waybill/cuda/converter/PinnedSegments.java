@@ -1,0 +1,133 @@
+package io.waybill.cuda.converter;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.device.MappedSegment;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * The segments from which this worker sends, pinned for all devices, so that devices write to them without a detour. Nothing is pinned before a device is
+ * used.
+ *
+ * <p>Segments of peers are not pinned: they are mapped copy-on-write, and Linux from 6.2 on gives memory that is pinned for long, even for reading only, a
+ * copy of its own, in which the peer's next tensors would be missing.
+ *
+ * <p><b>Threads.</b> Thread-safe. A segment is unpinned while no copy of this converter runs.
+ */
+final class PinnedSegments {
+
+    private static final Logger LOG = System.getLogger(PinnedSegments.class.getName());
+    private static final int PORTABLE = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE;
+
+    private final ReentrantReadWriteLock copies = new ReentrantReadWriteLock();
+    // guarded by this
+    private final Set<MappedSegment> known = new HashSet<>();
+    private final Set<MappedSegment> pinned = new HashSet<>();
+    private final List<CudaDevice> devices = new ArrayList<>(); // that are open; segments are pinned by the first one
+    private boolean hasFailed;
+
+    /** A copy to the host, or the begin of one to a device, whose thread completes it. */
+    interface Copy<T> {
+        T run() throws RejectedMessageException;
+    }
+
+    synchronized void mapped(MappedSegment segment) {
+        if (segment.use() == MappedSegment.Use.SENDS && known.add(segment) && !devices.isEmpty()) {
+            pin(segment);
+        }
+    }
+
+    void unmapping(MappedSegment segment) {
+        CudaDevice by;
+        synchronized (this) {
+            known.remove(segment);
+            if (!pinned.remove(segment)) {
+                return;
+            }
+            by = devices.get(0);
+        }
+        unpin(segment, by);
+    }
+
+    /** Pins the segments that are known, by the first device that was opened. */
+    synchronized void opened(CudaDevice opened) {
+        devices.add(opened);
+        if (devices.size() == 1) {
+            known.forEach(this::pin);
+        }
+    }
+
+    private void pin(MappedSegment segment) {
+        CudaDevice device = devices.get(0);
+        try {
+            device.within(() -> {
+                CudaCalls.check(
+                        device,
+                        "cuMemHostRegister of " + segment.sizeBytes() + " bytes",
+                        () -> JCudaDriver.cuMemHostRegister(
+                                new HostPointer(segment.address()), segment.sizeBytes(), PORTABLE));
+                return null;
+            });
+            pinned.add(segment);
+        } catch (RejectedMessageException e) {
+            LOG.log(
+                    hasFailed ? Level.DEBUG : Level.WARNING,
+                    "Tensors are copied from devices without pinned memory, which takes longer: " + e.getMessage()
+                            + "; the home has to be on a tmpfs, and the limit of locked memory large enough");
+            hasFailed = true;
+        }
+    }
+
+    /** Waits for the copies that may use the segment, and unpins it. */
+    private void unpin(MappedSegment segment, CudaDevice device) {
+        copies.writeLock().lock();
+        try {
+            open().forEach(CudaDevice::drain);
+            device.within(() -> {
+                CudaCalls.check(
+                        device,
+                        "cuMemHostUnregister",
+                        () -> JCudaDriver.cuMemHostUnregister(new HostPointer(segment.address())));
+                return null;
+            });
+        } catch (RejectedMessageException e) {
+            LOG.log(Level.DEBUG, "A segment could not be unpinned: {0}", e.getMessage()); // the device has failed
+        } finally {
+            copies.writeLock().unlock();
+        }
+    }
+
+    private synchronized List<CudaDevice> open() {
+        return List.copyOf(devices);
+    }
+
+    /** Begins a copy from or to memory that may be pinned, and stays pinned until the copy has ended. */
+    <T> T copy(Copy<T> copy) throws RejectedMessageException {
+        copies.readLock().lock();
+        try {
+            return copy.run();
+        } finally {
+            copies.readLock().unlock();
+        }
+    }
+
+    /** Returns how many segments are pinned. */
+    synchronized int count() {
+        return pinned.size();
+    }
+
+    /** Unpins what is pinned. */
+    void close() {
+        Set<MappedSegment> left;
+        synchronized (this) {
+            left = Set.copyOf(pinned);
+        }
+        left.forEach(this::unmapping);
+    }
+}

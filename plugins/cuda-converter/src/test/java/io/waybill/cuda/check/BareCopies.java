@@ -1,0 +1,90 @@
+package io.waybill.cuda.check;
+
+import io.waybill.cuda.CudaNatives;
+import java.util.function.IntSupplier;
+import jcuda.Pointer;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
+import jcuda.driver.JCudaDriver;
+
+/** Copies between pinned host memory and the first device, by the driver alone: what the broker's are compared with. For one thread. */
+final class BareCopies implements AutoCloseable {
+
+    private final CUdevice device = device(0);
+    private final Pointer host = new Pointer();
+    private final CUdeviceptr memory = new CUdeviceptr();
+    private final CUstream stream = new CUstream();
+    private final long bytes;
+
+    BareCopies(long bytes) {
+        this.bytes = bytes;
+        within(device, () -> {
+            require(JCudaDriver.cuMemAllocHost(host, bytes));
+            require(JCudaDriver.cuMemAlloc(memory, bytes));
+            return JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING);
+        });
+    }
+
+    void toDevice() {
+        within(device, () -> {
+            require(JCudaDriver.cuMemcpyHtoDAsync(memory, host, bytes, stream));
+            return JCudaDriver.cuStreamSynchronize(stream);
+        });
+    }
+
+    void toHost() {
+        within(device, () -> {
+            require(JCudaDriver.cuMemcpyDtoHAsync(host, memory, bytes, stream));
+            return JCudaDriver.cuStreamSynchronize(stream);
+        });
+    }
+
+    @Override
+    public void close() {
+        within(device, () -> {
+            require(JCudaDriver.cuStreamDestroy(stream));
+            require(JCudaDriver.cuMemFree(memory));
+            return JCudaDriver.cuMemFreeHost(host);
+        });
+        require(JCudaDriver.cuDevicePrimaryCtxRelease(device));
+    }
+
+    /** Waits for the work of the calling thread's default stream. */
+    static void synchronizeThread() {
+        CUdevice device = new CUdevice();
+        require(JCudaDriver.cuDeviceGet(device, 0));
+        within(device, () -> JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));
+    }
+
+    /** Returns a device whose context is retained. */
+    private static CUdevice device(int index) {
+        CudaNatives.load();
+        CUdevice device = new CUdevice();
+        require(JCudaDriver.cuInit(0));
+        require(JCudaDriver.cuDeviceGet(device, index));
+        require(JCudaDriver.cuDevicePrimaryCtxRetain(new CUcontext(), device));
+        return device;
+    }
+
+    private static void within(CUdevice device, IntSupplier work) {
+        CUcontext context = new CUcontext();
+        require(JCudaDriver.cuDevicePrimaryCtxRetain(context, device));
+        require(JCudaDriver.cuCtxPushCurrent(context));
+        try {
+            require(work.getAsInt());
+        } finally {
+            require(JCudaDriver.cuCtxPopCurrent(new CUcontext()));
+            require(JCudaDriver.cuDevicePrimaryCtxRelease(device));
+        }
+    }
+
+    static void require(int result) {
+        if (result != CUresult.CUDA_SUCCESS) {
+            throw new IllegalStateException("the driver failed: " + CUresult.stringFor(result));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package io.waybill.cuda.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.cuda.CudaNatives;
+import io.waybill.cuda.standin.StandIn;
+import io.waybill.testing.core.Waits;
+import java.io.IOException;
+import java.util.Optional;
+
+/** The driver that the tests tagged {@code gpu} run on: that of the machine on a machine with a GPU, else the driver of the tests. */
+final class Driver {
+
+    /** Set where the machine's own driver is meant. */
+    static final String REAL_PROPERTY = "waybill.gpu.real";
+
+    private static final int MIXED_US = 20_000;
+
+    private final Optional<StandIn> standIn;
+
+    private Driver(Optional<StandIn> standIn) {
+        this.standIn = standIn;
+    }
+
+    /** Prepares it, before the first call of CUDA. */
+    static Driver use() throws IOException {
+        if (Boolean.getBoolean(REAL_PROPERTY)) {
+            return new Driver(Optional.empty());
+        }
+        StandIn driver = StandIn.ofThisJvm();
+        driver.reset();
+        driver.set("devices", 2);
+        driver.set("hold", 1); // work runs only when something waits for it
+        CudaNatives.configure(
+                System.getProperty(CudaNatives.DIRECTORY_PROPERTY),
+                driver.library().toString());
+        return new Driver(Optional.of(driver));
+    }
+
+    /** Lets work run by itself, after times that differ much. */
+    void mixStreams() {
+        standIn.ifPresent(driver -> {
+            driver.set("hold", 0);
+            driver.set("delay_max_us", MIXED_US);
+        });
+    }
+
+    /** Checks that nothing was left, and nothing done that no program may do, where the driver says so. */
+    void requireNothingLeft() {
+        standIn.ifPresent(driver -> {
+            Waits.until(
+                    () -> "nothing left: " + driver.nonZero("live_"),
+                    () -> driver.nonZero("live_").isEmpty());
+            assertThat(driver.get("violations")).isZero();
+        });
+    }
+}

@@ -1,0 +1,12 @@
+/**
+ * JCuda's native library, loaded once per process.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.cuda.CudaNatives} for where it comes from
+ * </ul>
+ */
+@Version("1.0.0")
+package io.waybill.cuda;
+
+import org.osgi.annotation.versioning.Version;

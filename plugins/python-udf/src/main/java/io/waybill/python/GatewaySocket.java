@@ -1,0 +1,140 @@
+package io.waybill.python;
+
+import io.waybill.python.wire.FrameChannel;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.nio.file.attribute.UserPrincipal;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import jdk.net.ExtendedSocketOptions;
+
+/**
+ * The socket that processes connect to. Each connection of the own uid or root is served on a thread of its own; all others are closed unread.
+ *
+ * <p>Thread-safe.
+ */
+final class GatewaySocket implements AutoCloseable {
+
+    /** Max length of the path of a Unix socket on Linux, in bytes. */
+    static final int MAX_PATH = 107;
+
+    /** Max connections at a time. */
+    static final int MAX_CONNECTIONS = 1_000;
+
+    private static final Logger LOG = System.getLogger(GatewaySocket.class.getName());
+    private static final String ROOT = "root";
+
+    private final Path path;
+    private final Consumer<FrameChannel> serves;
+    private final ServerSocketChannel server;
+    private final UserPrincipal owner;
+    private final Set<FrameChannel> connections = new HashSet<>(); // guarded by itself
+    private boolean closed; // guarded by connections
+
+    /**
+     * Listens.
+     *
+     * @param path of the socket; one that a former process left is replaced
+     * @param serves a connection, on a thread of its own, until it ends
+     */
+    GatewaySocket(Path path, Consumer<FrameChannel> serves) throws IOException {
+        this.path = path;
+        this.serves = serves;
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)
+                && !Files.readAttributes(
+                                path, java.nio.file.attribute.BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                        .isOther()) {
+            throw new IOException(path + " is a file, and no socket");
+        }
+        Files.deleteIfExists(path);
+        server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            server.bind(UnixDomainSocketAddress.of(path));
+            Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
+            owner = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS);
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+        start("python-gateway", this::accept);
+    }
+
+    private static void start(String name, Runnable body) {
+        Thread thread = new Thread(null, body, name, 0, false);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                SocketChannel client = server.accept();
+                try {
+                    admit(client);
+                } catch (IOException | RuntimeException e) {
+                    LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
+                    client.close();
+                }
+            }
+        } catch (ClosedChannelException e) {
+            // this was closed
+        } catch (IOException e) {
+            LOG.log(Level.ERROR, "The gateway at " + path + " takes no connections any more: " + e.getMessage(), e);
+        }
+    }
+
+    private void admit(SocketChannel client) throws IOException {
+        UserPrincipal peer = client.getOption(ExtendedSocketOptions.SO_PEERCRED).user();
+        if (!peer.equals(owner) && !peer.getName().equals(ROOT)) {
+            throw new IOException(
+                    "it comes from user " + peer.getName() + ", and the gateway belongs to " + owner.getName());
+        }
+        FrameChannel channel = new FrameChannel(client);
+        synchronized (connections) {
+            if (closed || connections.size() >= MAX_CONNECTIONS) {
+                channel.close();
+                throw new IOException(
+                        "there are " + connections.size() + " connections, of at most " + MAX_CONNECTIONS);
+            }
+            connections.add(channel);
+        }
+        start("python-link", () -> {
+            try (channel) {
+                serves.accept(channel);
+            } finally {
+                synchronized (connections) {
+                    connections.remove(channel);
+                }
+            }
+        });
+    }
+
+    Path path() {
+        return path;
+    }
+
+    @Override
+    public void close() throws IOException {
+        Set<FrameChannel> open;
+        synchronized (connections) {
+            closed = true;
+            open = new HashSet<>(connections);
+        }
+        try (server) {
+            open.forEach(FrameChannel::close);
+        } finally {
+            Files.deleteIfExists(path);
+        }
+    }
+}

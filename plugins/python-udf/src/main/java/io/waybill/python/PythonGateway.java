@@ -1,0 +1,263 @@
+package io.waybill.python;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.python.link.ProcessLink;
+import io.waybill.python.link.Welcomes;
+import io.waybill.python.pool.ProcessPool;
+import io.waybill.python.wire.CallFrame;
+import io.waybill.python.wire.FrameChannel;
+import io.waybill.python.wire.Hello;
+import io.waybill.python.wire.ProcessError;
+import io.waybill.python.wire.ProtocolException;
+import io.waybill.python.wire.SocketFrame;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * The gateway for Python processes: clients, for each of which it joins the home as a worker, and the pool, which runs the Python calls that are
+ * addressed to its own node.
+ *
+ * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} ends it, and begins another one.
+ */
+@Component(immediate = true, configurationPid = PythonGateway.PID)
+@HandlesMessage({"PYTHON_CALL", PythonGateway.FETCH})
+public final class PythonGateway implements MessageHandler {
+
+    /** Of its settings. */
+    static final String PID = "io.waybill.python";
+
+    /** Type of requests for objects that processes keep. */
+    static final String FETCH = "PYTHON_RREF_FETCH_CALL";
+
+    private static final Logger LOG = System.getLogger(PythonGateway.class.getName());
+    private static final String SHARE = "waybill.share";
+    private static final String SOCKET = "python.sock";
+    private static final String TEMPORARY = "waybill-python";
+    private static final int RANDOM_LENGTH = 20; // of what follows it in a directory's name, at most
+    private static final long HELLO_MS = 10_000;
+    /** How long a process waits for the end of another one's connection that has its name, and then until that one has left the home. */
+    private static final long CONNECTION_MS = 2_000;
+
+    private static final long LEAVE_MS = 60_000;
+
+    /**
+     * Steps of the end of a client.
+     *
+     * @param began its connection has ended
+     * @param done it has left the home
+     */
+    private record End(CountDownLatch began, CountDownLatch done) {
+        End() {
+            this(new CountDownLatch(1), new CountDownLatch(1));
+        }
+    }
+
+    private final Broker broker;
+    private final ProcessPool pool;
+    private final Map<String, End> names = new ConcurrentHashMap<>(); // of clients, until they have left the home
+    private Path temporary; // directory of the socket, null when that is elsewhere; guarded by this
+    private GatewaySocket socket; // null where there are no clients, until the pool needs one; guarded by this
+
+    @Activate
+    public PythonGateway(BundleContext context, @Reference Broker broker, PythonSettings.Config config)
+            throws IOException {
+        this.broker = broker;
+        PythonSettings settings = new PythonSettings(config);
+        Path wanted = wanted(settings);
+        this.pool = new ProcessPool(settings.pool(client(context)), broker, this::path);
+        this.socket = wanted == null ? null : listen(wanted);
+    }
+
+    private GatewaySocket listen(Path path) throws IOException {
+        GatewaySocket listening = new GatewaySocket(path, this::serve);
+        LOG.log(Level.DEBUG, "Python processes are served at " + path);
+        return listening;
+    }
+
+    /** Returns the path of the socket; without a place for one it is below a temporary directory from the first use on. */
+    private synchronized Path path() throws IOException {
+        if (socket == null) {
+            temporary = Files.createTempDirectory(temporaries(), TEMPORARY);
+            temporary.toFile().deleteOnExit(); // after the socket: a replay's process ends without further ado
+            temporary.resolve(SOCKET).toFile().deleteOnExit();
+            socket = listen(temporary.resolve(SOCKET));
+        }
+        return socket.path();
+    }
+
+    /** Returns the JVM's directory for temporary files, or the system's when a socket's path would be too long there. */
+    private static Path temporaries() {
+        Path own = Path.of(System.getProperty("java.io.tmpdir"));
+        int length = own.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8).length;
+        return length + TEMPORARY.length() + RANDOM_LENGTH + SOCKET.length() + 2 <= GatewaySocket.MAX_PATH
+                ? own
+                : Path.of("/tmp");
+    }
+
+    /** Returns where the distribution has the Python package; empty when this runs without one. */
+    private static Optional<String> client(BundleContext context) {
+        String share = context.getProperty(SHARE);
+        return share == null || share.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Path.of(share, "python").toString());
+    }
+
+    /** Returns null when only a temporary directory will do: in a replay, and for a path that is too long. */
+    private Path wanted(PythonSettings settings) {
+        if (broker.directory().isEmpty()) {
+            return null;
+        }
+        Path path = settings.socket().orElse(broker.directory().get().resolve(SOCKET));
+        if (path.toString().getBytes(StandardCharsets.UTF_8).length <= GatewaySocket.MAX_PATH) {
+            return path;
+        }
+        LOG.log(
+                Level.WARNING,
+                "No Python client can connect: the path of a socket has at most " + GatewaySocket.MAX_PATH
+                        + " bytes, and " + path + " is longer; set socket in conf/" + PID + ".cfg");
+        return null;
+    }
+
+    /** Has a process of the pool run a function, or respond with an object that it keeps. */
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL) {
+            ProcessLink.fetch(message, outbox);
+        } else {
+            pool.serve(message, outbox);
+        }
+    }
+
+    /** Serves a connection until it ends. */
+    private void serve(FrameChannel channel) {
+        try {
+            SocketFrame first = channel.read(Hello.MAX_BODY, HELLO_MS);
+            if (first == null) {
+                return;
+            }
+            Hello hello = Hello.of(first);
+            if (hello.role().equals(Hello.POOL)) {
+                pool.run(hello, channel);
+            } else {
+                serveClient(hello, channel);
+            }
+        } catch (ProtocolException e) {
+            disconnect(channel, e);
+        } catch (CallException | IllegalArgumentException | IllegalStateException e) { // it can't join
+            channel.closeWith(SocketFrame.of(0, ProcessError.of(e)));
+        } catch (IOException e) {
+            LOG.log(Level.DEBUG, "The connection of a Python process ended: " + e.getMessage());
+        }
+    }
+
+    private static void disconnect(FrameChannel channel, ProtocolException why) {
+        LOG.log(Level.WARNING, "A Python process is disconnected: " + why.getMessage());
+        channel.closeWith(SocketFrame.of(0, new ProcessError(ErrorCode.MALFORMED_BODY, why.getMessage())));
+    }
+
+    private void serveClient(Hello hello, FrameChannel channel) throws IOException {
+        End end = new End();
+        End former = names.get(hello.name());
+        try {
+            if (former != null
+                    && !(former.began().await(CONNECTION_MS, TimeUnit.MILLISECONDS)
+                            && former.done().await(LEAVE_MS, TimeUnit.MILLISECONDS))) {
+                LOG.log(Level.DEBUG, "There is a live process with the name {0}", hello.name()); // the join says which
+            }
+            names.putIfAbsent(hello.name(), end);
+            join(hello, channel, end.began());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            names.remove(hello.name(), end);
+            end.done().countDown();
+        }
+    }
+
+    private void join(Hello hello, FrameChannel channel, CountDownLatch ended) throws IOException {
+        CompletableFuture<ProcessLink> joined = new CompletableFuture<>();
+        Set<String> keys = new LinkedHashSet<>(hello.serves());
+        keys.add(FETCH); // of objects that it makes references to itself
+        JoinedWorker worker = broker.join(
+                hello.name(),
+                hello.id(),
+                List.copyOf(keys),
+                (message, outbox) ->
+                        joined.join().serve(message, outbox)); // a request may come before the link is made
+        String why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") has ended";
+        CallFrame.Shared shared = Welcomes.shared(hello, worker.broker());
+        ProcessLink link = new ProcessLink(
+                "worker " + hello.name() + " (pid " + hello.pid() + ")",
+                channel,
+                worker.broker(),
+                shared,
+                worker::shutdown);
+        try {
+            channel.write(Welcomes.frame(worker.broker(), shared, true, List.of(), false));
+            joined.complete(link);
+            if (link.run()) {
+                why = "the Python process of worker " + hello.name() + " has left";
+                worker.close();
+                channel.write(SocketFrame.empty(SocketFrame.Kind.LEAVE, 0));
+            }
+        } catch (ProtocolException e) {
+            why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") was disconnected: "
+                    + e.getMessage();
+            disconnect(channel, e);
+        } finally {
+            ended.countDown();
+            link.end(why);
+            worker.close();
+        }
+    }
+
+    /** Disconnects the processes, and ends those of the pool. */
+    @Deactivate
+    public void end() throws IOException {
+        GatewaySocket listening;
+        synchronized (this) {
+            listening = socket;
+        }
+        try {
+            if (listening != null) {
+                listening.close();
+            }
+        } finally {
+            pool.close();
+            removeTemporary();
+        }
+    }
+
+    private synchronized void removeTemporary() throws IOException {
+        if (temporary != null) {
+            Files.deleteIfExists(temporary);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package io.waybill.python.link;
+
+import io.waybill.api.Value;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.python.wire.CallFrame;
+import io.waybill.python.wire.FramedMessage;
+import io.waybill.python.wire.HandleTable;
+import io.waybill.python.wire.Hello;
+import io.waybill.python.wire.Regions;
+import io.waybill.python.wire.SocketFrame;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What a process and the gateway agree on first. Stateless. */
+public final class Welcomes {
+
+    private static final Logger LOG = System.getLogger(Welcomes.class.getName());
+
+    private Welcomes() {}
+
+    /** Opens what a process shares with the gateway; without regions if its files can't be opened from here. */
+    public static CallFrame.Shared shared(Hello hello, Broker broker) {
+        Regions regions = null;
+        if (hello.out() >= 0 && hello.in() >= 0) {
+            try {
+                regions = Regions.open(hello.pid(), hello.out(), hello.in());
+            } catch (IOException e) {
+                LOG.log(
+                        Level.WARNING,
+                        "Large tensors of {0} (pid {1}) travel through its socket, because its memory can''t be opened: {2}",
+                        hello.name().isEmpty() ? "a pool process" : hello.name(),
+                        Long.toString(hello.pid()),
+                        e.getMessage());
+            }
+        }
+        return new CallFrame.Shared(
+                regions, new HandleTable(), size -> broker.buffers().allocate(size));
+    }
+
+    /**
+     * Returns the frame of a WELCOME.
+     *
+     * @param byValue whether calls may contain code
+     * @param path to put in front of the process's own
+     * @param reload whether the process leaves when a file has changed that it has imported from there
+     */
+    public static ByteBuffer frame(
+            Broker broker, CallFrame.Shared shared, boolean byValue, List<String> path, boolean reload) {
+        Incarnation self = broker.self();
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        fields.put(Value.of("protocol"), Value.of(Hello.PROTOCOL));
+        fields.put(Value.of("worker"), Value.of(self.worker().id()));
+        fields.put(Value.of("name"), Value.of(self.worker().name()));
+        fields.put(Value.of("epoch"), Value.of(self.epoch()));
+        broker.directory()
+                .ifPresent(directory -> fields.put(
+                        Value.of("home"),
+                        Value.of(directory.getParent().getParent().toString())));
+        fields.put(Value.of("regions"), Value.of(shared.regions() != null));
+        fields.put(Value.of("max_frame"), Value.of(SocketFrame.MAX_BODY));
+        fields.put(Value.of("inline_max"), Value.of(FramedMessage.INLINE_MAX));
+        fields.put(Value.of("by_value"), Value.of(byValue));
+        fields.put(
+                Value.of("path"), new Value.Items(path.stream().map(Value::of).toList()));
+        fields.put(Value.of("reload"), Value.of(reload));
+        return SocketFrame.of(SocketFrame.Kind.WELCOME, new Value.Dict(fields));
+    }
+}

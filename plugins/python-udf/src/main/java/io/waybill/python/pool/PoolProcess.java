@@ -1,0 +1,262 @@
+package io.waybill.python.pool;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.Outbox;
+import io.waybill.python.link.ProcessLink;
+import io.waybill.python.wire.ProcessError;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+
+/** One process of the pool. Thread-safe; serves one request at a time. */
+final class PoolProcess {
+
+    private static final Logger LOG = System.getLogger(PoolProcess.class.getName());
+    /** How long the exit code and the last line of a process are waited for whose connection has ended. */
+    private static final long EXIT_MS = 10_000;
+
+    private final CompletableFuture<ProcessLink> ready = new CompletableFuture<>();
+    private final CountDownLatch over = new CountDownLatch(1); // when its output has ended
+    private final String token;
+    private final Consumer<PoolProcess> gone;
+    private volatile Process process; // null until it is started
+    private volatile String lastLine = ""; // of its output, for errors
+    private volatile boolean usable = true;
+    private volatile boolean leaving;
+    private Thread end; // ends the process; null until then; guarded by this
+
+    /**
+     * Starts one, on a thread of its own: what a handler's thread asks of the operating system, a replay would take for an input.
+     *
+     * @param token by which it is known when it connects
+     * @param starting is called before it is started
+     * @param ended is called when it has ended, or is about to
+     * @param gone is called when it has ended and nothing is left of it
+     */
+    PoolProcess(
+            String token,
+            PoolSettings settings,
+            ProcessPool.SocketPath socket,
+            Consumer<PoolProcess> starting,
+            Consumer<PoolProcess> ended,
+            Consumer<PoolProcess> gone) {
+        this.token = token;
+        this.gone = gone;
+        inBackground("python-pool-output", () -> {
+            starting.accept(this);
+            try {
+                process = start(settings, socket.get());
+                if (!usable) {
+                    process.destroyForcibly(); // killed before there was one
+                }
+                process.getOutputStream().close();
+                read();
+                process.waitFor(); // a function may close the output
+                failed(describe(name() + " has ended before it connected"));
+            } catch (IOException | RuntimeException e) {
+                failed("no Python process can be started: " + e.getMessage());
+            } catch (InterruptedException e) {
+                failed("the gateway stops");
+            } finally {
+                over.countDown();
+                ended.accept(this);
+                if (ready.isCompletedExceptionally()) { // otherwise the end of its connection does it
+                    kill(Duration.ZERO);
+                }
+            }
+        });
+        inBackground("python-pool-start", () -> awaitStart(settings.startLimit()));
+    }
+
+    private void awaitStart(Duration limit) {
+        try {
+            ready.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            failed(name() + " has not connected within " + limit.toMillis() + " ms");
+            kill(Duration.ZERO);
+        } catch (ExecutionException | InterruptedException e) {
+            // the calls that wait for it get the reason
+        }
+    }
+
+    private static Thread inBackground(String name, Runnable body) {
+        Thread thread = new Thread(null, body, name, 0, false); // nothing of the handler whose call needs a process
+        thread.setDaemon(true);
+        thread.setContextClassLoader(
+                null); // the JDK's thread that waits for a process inherits it, and outlives this bundle
+        thread.start();
+        return thread;
+    }
+
+    private Process start(PoolSettings settings, Path socket) throws IOException {
+        try {
+            return builder(settings, socket).start();
+        } catch (IOException e) {
+            throw new IOException(
+                    "interpreter " + settings.command().get(0) + ": " + e.getMessage()
+                            + "; set interpreter in io.waybill.python.cfg",
+                    e);
+        }
+    }
+
+    private ProcessBuilder builder(PoolSettings settings, Path socket) {
+        ProcessBuilder builder = new ProcessBuilder(settings.command()).redirectErrorStream(true);
+        Map<String, String> environment = builder.environment();
+        environment.put("WAYBILL_PYTHON_SOCKET", socket.toString());
+        environment.put("WAYBILL_PYTHON_TOKEN", token);
+        if (!settings.path().isEmpty()) {
+            String own = environment.get("PYTHONPATH");
+            String path = String.join(File.pathSeparator, settings.path());
+            environment.put("PYTHONPATH", own == null ? path : path + File.pathSeparator + own);
+        }
+        return builder;
+    }
+
+    private void read() {
+        try (BufferedReader lines =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                LOG.log(Level.INFO, "{0}: {1}", name(), line);
+                lastLine = line.isBlank() ? lastLine : line;
+            }
+        } catch (IOException e) {
+            // it has ended
+        }
+        over.countDown();
+    }
+
+    private void failed(String why) {
+        usable = false;
+        ready.completeExceptionally(new IOException(why));
+    }
+
+    String token() {
+        return token;
+    }
+
+    String name() {
+        Process running = process;
+        return running == null ? "a Python process" : "Python process " + running.pid();
+    }
+
+    void connected(ProcessLink link) {
+        ready.complete(link);
+    }
+
+    /** Waits until it is connected. It goes on starting when the deadline comes first. */
+    void awaitReady(long remainingNs) throws RejectedMessageException {
+        try {
+            ready.get(remainingNs, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            usable = false;
+            throw new RejectedMessageException(ErrorCode.REFUSED, e.getCause().getMessage(), e);
+        } catch (TimeoutException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.TIMED_OUT, ProcessError.TIMED_OUT + name() + " did not start before the deadline", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new RejectedMessageException(ErrorCode.HANDLER_GONE, "the gateway stops", e);
+        }
+    }
+
+    /** Serves a request. It is not usable any more when that fails by a timeout, an interrupt or the end of the process. */
+    void serve(Message message, Outbox outbox) throws RejectedMessageException {
+        try {
+            ready.join().serve(message, outbox);
+        } catch (RejectedMessageException e) {
+            if (e.getCause() != null) { // not an error that the process responded with
+                usable = false;
+            }
+            throw e;
+        }
+    }
+
+    /** Notes that it gets no further call. */
+    void leaves() {
+        leaving = true;
+    }
+
+    boolean isLeaving() {
+        return leaving;
+    }
+
+    /** Lets it end when it keeps no object. It is connected. */
+    void leaveWhenUnused() {
+        ready.join().leaveWhenUnused();
+    }
+
+    boolean isUsable() {
+        return usable;
+    }
+
+    /** Adds to a text how the process ended, and its last line. */
+    String describe(String why) {
+        String how = "";
+        try {
+            if (process.waitFor(EXIT_MS, TimeUnit.MILLISECONDS)) {
+                over.await(EXIT_MS, TimeUnit.MILLISECONDS); // for its last line
+                int code = process.exitValue();
+                how = code > 128 ? ", by signal " + (code - 128) : ", with exit code " + code;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return why + how + (lastLine.isEmpty() ? "" : "; its last line: " + lastLine);
+    }
+
+    /** Ends the process, and what it has started: it may end by itself within the limit, in the background. */
+    synchronized void kill(Duration limit) {
+        usable = false;
+        if (ready.isDone() && !ready.isCompletedExceptionally()) {
+            ready.join().close();
+        }
+        if (end == null) {
+            end = inBackground("python-pool-end", () -> end(limit));
+        }
+    }
+
+    private void end(Duration limit) {
+        try {
+            Process running = process;
+            if (running != null) {
+                end(running, limit);
+            }
+        } finally {
+            gone.accept(this);
+        }
+    }
+
+    private static void end(Process process, Duration limit) {
+        try {
+            process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+            process.destroyForcibly().waitFor(EXIT_MS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+        }
+        Session.end(process.pid());
+    }
+
+    /** Waits until it has ended, after {@link #kill}. */
+    void awaitEnd() throws InterruptedException {
+        Thread ending;
+        synchronized (this) {
+            ending = end;
+        }
+        ending.join();
+    }
+}

@@ -1,0 +1,29 @@
+package io.waybill.python.pool;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Settings of the pool.
+ *
+ * @param command that starts a process
+ * @param path directories that its processes import from first
+ * @param size max number of processes; 0 for no pool
+ * @param startLimit how long a process may take to connect
+ * @param killAfter how long a call may go on after its deadline
+ * @param byValue whether calls may contain code
+ * @param reload whether processes are replaced when a module below the path has changed
+ */
+public record PoolSettings(
+        List<String> command,
+        List<String> path,
+        int size,
+        Duration startLimit,
+        Duration killAfter,
+        boolean byValue,
+        boolean reload) {
+    public PoolSettings {
+        command = List.copyOf(command);
+        path = List.copyOf(path);
+    }
+}

@@ -1,0 +1,115 @@
+package io.waybill.python.wire;
+
+import io.waybill.api.RRef;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The references that a process has objects for, each under a handle. Thread-safe. */
+public final class HandleTable implements AutoCloseable {
+
+    /** Max handles of a process. */
+    static final int MAX = 1_000_000;
+
+    private final Map<Long, RRef> byHandle = new HashMap<>(); // guarded by this
+    private long last; // guarded by this
+    // Exchanges whose messages were received, may name handles and are decoded by other threads, in the order of
+    // receipt, and the number of each.
+    private final Map<Long, Long> undecoded = new LinkedHashMap<>(); // guarded by this
+    private long received; // number of the last one; guarded by this
+    // Handles that were dropped meanwhile, in order, and the number of the last message received before. Guarded by
+    // this.
+    private final Map<Long, Long> dropped = new LinkedHashMap<>();
+    private boolean closed; // guarded by this
+
+    /** Takes over a reference, and returns its handle. */
+    public long add(RRef reference) {
+        synchronized (this) {
+            if (!closed && byHandle.size() < MAX) {
+                byHandle.put(++last, reference);
+                return last;
+            }
+        }
+        reference.close();
+        throw new IllegalStateException(
+                "the process has ended, or holds " + MAX + " references, and at most as many are possible");
+    }
+
+    /** Returns a reference, which the process keeps. */
+    public synchronized RRef get(long handle) throws ProtocolException {
+        RRef found = byHandle.get(handle);
+        if (found == null) {
+            throw new ProtocolException(
+                    "a reference is named by a handle that the process has, and " + handle + " is none");
+        }
+        return found;
+    }
+
+    /** Notes that a message was received that another thread decodes: handles that are dropped after it stay until {@link #decoded}. */
+    public synchronized void received(long exchange) {
+        undecoded.put(exchange, ++received);
+    }
+
+    /** Notes that a message was decoded, and what it names is held by others. */
+    public void decoded(long exchange) {
+        List<RRef> free = new ArrayList<>(0);
+        synchronized (this) {
+            undecoded.remove(exchange);
+            long first = undecoded.isEmpty()
+                    ? Long.MAX_VALUE
+                    : undecoded.values().iterator().next();
+            for (Iterator<Map.Entry<Long, Long>> each = dropped.entrySet().iterator(); each.hasNext(); ) {
+                Map.Entry<Long, Long> drop = each.next();
+                if (drop.getValue() >= first) {
+                    break;
+                }
+                free.add(byHandle.remove(drop.getKey()));
+                each.remove();
+            }
+        }
+        free.forEach(RRef::close);
+    }
+
+    /** Closes references that the process has no object for any more. */
+    public void drop(long... handles) throws ProtocolException {
+        for (long handle : handles) {
+            RRef free = null;
+            boolean isThere;
+            synchronized (this) {
+                if (undecoded.isEmpty()) {
+                    free = byHandle.remove(handle);
+                    isThere = free != null;
+                } else {
+                    isThere = byHandle.containsKey(handle) && dropped.putIfAbsent(handle, received) == null;
+                }
+            }
+            if (!isThere) {
+                throw new ProtocolException("DROP names handles that the process has, and " + handle + " is none");
+            }
+            if (free != null) {
+                free.close();
+            }
+        }
+    }
+
+    /** Returns the number of handles. */
+    public synchronized int size() {
+        return byHandle.size();
+    }
+
+    /** Closes all. */
+    @Override
+    public void close() {
+        List<RRef> all;
+        synchronized (this) {
+            closed = true;
+            all = new ArrayList<>(byHandle.values());
+            byHandle.clear();
+            dropped.clear();
+        }
+        all.forEach(RRef::close);
+    }
+}

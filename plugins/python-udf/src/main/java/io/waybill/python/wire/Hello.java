@@ -1,0 +1,111 @@
+package io.waybill.python.wire;
+
+import io.waybill.api.Value;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+
+/**
+ * What a process says of itself first.
+ *
+ * @param role {@link #CLIENT} or {@link #POOL}
+ * @param name of the worker; empty for a pool process
+ * @param id the wanted worker id
+ * @param token of a pool process; empty for a client
+ * @param pid of the process, as it sees itself
+ * @param out descriptor of the memfd that it writes; -1 for none
+ * @param in descriptor of the memfd that it reads; -1 for none
+ * @param serves keys of what it serves
+ * @param version of Python and the client
+ */
+public record Hello(
+        String role,
+        String name,
+        OptionalInt id,
+        String token,
+        long pid,
+        long out,
+        long in,
+        List<String> serves,
+        String version) {
+
+    public static final String CLIENT = "client";
+    public static final String POOL = "pool";
+
+    /** Version of the protocol. */
+    public static final int PROTOCOL = 1;
+
+    /** Max length of a frame before a process is known. */
+    public static final int MAX_BODY = 1 << 16;
+
+    private static final List<String> EVERYTHING = List.of("type:*", "*");
+
+    /** Reads a HELLO. */
+    public static Hello of(SocketFrame frame) throws ProtocolException {
+        if (frame.kind() != SocketFrame.Kind.HELLO || !(frame.value() instanceof Value.Dict dict)) {
+            throw new ProtocolException("a process begins with HELLO and a dict, not with " + frame.kind());
+        }
+        Map<Value, Value> fields = dict.entries();
+        long protocol = number(fields, "protocol", 0);
+        if (protocol != PROTOCOL) {
+            throw new ProtocolException(
+                    "this gateway speaks protocol " + PROTOCOL + ", and the process speaks " + protocol);
+        }
+        String role = text(fields, "role");
+        if (!role.equals(CLIENT) && !role.equals(POOL)) {
+            throw new ProtocolException("the role in HELLO is client or pool, not '" + role + "'");
+        }
+        long id = number(fields, "id", -1);
+        if (id < -1 || id > Integer.MAX_VALUE) {
+            throw new ProtocolException("the id in HELLO is a worker id, and " + id + " is none");
+        }
+        return new Hello(
+                role,
+                text(fields, "name"),
+                id < 0 ? OptionalInt.empty() : OptionalInt.of((int) id),
+                text(fields, "token"),
+                number(fields, "pid", -1),
+                number(fields, "out", -1),
+                number(fields, "in", -1),
+                serves(fields),
+                text(fields, "version"));
+    }
+
+    private static List<String> serves(Map<Value, Value> fields) throws ProtocolException {
+        Value found = fields.get(Value.of("serves"));
+        if (found == null) {
+            return EVERYTHING;
+        }
+        List<String> keys = new ArrayList<>();
+        for (Value each : found instanceof Value.Items items ? items.values() : List.of(found)) {
+            if (!(each instanceof Value.Text key)) {
+                throw new ProtocolException("serves in HELLO is a list of strings");
+            }
+            keys.add(key.value());
+        }
+        return keys;
+    }
+
+    private static String text(Map<Value, Value> fields, String key) throws ProtocolException {
+        Value found = fields.get(Value.of(key));
+        if (found == null) {
+            return "";
+        }
+        if (found instanceof Value.Text text) {
+            return text.value();
+        }
+        throw new ProtocolException(key + " in HELLO is a string");
+    }
+
+    private static long number(Map<Value, Value> fields, String key, long otherwise) throws ProtocolException {
+        Value found = fields.get(Value.of(key));
+        if (found == null) {
+            return otherwise;
+        }
+        if (found instanceof Value.Int number) {
+            return number.value();
+        }
+        throw new ProtocolException(key + " in HELLO is an int");
+    }
+}

@@ -1,0 +1,54 @@
+package io.waybill.python.wire;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.RejectedMessageException;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * An error as it travels in a frame.
+ *
+ * @param code number of an {@link ErrorCode}
+ * @param kind code of an {@link ErrorKind}
+ */
+public record ProcessError(int code, int kind, String text) {
+
+    static final int MAX_TEXT = 1 << 16;
+    /** Beginning of the text of a timeout, as PyTorch's programs look for it. */
+    public static final String TIMED_OUT = "RPC ran for more than set timeout: ";
+
+    public ProcessError(ErrorCode code, String text) {
+        this(code.number(), ErrorKind.UNKNOWN_ERROR.code(), text);
+    }
+
+    /** Returns what an exception says to the process. */
+    public static ProcessError of(Throwable thrown) {
+        Throwable cause =
+                thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
+        if (cause instanceof CallException failed) {
+            return new ProcessError(failed.code().number(), failed.kind().code(), String.valueOf(failed.getMessage()));
+        }
+        if (cause instanceof RejectedMessageException rejected) {
+            return new ProcessError(rejected.code(), String.valueOf(rejected.getMessage()));
+        }
+        if (cause instanceof TimeoutException) {
+            return new ProcessError(
+                    ErrorCode.TIMED_OUT.number(), ErrorKind.TIMEOUT.code(), TIMED_OUT + "the reference was not ready");
+        }
+        if (cause instanceof CancellationException || cause instanceof IllegalStateException) {
+            return new ProcessError(ErrorCode.CLOSED, String.valueOf(cause.getMessage()));
+        }
+        if (cause instanceof IllegalArgumentException) {
+            return new ProcessError(ErrorCode.REFUSED, String.valueOf(cause.getMessage()));
+        }
+        return new ProcessError(ErrorCode.UNKNOWN, cause.toString());
+    }
+
+    /** Returns this as the rejection of the request that the process was serving. */
+    public RejectedMessageException toRejection() {
+        return new RejectedMessageException(ErrorCode.of(code), text);
+    }
+}

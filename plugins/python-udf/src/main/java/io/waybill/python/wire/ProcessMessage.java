@@ -1,0 +1,168 @@
+package io.waybill.python.wire;
+
+import io.waybill.api.RRef;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A message that a process sent: its payload in the frame's own memory, its tensors copied.
+ *
+ * <p><b>Ownership.</b> Holds one count of each storage until {@link #close}. For one thread.
+ */
+public final class ProcessMessage implements AutoCloseable {
+
+    private final ByteBuffer body;
+    private final List<Storage> storages = new ArrayList<>();
+    private final List<Tensor> tensors = new ArrayList<>();
+    private final List<RRef> references = new ArrayList<>();
+    private final List<Long> regions = new ArrayList<>();
+    private ByteBuffer payload;
+
+    private ProcessMessage(ByteBuffer body) {
+        this.body = body;
+    }
+
+    /**
+     * Reads a message from the position of a body to its end.
+     *
+     * @param regions null when there are none
+     * @throws ProtocolException when it breaks a rule; everything is released then
+     */
+    static ProcessMessage read(ByteBuffer body, Regions regions, HandleTable handles, TensorBuffers buffers)
+            throws IOException {
+        ProcessMessage message = new ProcessMessage(body);
+        try {
+            message.read(regions, handles, buffers);
+            return message;
+        } catch (IOException | RuntimeException | Error e) {
+            message.close();
+            throw e;
+        }
+    }
+
+    private void read(Regions files, HandleTable handles, TensorBuffers buffers) throws IOException {
+        require(FramedMessage.HEAD, "the head of a message");
+        int payloadLength = body.getInt();
+        int storageCount = count("storages");
+        int tensorCount = count("tensors");
+        int referenceCount = count("references");
+        body.getShort();
+        long inlinedLeft = body.limit();
+        long regionsLeft = storageCount == 0 || files == null ? 0 : files.size();
+        for (int i = 0; i < storageCount; i++) {
+            require(FramedMessage.STORAGE, "a storage");
+            long size = body.getLong();
+            long position = body.getLong();
+            if (body.getLong() == 0) {
+                requireInside(size, position, body.limit(), inlinedLeft, "the frame's body");
+                inlinedLeft -= size;
+                allocate(size, buffers).bytes(0, (int) size).put(body.slice((int) position, (int) size));
+            } else if (files == null) {
+                throw new ProtocolException("a storage lies in a region, and this process has none");
+            } else {
+                requireInside(size, position, files.size(), regionsLeft, "the region file");
+                regionsLeft -= size;
+                files.read(position, allocate(size, buffers));
+                regions.add(position);
+            }
+        }
+        for (int i = 0; i < tensorCount; i++) {
+            tensors.add(tensor());
+        }
+        for (int i = 0; i < referenceCount; i++) {
+            require(FramedMessage.REFERENCE, "a reference");
+            references.add(handles.get(body.getLong()));
+            body.getLong();
+        }
+        require(payloadLength, "the payload");
+        payload = body.slice(body.position(), payloadLength);
+    }
+
+    private int count(String what) throws ProtocolException {
+        int count = Short.toUnsignedInt(body.getShort());
+        if (count > FramedMessage.MAX_PARTS) {
+            throw new ProtocolException(
+                    "a message has at most " + FramedMessage.MAX_PARTS + " " + what + ", not " + count);
+        }
+        return count;
+    }
+
+    private void require(int bytes, String what) throws ProtocolException {
+        if (bytes < 0 || bytes > body.remaining()) {
+            throw new ProtocolException(what + " needs " + Integer.toUnsignedString(bytes) + " bytes, and "
+                    + body.remaining() + " are left in the frame");
+        }
+    }
+
+    /** @param left of the bytes there, behind the storages before: none of them lies in another one */
+    private static void requireInside(long size, long position, long end, long left, String where)
+            throws ProtocolException {
+        if (position < 0 || size < 0 || size > left || position > end - size) {
+            throw new ProtocolException("a storage of " + size + " bytes at " + position + " does not lie in " + where
+                    + " of " + end + " bytes, of which " + left + " are in no other storage");
+        }
+    }
+
+    private Storage allocate(long size, TensorBuffers buffers) {
+        Storage storage = buffers.allocate(Math.max(1, size));
+        storages.add(storage);
+        return storage;
+    }
+
+    private Tensor tensor() throws ProtocolException {
+        require(FramedMessage.TENSOR, "a tensor");
+        int storage = Short.toUnsignedInt(body.getShort());
+        int dtype = Byte.toUnsignedInt(body.get());
+        int flags = body.get();
+        int dimensions = Byte.toUnsignedInt(body.get());
+        body.position(body.position() + 3);
+        final long offset = body.getLong();
+        require(dimensions * FramedMessage.DIMENSION, "the dimensions of a tensor");
+        long[] sizes = new long[dimensions];
+        long[] strides = new long[dimensions];
+        for (int i = 0; i < dimensions; i++) {
+            sizes[i] = body.getLong();
+            strides[i] = body.getLong();
+        }
+        if (storage >= storages.size() || !DType.isKnown(dtype)) {
+            throw new ProtocolException("a tensor names storage " + storage + " of " + storages.size()
+                    + " and a known element type, not " + dtype);
+        }
+        try {
+            return new Tensor(DType.of(dtype), sizes, strides, offset, (flags & 1) != 0, storages.get(storage));
+        } catch (IllegalArgumentException e) {
+            throw new ProtocolException(e.getMessage());
+        }
+    }
+
+    public ByteBuffer payload() {
+        return payload.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public List<Tensor> tensors() {
+        return tensors;
+    }
+
+    /** Returns the references, of which the process keeps its handles. */
+    public List<RRef> references() {
+        return references;
+    }
+
+    /** Returns the positions of the regions that were copied, which the process may write again. */
+    public long[] regions() {
+        return regions.stream().mapToLong(Long::longValue).toArray();
+    }
+
+    @Override
+    public void close() {
+        storages.forEach(Storage::release);
+        storages.clear();
+    }
+}

@@ -1,0 +1,12 @@
+package io.waybill.python.wire;
+
+import java.io.IOException;
+
+/** A violation of the protocol by the process: it ends the connection. */
+public final class ProtocolException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    public ProtocolException(String message) {
+        super(message);
+    }
+}
