@@ -18,18 +18,28 @@ public record BenchDistribution(Path directory) {
     /** The same, libtorch and script-ops. */
     static final List<String> ALL_LEVELS = List.of("1", "2", "5", "10");
 
-    /** A bundle that responses {@code text.count}. */
+    /** The bundle that handles {@code text.count}. */
     Path wordCount() throws IOException {
-        try (Stream<Path> jars = Files.list(directory.resolve("examples"))) {
-            return jars.filter(jar -> jar.getFileName().toString().startsWith("word-count-"))
+        return jar("examples", "word-count-");
+    }
+
+    /** The profiler's bundle. */
+    Path profiler() throws IOException {
+        return jar("optional", "profiler-");
+    }
+
+    private Path jar(String folder, String prefix) throws IOException {
+        try (Stream<Path> jars = Files.list(directory.resolve(folder))) {
+            return jars.filter(jar -> jar.getFileName().toString().startsWith(prefix))
                     .findFirst()
-                    .orElseThrow(() -> new IOException("expected examples/word-count-*.jar in " + directory));
+                    .orElseThrow(() -> new IOException("expected " + folder + "/" + prefix + "*.jar in " + directory));
         }
     }
 
-    /** Starts a node with the bundles of these start levels, and waits until it serves. */
+    /** Starts a node of a home with the bundles of these start levels, and waits until it serves. Its own files lie beside the home. */
     Children.Child startNode(Children children, Path home, List<String> levels) throws IOException {
-        Path bundles = Files.createDirectories(children.directory().resolve("bundles"));
+        Path own = Files.createDirectories(home.resolveSibling(home.getFileName() + "-node"));
+        Path bundles = Files.createDirectories(own.resolve("bundles"));
         for (String level : levels) {
             Path target = Files.createDirectories(bundles.resolve(level));
             try (Stream<Path> jars = Files.list(directory.resolve("bundles").resolve(level))) {
@@ -42,7 +52,7 @@ public record BenchDistribution(Path directory) {
                 BenchNode.ROLE,
                 home,
                 bundles,
-                Files.createDirectories(children.directory().resolve("node")),
+                Files.createDirectories(own.resolve("node")),
                 directory.resolve("lib").resolve("native"));
     }
 }

@@ -20,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -51,11 +52,24 @@ final class BenchNode {
                         JoinOptions.defaults(),
                         WorkerSettings.defaults(),
                         handlers);
-                OsgiHost osgi = OsgiHost.start(settings, handlers, DeviceConverters.into(worker.devices()), host)) {
+                OsgiHost osgi = OsgiHost.start(
+                        settings,
+                        handlers,
+                        DeviceConverters.into(worker.devices()),
+                        worker.interceptors(),
+                        Optional.of(worker.brokers()),
+                        host)) {
             worker.ready(Map.of());
             BenchProcess.ready();
             obey(worker, osgi);
         }
+    }
+
+    /** Gives an order to a node, and returns what it responds. */
+    static Figures order(Children.Child node, String order) throws IOException {
+        node.process().getOutputStream().write((order + "\n").getBytes(StandardCharsets.UTF_8));
+        node.process().getOutputStream().flush();
+        return node.figures();
     }
 
     private static void obey(Worker worker, OsgiHost osgi) throws IOException, BundleRefusedException {

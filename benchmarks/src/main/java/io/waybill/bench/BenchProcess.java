@@ -37,7 +37,7 @@ public final class BenchProcess {
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
             case Idle.ROLE -> Idle::client;
-            case RestedPipe.ROLE -> RestedPipe::echo;
+            case Idle.RestedPipe.ROLE -> Idle.RestedPipe::echo;
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;
@@ -51,7 +51,9 @@ public final class BenchProcess {
             case EnvelopeCost.ROLE -> EnvelopeCost::client;
             case ExtensionCost.SERVER_ROLE -> ExtensionCost::server;
             case ExtensionCost.ROLE -> ExtensionCost::client;
-            case Pairs.ROLE -> Pairs::call;
+            case ProfilingCost.ROLE -> ProfilingCost::client;
+            case HomeSize.ROLE -> HomeSize::callers;
+            case PairMember.ROLE -> PairMember::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };
     }

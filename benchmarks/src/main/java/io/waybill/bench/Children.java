@@ -9,6 +9,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -21,18 +22,20 @@ import java.util.concurrent.TimeUnit;
 final class Children implements AutoCloseable {
 
     /** Flags of this process that its children are not to have: they are for a process that is over soon. */
-    private static final List<String> FOR_SHORT_COMMANDS = List.of(
-            "-XX:TieredStopAtLevel",
-            "-XX:SharedArchiveFile",
-            "-XX:ArchiveClassesAtExit",
-            "-Xshare",
-            "-Xlog:cds",
-            "-agentlib");
+    private static final List<String> FOR_SHORT_COMMANDS =
+            List.of("-XX:TieredStopAtLevel", "-XX:ArchiveClassesAtExit", "-agentlib");
 
+    private final List<String> options;
     private final Path directory;
     private final List<Process> processes = new ArrayList<>();
 
     Children() throws IOException {
+        this(List.of());
+    }
+
+    /** @param options of each child's JVM, on top of this one's */
+    Children(List<String> options) throws IOException {
+        this.options = List.copyOf(options);
         directory = Files.createTempDirectory("waybill-bench");
     }
 
@@ -42,6 +45,10 @@ final class Children implements AutoCloseable {
 
     /** A running child. */
     record Child(Process process, BufferedReader output, String role) {
+
+        long pid() {
+            return process.pid();
+        }
 
         /** The next line that it prints. */
         String line() throws IOException {
@@ -56,6 +63,12 @@ final class Children implements AutoCloseable {
         Figures figures() throws IOException {
             return Figures.parse(line());
         }
+
+        Duration processorTime() throws IOException {
+            return process.info()
+                    .totalCpuDuration()
+                    .orElseThrow(() -> new IOException("the host does not tell the processor time of a process"));
+        }
     }
 
     /** Starts a child and waits until it says that it is ready. */
@@ -67,6 +80,7 @@ final class Children implements AutoCloseable {
                 command.add(flag);
             }
         }
+        command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), BenchProcess.class.getName(), role));
         for (Object argument : arguments) {
             command.add(argument.toString());

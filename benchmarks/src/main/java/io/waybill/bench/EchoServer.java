@@ -32,9 +32,10 @@ final class EchoServer {
 
     private EchoServer() {}
 
-    /** Arguments: home, waiting. */
+    /** Arguments: home, waiting, handler. */
     static void run(String[] arguments) throws IOException {
-        serve(arguments, (message, outbox) -> outbox.respond(message.payload()));
+        EchoHandler handler = EchoHandler.parse(arguments[2]);
+        serve(Path.of(arguments[0]), NAME, settings(arguments[1]), handler.isNonBlocking(), handler);
     }
 
     static void serve(String[] arguments, MessageHandler handler) throws IOException {
@@ -42,9 +43,15 @@ final class EchoServer {
     }
 
     static void serve(Path home, String name, WorkerSettings settings, MessageHandler handler) throws IOException {
+        serve(home, name, settings, true, handler);
+    }
+
+    private static void serve(
+            Path home, String name, WorkerSettings settings, boolean nonBlocking, MessageHandler handler)
+            throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = registry(host);
-        handle(handlers, handler);
+        handle(handlers, nonBlocking, handler);
         try (Worker worker = join(Home.open(home, host), name, settings, handlers)) {
             worker.ready(Map.of());
             BenchProcess.ready();
@@ -56,13 +63,22 @@ final class EchoServer {
         return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
     }
 
-    /** Adds a handler of {@link #ECHO} that runs on the poller. */
-    static void handle(HandlerRegistry handlers, MessageHandler handler) {
+    /** Adds a non-blocking handler of {@link #ECHO} that gives the payload back. */
+    static void handle(HandlerRegistry handlers) {
+        handle(handlers, EchoHandler.EMPTY);
+    }
+
+    /** Adds a handler of {@link #ECHO}. */
+    static void handle(HandlerRegistry handlers, EchoHandler handler) {
+        handle(handlers, handler.isNonBlocking(), handler);
+    }
+
+    private static void handle(HandlerRegistry handlers, boolean nonBlocking, MessageHandler handler) {
         Provider provider = new Provider("bench", "1");
         handlers.add(new HandlerSpec(
                 List.of(HandlerKey.parse(ECHO)),
                 handler,
-                true,
+                nonBlocking,
                 provider,
                 0,
                 EchoServer.class.getClassLoader(),
@@ -81,7 +97,7 @@ final class EchoServer {
         String waiting = records ? how.substring(0, how.length() - RECORDING.length()) : how;
         return WorkerSettings.builder()
                 .waiting(Waiting.valueOf(waiting))
-                .archive(ArchiveSettings.DEFAULTS.withPolicy(records ? ArchivePolicy.ALL : ArchivePolicy.NONE))
+                .archive(records ? ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL) : ArchiveSettings.NONE)
                 .build();
     }
 

@@ -53,7 +53,7 @@ public record EnvelopeCost(int calls, int rounds, String waiting) {
     static void server(String[] arguments) throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
+        EchoServer.handle(handlers);
         MessageHandler envelope = (message, outbox) -> {
             try (Response inner = outbox.dispatch(ECHO, message.payload(), List.of(), List.of())) {
                 outbox.respond(inner.payload());

@@ -146,7 +146,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
     static void server(String[] arguments) throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
+        EchoServer.handle(handlers);
         try (Worker worker = EchoServer.join(
                 Home.open(Path.of(arguments[0]), host), EchoServer.NAME, EchoServer.settings(arguments[1]), handlers)) {
             HandlerInterceptor interceptor = (message, outbox) -> {};

@@ -7,6 +7,8 @@ import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,13 +36,13 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             Children.Child node = distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
-            Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED");
+            Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED", EchoHandler.EMPTY.argument());
             progress.accept("the node rests for " + seconds + " s");
             rest(STABLE_NS); // what starting left to do
-            Duration before = processorTime(node);
+            Duration before = node.processorTime();
             long startNs = System.nanoTime();
             rest(TimeUnit.SECONDS.toNanos(seconds));
-            double share = (double) processorTime(node).minus(before).toNanos() / (System.nanoTime() - startNs);
+            double share = (double) node.processorTime().minus(before).toNanos() / (System.nanoTime() - startNs);
             progress.accept(tries + " calls and as many bytes through a pipe, each after a rest");
             Histogram raw = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
             Figures first;
@@ -62,13 +64,6 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
                     .put("raw_wake_p50_ns", pipe.integer("p50_ns"))
                     .put("raw_wake_p99_ns", pipe.integer("p99_ns"));
         }
-    }
-
-    private static Duration processorTime(Children.Child child) throws IOException {
-        return child.process()
-                .info()
-                .totalCpuDuration()
-                .orElseThrow(() -> new IOException("the host does not tell the processor time of a process"));
     }
 
     static void rest(long ns) {
@@ -97,6 +92,70 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
             }
             BenchProcess.report(Percentiles.of(times));
             BenchProcess.awaitEnd();
+        }
+    }
+
+    /**
+     * What the host takes to wake a process that rests: a byte through a pipe to a process that blocks on it, and a byte back to this one, which
+     * looks for it without blocking, as a caller does that polls for itself.
+     */
+    static final class RestedPipe implements AutoCloseable {
+
+        static final String ROLE = "pipe-echo";
+
+        private static final int WARM_UP = 2_000;
+
+        private final Children children;
+        private final Children.Child echo;
+        private final OutputStream to;
+        private final InputStream from;
+
+        RestedPipe(Children children) throws IOException {
+            this.children = children;
+            this.echo = children.start(ROLE);
+            this.to = echo.process().getOutputStream();
+            this.from = echo.process().getInputStream();
+            for (int i = 0; i < WARM_UP; i++) {
+                roundTrip();
+            }
+        }
+
+        /** Times so many round trips, each after a rest. */
+        void time(int tries, Histogram times) throws IOException {
+            for (int i = 0; i < tries; i++) {
+                rest(REST_NS);
+                long startNs = System.nanoTime();
+                roundTrip();
+                times.recordValue(System.nanoTime() - startNs);
+            }
+        }
+
+        private void roundTrip() throws IOException {
+            to.write('.');
+            to.flush();
+            while (from.available() == 0) {
+                if (!echo.process().isAlive()) {
+                    throw new IOException("the process " + ROLE + " ended");
+                }
+                Thread.onSpinWait();
+            }
+            if (from.read() != '.') {
+                throw new IOException("the process " + ROLE + " did not give the byte back");
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            children.stop(echo);
+        }
+
+        /** The other side: gives every byte back until its standard input ends. */
+        static void echo(String[] arguments) throws IOException {
+            BenchProcess.ready();
+            for (int read = System.in.read(); read >= 0; read = System.in.read()) {
+                System.out.write(read);
+                System.out.flush();
+            }
         }
     }
 }

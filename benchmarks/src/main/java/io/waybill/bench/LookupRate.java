@@ -106,7 +106,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         Host host = Host.real();
         Home home = Home.open(path, host);
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
+        EchoServer.handle(handlers);
         WorkerSettings settings = WorkerSettings.defaults();
         try (Worker server = EchoServer.join(home, EchoServer.NAME, settings, handlers);
                 Worker caller = EchoServer.join(home, "bench-caller", settings, EchoServer.registry(host))) {

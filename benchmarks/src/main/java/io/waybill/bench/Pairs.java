@@ -1,143 +1,145 @@
 package io.waybill.bench;
 
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
+import io.waybill.bench.PairMember.Phases;
+import io.waybill.bench.PairMember.Times;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
-import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.home.Home;
-import io.waybill.host.Host;
-import io.waybill.worker.Worker;
-import java.io.BufferedReader;
+import io.waybill.bench.measure.Torch;
+import io.waybill.host.Processes;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.zip.DataFormatException;
-import org.HdrHistogram.Histogram;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * {@code bench pairs}: many processes of one home, of which each calls its partner and responds to it, beside one such pair alone. Both take
- * turns, each time with fresh processes; each figure is the median over the rounds.
+ * {@code bench pairs}: many processes of one home, beside one pair alone, or beside PyTorch. Both take turns, each time with fresh
+ * processes; each figure is the median over the rounds.
  *
+ * @param pattern who calls whom
  * @param processes even
- * @param seconds of calls, after one to warm up
+ * @param warmUpSeconds of calls before the measured ones
+ * @param seconds of calls
  * @param sizeBytes of the payload
  * @param rounds odd
  * @param waiting how they wait
  */
-public record Pairs(int processes, int seconds, int sizeBytes, int rounds, String waiting) {
+public record Pairs(
+        Pattern pattern, int processes, int warmUpSeconds, int seconds, int sizeBytes, int rounds, String waiting) {
 
-    static final String ROLE = "pair";
+    /** Who calls whom. */
+    public enum Pattern {
+        /** Each calls its partner, and its partner calls it. */
+        PARTNERS,
+        /** One calls its partner, the others have joined and rest. */
+        IDLE,
+        /** Each calls each other one in turn. */
+        ALL
+    }
 
     private static final int PAIR = 2;
-    private static final String NAME = "bench-pair-";
-    private static final long WARM_UP_NS = TimeUnit.SECONDS.toNanos(1);
+    private static final int FIRST_SECONDS = 10;
 
+    /** Runs all rounds. */
     public Figures run(Consumer<String> progress) throws IOException {
-        List<Figures> alone = new ArrayList<>();
-        List<Figures> all = new ArrayList<>();
+        List<Figures> crowds = new ArrayList<>();
+        List<Figures> besides = new ArrayList<>();
+        Torch torch = pattern == Pattern.ALL ? Torch.find() : null;
         for (int round = 1; round <= rounds; round++) {
-            progress.accept("round " + round + " of " + rounds + ": one pair");
-            alone.add(round(PAIR));
-            progress.accept("round " + round + " of " + rounds + ": " + processes + " processes");
-            all.add(round(processes));
+            String of = "round " + round + " of " + rounds + ": ";
+            if (pattern != Pattern.ALL) {
+                progress.accept(of + "one pair");
+                besides.add(round(PAIR));
+            } else if (torch != null) {
+                progress.accept(of + processes + " processes of PyTorch");
+                besides.add(torch.run("all_pairs.py", processes, FIRST_SECONDS, warmUpSeconds, seconds));
+            }
+            progress.accept(of + processes + " processes");
+            crowds.add(round(processes));
         }
-        long rate = Figures.median(all, "calls_per_s");
-        long aloneRate = Figures.median(alone, "calls_per_s");
-        return new Figures()
+        Figures figures = new Figures()
+                .put("pattern", pattern.name().toLowerCase(Locale.ROOT))
                 .put("processes", processes)
                 .put("seconds", seconds)
                 .put("size_bytes", sizeBytes)
                 .put("rounds", rounds)
-                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
-                .put("calls_per_s", rate)
-                .put("p50_ns", Figures.median(all, "p50_ns"))
-                .put("p99_ns", Figures.median(all, "p99_ns"))
-                .put("alone_calls_per_s", aloneRate)
-                .put("alone_p50_ns", Figures.median(alone, "p50_ns"))
-                .put("alone_p99_ns", Figures.median(alone, "p99_ns"))
-                .put("ratio_calls_per_s", (double) rate / aloneRate);
+                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'));
+        Figures.putMedians(figures, "", crowds);
+        if (!besides.isEmpty()) {
+            String prefix = pattern == Pattern.ALL ? "torch_" : "alone_";
+            Figures.putMedians(figures, prefix, besides);
+            for (String name : List.of("cold_calls_per_s", "calls_per_s", "p50_ns", "p99_ns")) {
+                if (figures.values().containsKey(prefix + name)) {
+                    figures.put("ratio_" + name, figures.number(name) / figures.number(prefix + name));
+                }
+            }
+        }
+        return figures;
     }
 
-    /** All pairs of a home, at once. */
     private Figures round(int count) throws IOException {
-        try (Children children = new Children()) {
-            Path home = children.directory().resolve("home");
-            List<Children.Child> all = new ArrayList<>();
+        boolean isAll = pattern == Pattern.ALL;
+        Phases phases = new Phases(isAll ? FIRST_SECONDS : 0, warmUpSeconds, seconds);
+        try (Children children =
+                new Children(Processes.crowdOptions(count, Runtime.getRuntime().availableProcessors()))) {
+            List<Children.Child> members = new ArrayList<>();
             for (int i = 0; i < count; i++) {
-                all.add(children.start(ROLE, home, NAME + i, NAME + (i ^ 1), waiting, sizeBytes, seconds));
+                members.add(PairMember.start(children, i, partners(i, count), waiting, sizeBytes, phases));
             }
-            for (Children.Child child : all) {
-                child.process().getOutputStream().write('\n');
-                child.process().getOutputStream().flush();
+            List<Children.Child> callers = pattern == Pattern.IDLE ? members.subList(0, 1) : members;
+            List<Children.Child> idle = pattern == Pattern.IDLE ? members.subList(PAIR, count) : List.of();
+            Duration idleBefore = processorTime(idle);
+            long startNs = System.nanoTime();
+            Times times = PairMember.run(callers);
+            double idleCores = (double) processorTime(idle).minus(idleBefore).toNanos() / (System.nanoTime() - startNs);
+            Figures figures = new Figures();
+            if (isAll) {
+                figures.put("cold_calls_per_s", times.first().getTotalCount() / FIRST_SECONDS);
             }
-            long calls = 0;
-            Histogram times = new Histogram(3);
-            for (Children.Child child : all) {
-                Histogram ofChild = decode(child.figures().text("times"));
-                times.add(ofChild);
-                calls += ofChild.getTotalCount();
+            figures.put("calls_per_s", times.times().getTotalCount() / seconds);
+            Percentiles.of(times.times())
+                    .values()
+                    .forEach((name, value) -> figures.put(name, ((Number) value).longValue()));
+            if (!idle.isEmpty()) {
+                Path process =
+                        Path.of("/proc", Long.toString(idle.get(0).process().pid()));
+                figures.put("idle_cores", idleCores)
+                        .put("idle_descriptors", count(Files.list(process.resolve("fd"))))
+                        .put("idle_mappings", count(Files.lines(process.resolve("maps"))));
             }
-            return Percentiles.of(times).put("calls_per_s", calls / seconds);
+            return figures;
         }
     }
 
-    /** Arguments: home, name, partner, waiting, size, seconds. */
-    static void call(String[] arguments) throws Exception {
-        Host host = Host.real();
-        HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
-        Request request = Request.raw(
-                arguments[2],
-                MessageType.userRequest(0x42),
-                ByteBuffer.allocate(Integer.parseInt(arguments[4])),
-                List.of());
-        Home home = Home.open(Path.of(arguments[0]), host);
-        try (Worker worker = EchoServer.join(home, arguments[1], EchoServer.settings(arguments[3]), handlers)) {
-            worker.ready(Map.of());
-            BenchProcess.ready();
-            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine(); // all are there
-            callFor(WARM_UP_NS, worker, request);
-            Histogram times = callFor(TimeUnit.SECONDS.toNanos(Integer.parseInt(arguments[5])), worker, request);
-            BenchProcess.report(new Figures().put("times", encode(times)));
-            BenchProcess.awaitEnd(); // the partner may still call
+    private static long count(Stream<?> all) {
+        try (all) {
+            return all.count();
         }
     }
 
-    private static Histogram callFor(long ns, Worker worker, Request request) {
-        Histogram times = new Histogram(3);
-        long startNs = System.nanoTime();
-        for (long atNs = startNs; atNs - startNs < ns; ) {
-            worker.call(request).close();
-            long nowNs = System.nanoTime();
-            times.recordValue(nowNs - atNs);
-            atNs = nowNs;
-        }
-        return times;
+    private String partners(int index, int count) {
+        return switch (pattern) {
+            case PARTNERS -> PairMember.name(index ^ 1);
+            case IDLE -> index == 0 ? PairMember.name(1) : PairMember.NO_PEER;
+            case ALL ->
+                String.join(
+                        ",",
+                        IntStream.range(1, count)
+                                .mapToObj(step -> PairMember.name((index + step) % count))
+                                .toList());
+        };
     }
 
-    private static String encode(Histogram times) {
-        ByteBuffer bytes = ByteBuffer.allocate(times.getNeededByteBufferCapacity());
-        int length = times.encodeIntoCompressedByteBuffer(bytes);
-        return Base64.getEncoder().withoutPadding().encodeToString(Arrays.copyOf(bytes.array(), length));
-    }
-
-    private static Histogram decode(String text) throws IOException {
-        try {
-            return Histogram.decodeFromCompressedByteBuffer(
-                    ByteBuffer.wrap(Base64.getDecoder().decode(text)), 0);
-        } catch (DataFormatException e) {
-            throw new IOException("the process " + ROLE + " told no times", e);
+    private static Duration processorTime(List<Children.Child> children) throws IOException {
+        Duration sum = Duration.ZERO;
+        for (Children.Child child : children) {
+            sum = sum.plus(child.processorTime());
         }
+        return sum;
     }
 }

@@ -38,10 +38,12 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
     private void measure(Samples samples, String how) throws IOException {
         samples.add(
                 "rtt_p50_ns",
-                new RoundTrip(PAYLOAD_BYTES, calls, 1, how).round().integer("p50_ns"));
+                new RoundTrip(PAYLOAD_BYTES, calls, 1, how, EchoHandler.EMPTY)
+                        .round()
+                        .integer("p50_ns"));
         samples.add(
                 "calls_per_s",
-                new Throughput(PAYLOAD_BYTES, 4 * calls, IN_FLIGHT, 1, how)
+                new Throughput(PAYLOAD_BYTES, 4 * calls, IN_FLIGHT, 1, how, EchoHandler.EMPTY)
                         .round()
                         .integer("calls_per_s"));
         for (long size : sizesBytes) {

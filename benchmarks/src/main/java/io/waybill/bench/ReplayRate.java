@@ -8,6 +8,7 @@ import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.HandlersAlone;
+import io.waybill.bench.measure.ReplayHandlers;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;

@@ -5,6 +5,7 @@ import io.waybill.api.Request;
 import io.waybill.bench.measure.Allocation;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
+import io.waybill.bench.measure.ProcessorTime;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -24,8 +25,9 @@ import org.HdrHistogram.Histogram;
  * @param calls per round, after as many to warm up
  * @param rounds odd
  * @param waiting how Waybill's workers wait
+ * @param handler what is called
  */
-public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
+public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting, EchoHandler handler) {
 
     static final String ROLE = "rtt-client";
 
@@ -47,14 +49,19 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
                 .put("calls", calls)
                 .put("rounds", rounds)
                 .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
+                .put("handler", handler.kind().name().toLowerCase(Locale.ROOT))
+                .put("mean_ns", Figures.median(ours, "mean_ns"))
                 .put("p50_ns", p50)
                 .put("p99_ns", p99)
                 .put("p999_ns", Figures.median(ours, "p999_ns"))
+                .put("raw_mean_ns", Figures.median(raw, "mean_ns"))
                 .put("raw_p50_ns", rawP50)
                 .put("raw_p99_ns", rawP99)
                 .put("raw_p999_ns", Figures.median(raw, "p999_ns"))
                 .put("ratio_p50", (double) p50 / rawP50)
                 .put("ratio_p99", (double) p99 / rawP99)
+                .put("cpu_ns_per_call", Figures.median(ours, "cpu_ns_per_call"))
+                .put("served_cpu_ns_per_call", Figures.median(ours, "served_cpu_ns_per_call"))
                 .put("allocated_bytes_per_call", Figures.median(ours, "allocated_bytes_per_call"));
     }
 
@@ -70,12 +77,13 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
     Figures round() throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
-            children.start(EchoServer.ROLE, home, waiting);
-            return children.start(ROLE, home, waiting, sizeBytes, calls).figures();
+            Children.Child server = children.start(EchoServer.ROLE, home, waiting, handler.argument());
+            return children.start(ROLE, home, waiting, sizeBytes, calls, server.pid())
+                    .figures();
         }
     }
 
-    /** Arguments: home, waiting, size, calls. */
+    /** Arguments: home, waiting, size, calls, the server's process. */
     static void client(String[] arguments) throws Exception {
         int count = Integer.parseInt(arguments[3]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
@@ -86,19 +94,22 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
                     ByteBuffer.allocate(Integer.parseInt(arguments[2])),
                     List.of());
             Histogram times = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
-            long allocated = 0;
+            Figures figures = new Figures();
             for (int round = 0; round < 2; round++) { // the first warms up
                 times.reset();
+                ProcessorTime processors = new ProcessorTime(Long.parseLong(arguments[4]));
                 long allocatedBefore = Allocation.ofThisProcess();
                 for (int i = 0; i < count; i++) {
                     long startNs = System.nanoTime();
                     worker.call(request);
                     times.recordValue(System.nanoTime() - startNs);
                 }
-                allocated = Allocation.ofThisProcess() - allocatedBefore;
+                long allocated = Allocation.ofThisProcess() - allocatedBefore;
+                figures = processors
+                        .put(Percentiles.of(times), count)
+                        .put("allocated_bytes_per_call", Math.round((double) allocated / count));
             }
-            BenchProcess.report(
-                    Percentiles.of(times).put("allocated_bytes_per_call", Math.round((double) allocated / count)));
+            BenchProcess.report(figures);
             BenchProcess.awaitEnd();
         }
     }

@@ -10,7 +10,6 @@ import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
@@ -34,7 +33,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             Path home = children.directory().resolve("home");
             Path handlerJar = distribution.wordCount();
             Children.Child node = distribution.startNode(children, home, BenchDistribution.FRAMEWORK_LEVELS);
-            order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
+            BenchNode.order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
             Children.Child caller = children.start(ROLE, home, callsPerSecond);
             long startNs = System.nanoTime();
             for (int i = 1; i <= updates; i++) {
@@ -42,13 +41,13 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
                     progress.accept("update " + i + " of " + updates);
                 }
                 Path jar = VersionedJar.write(handlerJar, "1.0." + i, children.directory());
-                order(node, "update " + jar);
+                BenchNode.order(node, "update " + jar);
                 Files.delete(jar);
             }
             double seconds = (System.nanoTime() - startNs) / 1e9;
             caller.process().getOutputStream().close(); // ends the load
             Figures called = caller.figures();
-            Figures served = order(node, "figures");
+            Figures served = BenchNode.order(node, "figures");
             return new Figures()
                     .put("updates", updates)
                     .put("seconds", seconds)
@@ -62,12 +61,6 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
                     .put("max_gap_ms", called.number("max_gap_ms"))
                     .put("leaked_loaders", served.integer("leaked_loaders"));
         }
-    }
-
-    private static Figures order(Children.Child node, String order) throws IOException {
-        node.process().getOutputStream().write((order + "\n").getBytes(StandardCharsets.UTF_8));
-        node.process().getOutputStream().flush();
-        return node.figures();
     }
 
     /** Counts outcomes and the longest time without one. Settled by one thread at a time. */

@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -10,9 +11,10 @@ import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
-import io.waybill.cli.show.ValueJson;
+import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,7 +26,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.Supplier;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -51,6 +54,7 @@ final class BundleCommand implements Runnable {
 
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Duration LIMIT = Duration.ofMinutes(2);
+    private static final Duration LOOK_LIMIT = Duration.ofSeconds(5);
 
     private final Surroundings surroundings;
 
@@ -196,14 +200,35 @@ final class BundleCommand implements Runnable {
         Invocation invocation = new Invocation(operation, List.of(), fields);
         Request request =
                 Request.invocation(target.node, CONTROL_CALL, invocation).timeout(LIMIT);
-        Supplier<String> what = () -> "waiting for " + target.node + ": " + operation;
+        String what = "waiting for " + target.node + ": " + operation;
+        long begunNs = host.clock().wallNs();
         try (CallingWorker caller = CallingWorker.join(target.home.openExisting(surroundings, host));
-                Response response = Progress.during(surroundings, host.threads(), what, () -> caller.call(request))) {
+                Response response = Progress.during(
+                        surroundings,
+                        host.threads(),
+                        what,
+                        () -> running(caller, target.node, begunNs, host.clock()),
+                        () -> caller.call(request))) {
             if (target.json) {
-                Json.print(surroundings.out(), json -> ValueJson.write(response.value(), json));
+                Json.print(surroundings.out(), json -> ControlJson.write(response.value(), json));
             } else {
                 printer.print(response);
             }
+        }
+    }
+
+    /** Returns the operation that the node runs since before this one was requested: it runs one at a time. */
+    private static Optional<String> running(CallingWorker caller, String node, long begunNs, Clock clock) {
+        Request list = Request.invocation(node, CONTROL_CALL, new Invocation("bundle.list", List.of(), Map.of()))
+                .timeout(LOOK_LIMIT);
+        try (Response response = caller.call(list)) {
+            Value running = response.value("running");
+            return field(running, "since") instanceof Value.Int since && since.value() < begunNs
+                    ? Optional.of(text(running, "operation") + ", which runs for "
+                            + TimeUnit.NANOSECONDS.toSeconds(clock.wallNs() - since.value()) + " s")
+                    : Optional.empty();
+        } catch (CallException e) {
+            return Optional.empty(); // the operation itself shows the problem
         }
     }
 
@@ -250,6 +275,9 @@ final class BundleCommand implements Runnable {
                     text(bundle, "problem"));
         }
         table.print(surroundings.out());
+        if (response.value("running") instanceof Value.Dict running) {
+            surroundings.out().println("runs since " + since(running) + ": " + text(running, "operation"));
+        }
         for (Value file : items(response.value("refused"))) {
             surroundings.out().println("not taken: " + text(file, "path") + ": " + text(file, "problem"));
         }

@@ -3,9 +3,14 @@ package io.waybill.cli;
 import io.waybill.cli.bench.BenchCommand;
 import io.waybill.cli.call.CallCommand;
 import io.waybill.cli.command.Build;
+import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.ErrorLines;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.doctor.DoctorCommand;
 import io.waybill.cli.journal.JournalCommand;
+import io.waybill.cli.lifecycle.ReloadCommand;
+import io.waybill.cli.lifecycle.RestartCommand;
+import io.waybill.cli.lifecycle.StopCommand;
 import io.waybill.cli.replay.ReplayCommand;
 import io.waybill.cli.tool.HelpCommand;
 import io.waybill.cli.tool.ToolLine;
@@ -31,6 +36,8 @@ public final class Commands {
 
     private static final int HELP_COLUMNS = 100;
     private static final String END_OF_OPTIONS = "--";
+    private static final List<String> HELP = List.of("-h", "--help");
+    private static final List<String> ALL_SUBCOMMANDS = HELP;
     private static final Pattern TOOL_NAME = Pattern.compile("[a-z][a-z0-9-]*");
     private static final Map<String, Function<Surroundings, Object>> ALL = new LinkedHashMap<>();
 
@@ -38,6 +45,9 @@ public final class Commands {
         ALL.put("demo", DemoCommand::new);
         ALL.put("node", NodeCommand::new);
         ALL.put("up", UpCommand::new);
+        ALL.put("stop", StopCommand::new);
+        ALL.put("restart", RestartCommand::new);
+        ALL.put("reload", ReloadCommand::new);
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
         ALL.put("top", TopCommand::new);
@@ -46,6 +56,7 @@ public final class Commands {
         ALL.put("journal", JournalCommand::new);
         ALL.put("replay", ReplayCommand::new);
         ALL.put("bench", BenchCommand::line);
+        ALL.put("doctor", DoctorCommand::new);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);
         ALL.put("help", HelpCommand::new);
@@ -87,11 +98,11 @@ public final class Commands {
         CommandLine line = new CommandLine(new Root());
         Function<Surroundings, Object> only = args.length == 0 ? null : ALL.get(args[0]);
         if (only != null && !args[0].equals("help")) {
-            line.addSubcommand(args[0], only.apply(surroundings));
+            add(line, args[0], only.apply(surroundings), List.of(args).subList(1, args.length));
         } else if (isOfBundle(args)) {
             addToolLine(line, surroundings, List.of(args));
         } else {
-            ALL.forEach((name, factory) -> line.addSubcommand(name, factory.apply(surroundings)));
+            ALL.forEach((name, factory) -> add(line, name, factory.apply(surroundings), ALL_SUBCOMMANDS));
         }
         ErrorLines errors = new ErrorLines();
         line.setOut(surroundings.out());
@@ -107,6 +118,22 @@ public final class Commands {
             line.getSubcommands().get("call").setUnmatchedOptionsArePositionalParams(true);
         }
         return line;
+    }
+
+    /** Adds a command with the subcommands that its arguments may mean: the one that is named, all of them, or none of them. */
+    private static void add(CommandLine line, String name, Object command, List<String> args) {
+        CommandLine added = command instanceof CommandLine made ? made : new CommandLine(command);
+        if (command instanceof CommandGroup group) {
+            Map<String, Class<?>> all = group.subcommands();
+            boolean isNamed = args.stream().anyMatch(all::containsKey);
+            boolean mayMeanAny = args.stream().anyMatch(word -> !word.startsWith("-") || HELP.contains(word));
+            all.forEach((subcommand, type) -> {
+                if (isNamed ? args.contains(subcommand) : mayMeanAny) {
+                    added.addSubcommand(subcommand, type);
+                }
+            });
+        }
+        line.addSubcommand(name, added);
     }
 
     /** Whether a command is none of those here, and names a node that may have it. */

@@ -1,16 +1,22 @@
 package io.waybill.cli;
 
 import io.waybill.cli.command.Surroundings;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** {@code waybill completion}: a script that completes the command's words in bash and zsh. */
+/**
+ * {@code waybill completion}: a script that completes in bash and zsh the command's words, from picocli, and names of workers, operations and
+ * bundles, which it reads from the home's files.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "completion",
-        header = "Prints a completion script for bash and zsh.",
+        header = "Prints a script that completes commands, options and names of the home in bash and zsh.",
         footer = {
             "",
             "Examples:",
@@ -26,10 +32,18 @@ final class CompletionCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() {
+    public Integer call() throws IOException {
         CommandLine all = Commands.line(surroundings);
         surroundings.out().print(AutoComplete.bash("waybill", all));
+        surroundings.out().print(names());
         surroundings.out().flush();
         return 0;
+    }
+
+    /** Returns the functions of the shell that know names; what they define comes last, and counts. */
+    private static String names() throws IOException {
+        try (InputStream script = CompletionCommand.class.getResourceAsStream("completion.bash")) {
+            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
+        }
     }
 }

@@ -5,6 +5,7 @@ import io.waybill.cli.call.CallingWorker;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.ExitCleanup;
+import io.waybill.cli.command.NewDirectory;
 import io.waybill.cli.command.ScratchDirectory;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.demo.Demo;
@@ -12,10 +13,12 @@ import io.waybill.cli.demo.DemoFailedException;
 import io.waybill.cli.demo.DemoNode;
 import io.waybill.cli.demo.Shell;
 import io.waybill.cli.demo.Story;
+import io.waybill.cli.show.ShellWord;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,18 +26,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 
-/** {@code waybill demo}: the main job on real input, in a directory that goes away. */
+/** {@code waybill demo}: the main job on real input, in a directory that goes away, or is kept. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "demo",
         header = "Shows the main job on real input, with processes and files of its own that it removes.",
-        footer = {"", "Example:", "  waybill demo"})
+        footer = {"", "Examples:", "  waybill demo", "  waybill demo --keep demo"})
 final class DemoCommand implements Callable<Integer> {
 
     private static final List<String> NODES = List.of("ps0", "ps1");
 
     private final Surroundings surroundings;
+
+    @Option(
+            names = "--keep",
+            paramLabel = "DIR",
+            description = "Leaves its files, with the home, in this directory; it is made, or must be empty.")
+    private Path kept;
 
     DemoCommand(Surroundings surroundings) {
         this.surroundings = surroundings;
@@ -43,23 +53,40 @@ final class DemoCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
-        Host host = Host.real();
-        try (ExitCleanup leftovers =
-                ExitCleanup.watch(surroundings, ScratchDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
-            Path directory = leftovers.directory();
+        if (kept != null) {
+            NewDirectory.make(kept);
+            run(kept.toRealPath(), () -> {}, "stay there", distribution);
+            sayWhatIsKept(distribution);
+            return 0;
+        }
+        ScratchDirectory scratch = ScratchDirectory.in(surroundings.temporary(), "waybill-demo-");
+        run(scratch.path(), scratch, "are removed at its end", distribution);
+        surroundings.out().println("That was it: no process and no file is left.");
+        return 0;
+    }
+
+    private void sayWhatIsKept(Path distribution) throws IOException {
+        String home = ShellWord.quoted(kept.resolve("home").toString());
+        String bundle = ShellWord.quoted(wordCount(distribution).toString());
+        surroundings
+                .out()
+                .println("That was it: no process is left. What happened is on record, and can be run again:");
+        surroundings.out().println("   $ waybill journal list --home " + home);
+        surroundings.out().println("   $ waybill replay --home " + home + " --outcome ok --bundle " + bundle);
+    }
+
+    private void run(Path directory, Closeable removal, String future, Path distribution)
+            throws IOException, CommandFailedException {
+        try (ExitCleanup leftovers = ExitCleanup.watch(surroundings, removal)) {
             surroundings
                     .out()
                     .println("Waybill " + Build.version() + " on Java " + surroundings.java() + ". All files of"
-                            + " this demo lie in " + directory + " and are removed at its end.");
-            try {
-                explain(leftovers, directory, distribution, host);
-            } catch (DemoFailedException | CallException e) {
-                throw new CommandFailedException(e.getMessage(), e);
-            }
+                            + " this demo lie in " + directory + " and " + future + ".");
+            explain(leftovers, directory, distribution, Host.real());
+        } catch (DemoFailedException | CallException e) {
+            throw new CommandFailedException(e.getMessage(), e);
         }
         surroundings.out().println();
-        surroundings.out().println("That was it: no process and no file is left.");
-        return 0;
     }
 
     private void explain(ExitCleanup leftovers, Path directory, Path distribution, Host host)
@@ -82,6 +109,7 @@ final class DemoCommand implements Callable<Integer> {
                 demo.lookUp(caller.worker());
             }
         }
+        demo.callPython();
         demo.replay();
         demo.remove();
         demo.stopNodes(nodes);

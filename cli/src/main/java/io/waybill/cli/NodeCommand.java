@@ -1,5 +1,7 @@
 package io.waybill.cli;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
@@ -11,7 +13,9 @@ import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.cli.node.NodeSettings;
+import io.waybill.cli.node.NodeStop;
 import io.waybill.cli.node.Quantities;
+import io.waybill.cli.supervise.ExitCodes;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
@@ -32,8 +36,8 @@ import picocli.CommandLine.Option;
         header = "Runs a node in the foreground.",
         description = {
             "",
-            "Prints 'ready NAME id=ID' on standard output when it serves. SIGTERM or SIGINT lets running calls end and exits"
-                    + " with 0.",
+            "Prints 'ready NAME id=ID' on standard output when it serves. SIGTERM, SIGINT or waybill stop lets running calls end and"
+                    + " exits with 0.",
             "",
             "What a power cut may take is the setting journal.durability in conf/waybill.properties: process, the default, may lose"
                     + " the last seconds; interval at most the last milliseconds; each nothing that anybody heard of.",
@@ -94,6 +98,15 @@ final class NodeCommand implements Callable<Integer> {
             description = "Also stops when standard input ends: for a parent process.")
     private boolean untilStdinEnds;
 
+    @Option(
+            names = "--supervised",
+            hidden = true,
+            description =
+                    "Of waybill up: also stops when standard input ends; is started again unless it exits with 2 or 3.")
+    private boolean supervised;
+
+    private volatile boolean staysStopped; // set by the thread of a control call, read by the one that runs the node
+
     NodeCommand(Surroundings surroundings) {
         this.surroundings = surroundings;
     }
@@ -124,23 +137,39 @@ final class NodeCommand implements Callable<Integer> {
         surroundings.err().println("waybill " + Build.version() + " on Java " + surroundings.java() + recommendation());
         Host host = Host.real();
         try (StopSignal stop = StopSignal.install(host.threads())) {
-            if (untilStdinEnds) {
+            if (untilStdinEnds || supervised) {
                 stop.onEndOf(System.in);
             }
             Home opened = home.open(surroundings, host);
             JoinOptions options = JoinOptions.defaults().withVersion(Build.version());
             try (Node node = Node.start(opened, name, options, distribution, settings, Optional.ofNullable(bundles))) {
+                node.onStop(then -> begin(then, stop));
                 surroundings
                         .out()
                         .println("ready " + node.info().name() + " id="
                                 + node.info().id());
                 surroundings.out().flush();
+                node.notStarted()
+                        .forEach((jar, why) -> surroundings
+                                .err()
+                                .println(name + " is ready without " + jar.getFileName() + ": " + why));
                 node.worker().failure().thenRun(stop::ask);
                 stop.await();
                 requireWhole(node);
             }
         }
-        return 0;
+        return supervised && staysStopped ? ExitCodes.STAYS_STOPPED : 0;
+    }
+
+    private void begin(NodeStop.Then then, StopSignal stop) throws RejectedMessageException {
+        if (then == NodeStop.Then.START_AGAIN && !supervised) {
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED,
+                    name + " is not run by waybill up, and would not be started again: waybill stop " + name
+                            + ", then start it as it was started");
+        }
+        staysStopped = then == NodeStop.Then.STAY_STOPPED;
+        stop.ask();
     }
 
     /** A node whose journal failed has stopped by itself. */

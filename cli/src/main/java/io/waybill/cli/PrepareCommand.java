@@ -57,7 +57,7 @@ final class PrepareCommand implements Callable<Integer> {
                 run(silent, "workers");
                 run(silent, "bundle", "list", "--node", node.info().name());
                 run(silent, "call", "--to", NODE, "control:handlers.list", "--json");
-                run(silent, "call", "--to", NODE, "aten::add", "[1.0]", "2", "alpha=1");
+                run(silent, "call", "--to", NODE, "aten::add", "[1.0]", "2", "alpha:=1");
                 run(silent, "call", "--to", NODE, "aten::ones", "[2, 2]");
                 run(silent, "journal", "list");
                 for (String id : newest(home)) {

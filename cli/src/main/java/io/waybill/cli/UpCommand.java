@@ -14,6 +14,7 @@ import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
+import io.waybill.host.Processes;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -34,7 +35,7 @@ import picocli.CommandLine.Option;
         description = {
             "",
             "Stays in the foreground and prints a line for each event of a node; what nodes log goes to standard error under"
-                    + " their names. SIGTERM or SIGINT stops all nodes and exits with 0.",
+                    + " their names. SIGTERM or SIGINT stops all nodes and exits with 0. waybill stop NODE stops one, and waybill restart NODE restarts it.",
             ""
         },
         footer = {"", "Examples:", "  waybill up", "  waybill up --nodes /etc/waybill/nodes.properties --json"})
@@ -75,30 +76,32 @@ final class UpCommand implements Callable<Integer> {
         Path directory = home.path(surroundings).toAbsolutePath();
         EventLines events = new EventLines(
                 surroundings.out(), surroundings.err(), json ? EventLines.Form.JSON : EventLines.Form.TEXT);
-        boolean isAnyLeft;
+        List<String> crowded = Processes.crowdOptions(
+                plans.nodes().size(), Runtime.getRuntime().availableProcessors());
+        boolean isNoneUsable;
         try (StopSignal stop = StopSignal.install(host.threads(), STOP_LIMIT);
                 Supervisor supervisor = new Supervisor(host.threads())) {
             supervisor.start(
                     plans,
-                    plan -> plan.process(distribution, directory, surroundings.environment()),
+                    plan -> plan.process(distribution, directory, surroundings.environment(), crowded),
                     events,
                     stop::ask);
             stop.await();
-            isAnyLeft = supervisor.isAnyLeft();
+            isNoneUsable = !supervisor.isAnyLeft() && supervisor.givenUp() > 0;
         }
-        if (!isAnyLeft) {
+        if (isNoneUsable) {
             throw new CommandFailedException(
-                    "no node is left to run: all were started wrongly; see what was said of each");
+                    "no node is left to run: those that were not stopped were started wrongly; see what was said of each");
         }
         return 0;
     }
 
     private static void requireNotRunning(Home home, NodesFile plans) throws IOException, CommandFailedException {
         List<String> there = new ArrayList<>();
-        try (Membership membership = new Membership(home)) {
+        try (Membership membership = Membership.present(home)) {
             membership.refresh();
             for (NodePlan plan : plans.nodes()) {
-                Optional<Peer> peer = membership.members().find(plan.name());
+                Optional<Peer> peer = membership.find(plan.name());
                 if (peer.isPresent() && peer.get().state().isThere()) {
                     there.add(plan.name() + pid(peer.get()));
                 }

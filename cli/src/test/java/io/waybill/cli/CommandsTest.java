@@ -67,7 +67,8 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "replay", "completion", "prepare", "help"})
+    @ValueSource(
+            strings = {"node", "up", "call", "workers", "bundle", "replay", "doctor", "completion", "prepare", "help"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())

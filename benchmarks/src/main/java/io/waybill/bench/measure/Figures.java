@@ -81,6 +81,21 @@ public final class Figures {
         return figures;
     }
 
+    /** Puts the middle of each figure of an odd number of rounds, under its name behind a prefix. */
+    public static void putMedians(Figures figures, String prefix, List<Figures> rounds) {
+        for (String name : rounds.get(0).values().keySet()) {
+            if (name.endsWith("cores")) {
+                figures.put(
+                        prefix + name,
+                        median(rounds.stream()
+                                .mapToDouble(round -> round.number(name))
+                                .toArray()));
+            } else {
+                figures.put(prefix + name, median(rounds, name));
+            }
+        }
+    }
+
     /** The middle of one figure of an odd number of rounds. */
     public static long median(List<Figures> rounds, String name) {
         return median(rounds.stream().mapToLong(round -> round.integer(name)).toArray());

@@ -10,6 +10,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerEntry;
@@ -118,6 +119,11 @@ public final class HandlersAlone implements Outbox {
 
     @Override
     public InstantSource clock() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public RequestArrival arrival() {
         throw new UnsupportedOperationException();
     }
 

@@ -6,44 +6,48 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
-/** Turns a call's words into an {@link Invocation}. Not thread-safe. */
+/**
+ * Turns a call's words into an {@link Invocation}. Not thread-safe.
+ *
+ * <pre>
+ * name=text       the text as it stands, whatever it looks like
+ * name:=value     a value, see {@link ValueReader}
+ * name=@file      a tensor
+ * value           without a name; before those that have one
+ * </pre>
+ */
 public final class CallArguments {
 
-    /** Interpretation of a word that is not a value of the grammar. */
-    public enum Bare {
-        /** An error: operators take no free text, and a typing error should not become one. */
-        REFUSED,
-        /** Text: what most fields of operations by name are. */
-        TEXT
-    }
+    /** Between a name and a text. */
+    public static final char TEXT_MARK = '=';
+
+    /** Between a name and a value. */
+    public static final String VALUE_MARK = ":=";
+
+    private static final char FILE_MARK = '@';
 
     private final TensorFiles files;
-    private final Bare bare;
     private final List<Value> positional = new ArrayList<>();
     private final Map<String, Value> named = new LinkedHashMap<>();
 
-    public CallArguments(TensorFiles files, Bare bare) {
+    public CallArguments(TensorFiles files) {
         this.files = files;
-        this.bare = bare;
     }
 
-    /** Reads one argument: a value, or {@code name=value}. */
+    /** Reads one argument. */
     public CallArguments add(String word) throws ArgumentException {
-        int equals = nameEnd(word);
-        if (equals < 0) {
-            if (!named.isEmpty()) {
-                throw new ArgumentException(
-                        "'" + word + "' has no name and comes behind one that has: values without a name come first");
-            }
-            positional.add(value(word));
+        int end = nameEnd(word);
+        if (end < 0) {
+            addPositional(word);
             return this;
         }
-        String name = word.substring(0, equals);
+        String name = word.substring(0, end);
         if (named.containsKey(name)) {
             throw new ArgumentException("the argument " + name + " comes twice");
         }
-        named.put(name, value(word.substring(equals + 1)));
+        named.put(name, value(word, end));
         return this;
     }
 
@@ -52,25 +56,52 @@ public final class CallArguments {
         return new Invocation(operation, positional, named);
     }
 
-    private Value value(String text) throws ArgumentException {
-        try {
-            return ValueReader.read(text, files);
-        } catch (ArgumentException e) {
-            if (bare == Bare.TEXT && !text.endsWith(ValueReader.FILE_SUFFIX) && !text.startsWith("@")) {
-                return Value.of(text);
-            }
-            throw e;
+    /** Returns the word that gives a value, for a {@code name=text} whose text looks like one; empty for other words. */
+    public static Optional<String> valueInText(String word) {
+        int end = nameEnd(word);
+        if (end < 0 || word.charAt(end) != TEXT_MARK) {
+            return Optional.empty();
         }
+        if (word.endsWith(ValueReader.FILE_SUFFIX)) {
+            return Optional.of(word.substring(0, end + 1) + FILE_MARK + word.substring(end + 1));
+        }
+        try {
+            ValueReader.read(word.substring(end + 1), file -> {
+                throw new ArgumentException(file);
+            });
+        } catch (ArgumentException e) {
+            return Optional.empty();
+        }
+        return Optional.of(word.substring(0, end) + VALUE_MARK + word.substring(end + 1));
     }
 
-    /** Returns where the name of {@code name=value} ends; -1 when there is none. */
-    private static int nameEnd(String word) {
-        int equals = word.indexOf('=');
-        if (equals < 1 || !Character.isJavaIdentifierStart(word.charAt(0))) {
-            return -1;
+    private void addPositional(String word) throws ArgumentException {
+        if (!named.isEmpty()) {
+            throw new ArgumentException(
+                    "'" + word + "' has no name and comes behind one that has: values without a name come first");
         }
-        return word.substring(0, equals).chars().allMatch(c -> Character.isJavaIdentifierPart(c) && c != '$')
-                ? equals
-                : -1;
+        positional.add(ValueReader.read(word, files));
+    }
+
+    private Value value(String word, int end) throws ArgumentException {
+        if (word.startsWith(VALUE_MARK, end)) {
+            return ValueReader.read(word.substring(end + VALUE_MARK.length()), files);
+        }
+        String text = word.substring(end + 1);
+        return !text.isEmpty() && text.charAt(0) == FILE_MARK ? ValueReader.read(text, files) : Value.of(text);
+    }
+
+    /** Returns where the name of {@code name=text} or {@code name:=value} ends; -1 when there is none. */
+    private static int nameEnd(String word) {
+        int end = 0;
+        while (end < word.length() && isInName(word.charAt(end), end)) {
+            end++;
+        }
+        boolean isMarked = end < word.length() && (word.charAt(end) == TEXT_MARK || word.startsWith(VALUE_MARK, end));
+        return end > 0 && isMarked ? end : -1;
+    }
+
+    private static boolean isInName(char c, int at) {
+        return c != '$' && (at == 0 ? Character.isJavaIdentifierStart(c) : Character.isJavaIdentifierPart(c));
     }
 }

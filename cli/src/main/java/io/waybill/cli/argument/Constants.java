@@ -16,6 +16,7 @@ final class Constants {
     static {
         VALUES.put("none", Value.NONE);
         VALUES.put("None", Value.NONE);
+        VALUES.put("null", Value.NONE);
         VALUES.put("true", Value.of(true));
         VALUES.put("True", Value.of(true));
         VALUES.put("false", Value.of(false));

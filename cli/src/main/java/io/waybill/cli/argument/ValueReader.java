@@ -10,9 +10,9 @@ import java.util.Map;
  * Reads one value as it is written on the command line.
  *
  * <pre>
- * value   = none | true | false                also None, True, False
+ * value   = none | true | false                also None, True, False, null
  *         | number                             1  -2  0x1f  2.5  1e-3  inf  nan  2j  1+2j
- *         | 'text' | "text"                    with \' \" \\ \n \t
+ *         | 'text' | "text"                    with \' \" \\ \/ \b \f \n \r \t \u0041
  *         | "[" value , … "]"                  list
  *         | "(" value , … ")"                  tuple
  *         | "{" key : value , … "}"            dict; a key is a value or a bare name
@@ -22,7 +22,7 @@ import java.util.Map;
  *         | @file | @'file' | @"file"          tensor, whatever the file's name
  * </pre>
  *
- * A word that ends in {@code .npy} and begins with none of {@code ' " [ ( { @} is a file's name as a whole.
+ * Whatever is JSON is a value. A word that ends in {@code .npy} and begins with none of {@code ' " [ ( { @} is a file's name as a whole.
  */
 public final class ValueReader {
 
@@ -30,6 +30,7 @@ public final class ValueReader {
     public static final String FILE_SUFFIX = ".npy";
 
     private static final int MAX_NESTING = 32;
+    private static final int UTF16_DIGITS = 4;
     private static final String ENDS_WORD = ",]){}:";
 
     private final String text;
@@ -173,14 +174,34 @@ public final class ValueReader {
                 return '\n';
             case 't':
                 return '\t';
+            case 'r':
+                return '\r';
+            case 'b':
+                return '\b';
+            case 'f':
+                return '\f';
+            case 'u':
+                return utf16();
             case '\\':
+            case '/':
             case '\'':
             case '"':
                 return c;
             default:
                 at--;
-                throw unexpected("one of \\n \\t \\\\ \\' \\\"");
+                throw unexpected("one of \\n \\t \\r \\b \\f \\u \\\\ \\/ \\' \\\"");
         }
+    }
+
+    /** Reads the four hexadecimal digits behind {@code \\u}. */
+    private char utf16() throws ArgumentException {
+        int end = at + UTF16_DIGITS;
+        if (end > text.length() || !text.substring(at, end).chars().allMatch(c -> Character.digit(c, 16) >= 0)) {
+            throw unexpected("four hexadecimal digits");
+        }
+        char c = (char) Integer.parseInt(text.substring(at, end), 16);
+        at = end;
+        return c;
     }
 
     private Value bare(int depth) throws ArgumentException {

@@ -2,12 +2,16 @@ package io.waybill.cli.bench;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.BenchDistribution;
+import io.waybill.bench.EchoHandler;
 import io.waybill.bench.EnvelopeCost;
 import io.waybill.bench.ExtensionCost;
+import io.waybill.bench.HomeSize;
 import io.waybill.bench.Idle;
 import io.waybill.bench.LookupRate;
 import io.waybill.bench.OperatorCall;
 import io.waybill.bench.Pairs;
+import io.waybill.bench.ProfilingCost;
+import io.waybill.bench.PythonCall;
 import io.waybill.bench.QuotaUnderLoad;
 import io.waybill.bench.RecordingCost;
 import io.waybill.bench.ReferenceCall;
@@ -107,9 +111,11 @@ public final class BenchCommand implements Runnable {
         int rounds = given.odd("--rounds");
         List<Long> sizes = given.sizes();
         String waiting = given.waiting();
+        EchoHandler handler = given.handler();
         return switch (name) {
-            case "rtt" -> new RoundTrip(size, calls, rounds, waiting)::run;
-            case "throughput" -> new Throughput(size, calls, given.number("--in-flight"), rounds, waiting)::run;
+            case "rtt" -> new RoundTrip(size, calls, rounds, waiting, handler)::run;
+            case "throughput" ->
+                new Throughput(size, calls, given.number("--in-flight"), rounds, waiting, handler)::run;
             case "tensor" -> new TensorTransfer(sizes, waiting)::run;
             case "recording" -> new RecordingCost(sizes, calls, rounds, waiting)::run;
             case "swap" -> new SwapUnderLoad(given.number("--updates"), given.number("--rate"), distribution())::run;
@@ -121,9 +127,21 @@ public final class BenchCommand implements Runnable {
             case "events" -> progress -> ExtensionCost.events(calls, rounds, waiting, progress);
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
             case "reference" -> new ReferenceCall(calls, rounds, waiting, distribution())::run;
-            case "pairs" -> new Pairs(given.even("--processes"), given.number("--seconds"), size, rounds, waiting)::run;
+            case "profiling" -> new ProfilingCost(calls, rounds, waiting, distribution())::run;
+            case "pairs" ->
+                new Pairs(
+                        given.pattern(),
+                        given.even("--processes"),
+                        given.number("--warm-up"),
+                        given.number("--seconds"),
+                        size,
+                        rounds,
+                        waiting)::run;
+            case "python" ->
+                new PythonCall(calls, given.number("--tensor"), given.number("--seconds"), rounds, distribution())::run;
             case "lookup" -> new LookupRate(given.large("--messages"), given.number("--lookups"), rounds)::run;
             case "replay" -> new ReplayRate(calls, rounds)::run;
+            case "home" -> new HomeSize(given.number("--departed"), distribution())::run;
             case "idle" -> new Idle(given.number("--seconds"), given.number("--tries"), distribution())::run;
             default -> throw new IllegalStateException("no measurement " + name);
         };

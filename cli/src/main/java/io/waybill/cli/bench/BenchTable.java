@@ -1,5 +1,7 @@
 package io.waybill.cli.bench;
 
+import io.waybill.bench.EchoHandler;
+import io.waybill.bench.Pairs;
 import io.waybill.cli.command.ParsedOption;
 import io.waybill.cli.node.Quantities;
 import io.waybill.cli.show.MarkdownTable;
@@ -55,11 +57,15 @@ public final class BenchTable {
                 .description(sentence + "; ${DEFAULT-VALUE}.");
         switch (name) {
             case "--sizes" -> option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
-            case "--waiting" ->
-                option.type(Waiting.class)
-                        .converters(new ParsedOption<>(text -> Quantities.choice(Waiting.class, text)));
+            case "--waiting" -> choice(option, Waiting.class);
+            case "--pattern" -> choice(option, Pairs.Pattern.class);
+            case "--handler" -> choice(option, EchoHandler.Kind.class);
             default -> option.type(long.class);
         }
         return option.build();
+    }
+
+    private static <E extends Enum<E>> void choice(OptionSpec.Builder option, Class<E> type) {
+        option.type(type).converters(new ParsedOption<>(text -> Quantities.choice(type, text)));
     }
 }

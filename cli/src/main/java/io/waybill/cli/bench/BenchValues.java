@@ -1,5 +1,7 @@
 package io.waybill.cli.bench;
 
+import io.waybill.bench.EchoHandler;
+import io.waybill.bench.Pairs;
 import io.waybill.cli.command.UsageException;
 import io.waybill.worker.poll.Waiting;
 import java.util.List;
@@ -51,6 +53,14 @@ record BenchValues(Map<String, OptionSpec> options) {
         return value("--sizes", List.<Long>of()).stream()
                 .map(each -> each * MIB)
                 .toList();
+    }
+
+    EchoHandler handler() throws UsageException {
+        return new EchoHandler(value("--handler", EchoHandler.Kind.NONBLOCKING), number("--busy"));
+    }
+
+    Pairs.Pattern pattern() {
+        return value("--pattern", Pairs.Pattern.PARTNERS);
     }
 
     /** The name of a {@link Waiting}. */

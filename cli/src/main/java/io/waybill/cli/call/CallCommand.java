@@ -29,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -42,36 +43,41 @@ import picocli.CommandLine.Parameters;
         description = {
             "",
             "OPERATION is an operator of libtorch, with or without its overload (aten::mm, aten::add.Tensor), a function of a"
-                    + " script (math.scale), or an operation by name that a bundle serves (text.count). A name that WORKER serves as"
-                    + " both is the operation; function:math.scale is the function in any case. A type of your own is called with"
-                    + " --type and --payload.",
+                    + " script (math.scale), a function of a Python module (statistics:mean), or an operation by name that a bundle"
+                    + " serves (text.count). A name that WORKER serves as both is the operation; function:math.scale is the"
+                    + " function in any case. A type of your own is called with --type and --payload.",
             ""
         },
         footerHeading = "%nArguments:%n",
         footer = {
+            "  name=text       a named argument that is text, whatever it looks like: code=17",
+            "  name:=value     a named argument that is a value: amount:=1500",
+            "  name=@file      a named argument that is a tensor, read from NumPy's file",
+            "  value           an argument without a name; before those that have one",
+            "",
+            "Values:",
             "  1  -2  0x1f  2.5  1e-3  inf  nan  1+2j      numbers",
             "  true  false  none",
-            "  'text'  \"text\"                              strings, with \\' \\\" \\\\ \\n \\t; the shell must",
-            "                                              pass the quotes on: \"'text'\"",
-            "  [1,2,[3]]  (1,2)  {a:1}                     list, tuple, dict",
+            "  'text'  \"text\"                              text; the shell must pass the quotes on: \"'text'\"",
+            "  [1,2,[3]]  (1,2)  {a:1}                     list, tuple, dict; all JSON is a value",
             "  float32  int64  bool  double  torch.float16 element types",
             "  cpu  cuda:1                                 devices",
-            "  a.npy  @file                                tensors, read from NumPy's files",
-            "  name=value                                  a named argument; those without a name come first",
-            "For an operation or a function, such as text.count, other words count as text: text=hello",
+            "  a.npy  @file                                tensors",
             "",
             "Examples:",
             "  waybill call --to ps0 aten::mm a.npy b.npy --out c.npy",
-            "  waybill call --to ps0 aten::sum a.npy [0] dtype=float64",
+            "  waybill call --to ps0 aten::sum a.npy [0] dtype:=float64",
             "  waybill call --to ps0 text.count text=\"to be or not to be\"",
-            "  waybill call --to ps0 math.scale a.npy by=3 --out scaled.npy",
-            "  waybill call --to ps0 --type 0x142 --payload @hello --json",
+            "  waybill call --to ps0 math.scale a.npy by:=3 --out scaled.npy",
+            "  waybill call --to ps0 statistics:mean [1,2,6]",
+            "  waybill call --to ps0 --type 0x142 --payload hello --json",
             "  waybill call --to ps0 text.count text=hello --context tenant=acme",
             "",
             "Exit code: 0 when the call got a response, 1 when it failed, 2 for wrong usage."
         })
 public final class CallCommand implements Callable<Integer> {
 
+    private static final Pattern PYTHON_FUNCTION = Pattern.compile("[^:]+:[^:]+");
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final int MAX_PAYLOAD_BYTES = 1 << 30;
 
@@ -116,8 +122,8 @@ public final class CallCommand implements Callable<Integer> {
 
     @Option(
             names = "--payload",
-            paramLabel = "FILE|@TEXT",
-            description = "The payload of a --type call: a file's bytes, or text behind an @.")
+            paramLabel = "TEXT|@FILE",
+            description = "The payload of a --type call: text, or a file's bytes.")
     private String payload;
 
     @Option(
@@ -156,9 +162,9 @@ public final class CallCommand implements Callable<Integer> {
             try (Response response = Progress.during(
                     surroundings, host.threads(), what, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;
-                new CallResult(response, tookNs).show(surroundings.out(), out, json);
+                CallResult.of(response, tookNs).show(surroundings.out(), out, json);
             } catch (CallException e) {
-                throw new FailedCall(caller, to, request, operation).explained(e);
+                throw new FailedCall(caller, to, request, operation, arguments).explained(e);
             }
         }
         return 0;
@@ -190,6 +196,7 @@ public final class CallCommand implements Callable<Integer> {
     private boolean isFunctionOf(CallingWorker caller) {
         boolean isBare = type == null
                 && !HandlerKey.isOperator(operation)
+                && !isPython()
                 && !operation.startsWith(HandlerKey.CONTROL_PREFIX)
                 && !operation.startsWith(HandlerKey.FUNCTION_PREFIX);
         if (!isBare) {
@@ -211,10 +218,8 @@ public final class CallCommand implements Callable<Integer> {
         if (payload != null) {
             throw new UsageException("--payload goes with --type; an operation takes its arguments as words");
         }
-        boolean isOperator = HandlerKey.isOperator(operation);
-        CallArguments.Bare words = isOperator ? CallArguments.Bare.REFUSED : CallArguments.Bare.TEXT;
         try {
-            Invocation call = arguments(files, words).toInvocation(name());
+            Invocation call = arguments(files).toInvocation(name());
             return Request.invocation(to, called(bare), async ? call.withMode(Invocation.Mode.ASYNC) : call);
         } catch (IllegalArgumentException e) {
             throw new UsageException(e.getMessage(), e);
@@ -230,9 +235,19 @@ public final class CallCommand implements Callable<Integer> {
         return operation;
     }
 
+    /** Returns whether the name is that of a Python function: a module and a function in it. */
+    private boolean isPython() {
+        return !operation.startsWith(HandlerKey.FUNCTION_PREFIX)
+                && !operation.startsWith(HandlerKey.CONTROL_PREFIX)
+                && PYTHON_FUNCTION.matcher(operation).matches();
+    }
+
     private MessageType called(Bare bare) {
         if (operation.startsWith(HandlerKey.CONTROL_PREFIX)) {
             return CONTROL_CALL;
+        }
+        if (isPython()) {
+            return MessageType.PYTHON_CALL;
         }
         boolean isScript = HandlerKey.isOperator(operation)
                 || operation.startsWith(HandlerKey.FUNCTION_PREFIX)
@@ -241,8 +256,8 @@ public final class CallCommand implements Callable<Integer> {
         return isScript ? MessageType.SCRIPT_CALL : MessageType.NAMED_CALL;
     }
 
-    private CallArguments arguments(TensorFiles files, CallArguments.Bare words) throws UsageException {
-        CallArguments read = new CallArguments(files, words);
+    private CallArguments arguments(TensorFiles files) throws UsageException {
+        CallArguments read = new CallArguments(files);
         for (String word : arguments) {
             try {
                 read.add(word);
@@ -268,12 +283,12 @@ public final class CallCommand implements Callable<Integer> {
         if (payload == null) {
             return new byte[0];
         }
-        if (payload.startsWith("@")) {
-            return payload.substring(1).getBytes(StandardCharsets.UTF_8);
+        if (!payload.startsWith("@")) {
+            return payload.getBytes(StandardCharsets.UTF_8);
         }
-        Path file = Path.of(payload);
+        Path file = Path.of(payload.substring(1));
         if (!Files.isRegularFile(file)) {
-            throw new CommandFailedException("no file " + file + "; text goes behind an @: --payload @" + payload);
+            throw new CommandFailedException("no file " + file + "; text stands without an @: --payload TEXT");
         }
         if (Files.size(file) > MAX_PAYLOAD_BYTES) {
             throw new CommandFailedException(

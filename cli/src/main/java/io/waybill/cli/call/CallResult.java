@@ -3,6 +3,7 @@ package io.waybill.cli.call;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.CallException;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
@@ -33,10 +34,30 @@ final class CallResult {
     private final long tookNs;
     private final Optional<Value> value;
 
-    CallResult(Response response, long tookNs) {
+    private CallResult(Response response, long tookNs, Optional<Value> value) {
         this.response = response;
         this.tookNs = tookNs;
-        this.value = valueOf(response);
+        this.value = value;
+    }
+
+    /**
+     * Reads a response.
+     *
+     * @throws CommandFailedException when it is the error of a Python function, which is a response as any other
+     */
+    static CallResult of(Response response, long tookNs) throws CommandFailedException {
+        Optional<Value> value = valueOf(response);
+        if (response.type() == MessageType.PYTHON_RET
+                && value.isPresent()
+                && value.get() instanceof Value.Dict fields) {
+            if (fields.entries().get(Value.of("error")) instanceof Value.Text error) {
+                throw new CommandFailedException(
+                        error.value().strip() + "; its record: waybill journal show " + MessageId.text(response.id()));
+            }
+            Value result = fields.entries().get(Value.of("result"));
+            return new CallResult(response, tookNs, Optional.ofNullable(result).or(() -> value));
+        }
+        return new CallResult(response, tookNs, value);
     }
 
     /** Types of users may hold any bytes. */

@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.cli.command.Build;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
@@ -54,6 +55,7 @@ public final class CallingWorker implements AutoCloseable {
                 .role(WorkerSettings.Role.CALLS_ONLY)
                 .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
                 .tensors(TENSORS)
+                .archive(ArchiveSettings.DEFAULTS)
                 .build();
         JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
         for (int n = 1; ; n++) {
@@ -90,9 +92,9 @@ public final class CallingWorker implements AutoCloseable {
 
     /** Returns a worker as its home shows it now; empty when it is unknown, or the home can't be read. */
     Optional<Peer> peer(String to) {
-        try (Membership membership = new Membership(worker.directory().home())) {
+        try (Membership membership = Membership.present(worker.directory().home())) {
             membership.refresh();
-            return membership.members().find(to);
+            return membership.find(to);
         } catch (IOException e) {
             return Optional.empty(); // the call itself says what is wrong
         }
@@ -103,7 +105,7 @@ public final class CallingWorker implements AutoCloseable {
         Host host = home.host();
         long limitNs = timeoutNs == Request.DEFAULT_TIMEOUT ? WorkerSettings.DEFAULT_TIMEOUT.toNanos() : timeoutNs;
         long sinceNs = host.clock().monotonicNs();
-        Membership membership = new Membership(home);
+        Membership membership = Membership.present(home);
         while (isStarting(membership, to)) {
             if (limitNs != Request.NO_TIMEOUT && host.clock().monotonicNs() - sinceNs >= limitNs) {
                 throw Failure.timedOut(limitNs, "nothing was sent, because worker " + to + " is still starting")

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.cli.argument.CallArguments;
 import io.waybill.cli.command.CallErrorText;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.dispatch.HandlerKey;
@@ -20,12 +21,14 @@ import java.util.stream.Stream;
  *
  * @param to name or id of the callee
  * @param operation as it was asked for; null for a request of a type
+ * @param words the arguments as they were written
  */
-record FailedCall(CallingWorker caller, String to, Request request, String operation) {
+record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
 
     CommandFailedException explained(CallException failure) {
         Optional<Peer> callee = caller.peer(to);
         String text = named(failure.getMessage(), callee);
+        text += typed(failure);
         if (failure.messageId() != MessageId.NONE) {
             text += parked(failure, callee) + "; its record: waybill journal show "
                     + MessageId.text(failure.messageId());
@@ -40,6 +43,19 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
         return callee.isPresent() && text.startsWith(byNumber)
                 ? "Error on " + callee.get().name() + ": " + text.substring(byNumber.length())
                 : text;
+    }
+
+    /** A callee that expects a number or a tensor and got text: the sender's mark may be the wrong one. */
+    private String typed(CallException failure) {
+        if (failure.code() != ErrorCode.MALFORMED_BODY && failure.code() != ErrorCode.NO_MATCHING_SCHEMA) {
+            return "";
+        }
+        return words.stream()
+                .map(CallArguments::valueInText)
+                .flatMap(Optional::stream)
+                .findFirst()
+                .map(word -> "; text was sent, and " + word + " sends a value")
+                .orElse("");
     }
 
     /** A request without a handler that was there before waits for its return: a timeout alone would not say so. */

@@ -1,12 +1,12 @@
 package io.waybill.cli.command;
 
+import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Closes processes and a directory when this process ends, unless it is killed.
+ * Closes processes, and then the directory of their files, when this process ends, unless it is killed.
  *
  * <p><b>Threads.</b> Thread-safe: closed by its creator, or by the JVM's end, whichever comes first. <b>Ownership.</b>
  * Owns what is added.
@@ -16,23 +16,24 @@ public final class ExitCleanup implements AutoCloseable {
     private static final int ATTEMPTS = 20;
 
     private final Surroundings surroundings;
-    private final ScratchDirectory directory;
+    private final Closeable directory;
     private final Deque<Runnable> processes = new ArrayDeque<>(); // the last one added first; guarded by this
     private boolean closed; // guarded by this
 
-    private ExitCleanup(Surroundings surroundings, ScratchDirectory directory) {
+    private ExitCleanup(Surroundings surroundings, Closeable directory) {
         this.surroundings = surroundings;
         this.directory = directory;
     }
 
-    public static ExitCleanup watch(Surroundings surroundings, ScratchDirectory directory) {
+    /**
+     * Creates one.
+     *
+     * @param directory closed when the processes have ended
+     */
+    public static ExitCleanup watch(Surroundings surroundings, Closeable directory) {
         ExitCleanup leftovers = new ExitCleanup(surroundings, directory);
         Runtime.getRuntime().addShutdownHook(new Thread(leftovers::closeAtEnd, "waybill-leftovers"));
         return leftovers;
-    }
-
-    public Path directory() {
-        return directory.path();
     }
 
     /**

@@ -2,13 +2,14 @@ package io.waybill.cli.command;
 
 import io.waybill.host.Threads;
 import java.io.PrintWriter;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Reports on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms; writes nothing for
- * programs.
+ * Reports on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms. Programs see a line only when something
+ * else is in the way.
  *
  * <p><b>Threads.</b> One of its own during a wait.
  */
@@ -40,6 +41,51 @@ public final class Progress {
             return work.get();
         } finally {
             progress.end(thread);
+        }
+    }
+
+    /**
+     * Runs an action that something else may delay.
+     *
+     * @param what is waited for
+     * @param obstacle what has to end first; empty while there is nothing. Shown to programs, too, once
+     */
+    public static <T> T during(
+            Surroundings surroundings,
+            Threads threads,
+            String what,
+            Supplier<Optional<String>> obstacle,
+            Supplier<T> work) {
+        if (surroundings.watcher() == Surroundings.Watcher.PERSON) {
+            return during(
+                    surroundings,
+                    threads,
+                    () -> what
+                            + obstacle.get()
+                                    .map(text -> ", and before it " + text)
+                                    .orElse(""),
+                    work);
+        }
+        Progress progress = new Progress(surroundings.err());
+        Thread thread = threads.start("waybill-progress", () -> progress.showOnce(what, obstacle));
+        try {
+            return work.get();
+        } finally {
+            progress.end(thread);
+        }
+    }
+
+    private void showOnce(String what, Supplier<Optional<String>> obstacle) {
+        try {
+            while (!done.await(STEP_MS, TimeUnit.MILLISECONDS)) {
+                Optional<String> found = obstacle.get();
+                if (found.isPresent()) {
+                    err.println(what + ", and before it " + found.get());
+                    return;
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

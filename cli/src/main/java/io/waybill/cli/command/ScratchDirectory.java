@@ -1,6 +1,7 @@
 package io.waybill.cli.command;
 
 import io.waybill.host.DirectoryTree;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +11,7 @@ import java.nio.file.Path;
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it; doing so again does nothing.
  */
-public final class ScratchDirectory implements AutoCloseable {
+public final class ScratchDirectory implements Closeable {
 
     private final Path path;
 

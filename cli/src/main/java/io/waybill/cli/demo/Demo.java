@@ -10,6 +10,7 @@ import io.waybill.api.Value;
 import io.waybill.host.Threads;
 import io.waybill.tensor.HostMemory;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,8 @@ public final class Demo {
     private static final String NEXT_VERSION = "1.1.0";
     private static final long CALLS_BESIDE = 2_000;
     private static final double TOLERANCE = 1e-4;
+
+    private static final Path PYTHON = Path.of("/usr/bin/python3");
 
     private final Story story;
     private final Shell shell;
@@ -78,7 +81,7 @@ public final class Demo {
                 Matrices.ROWS, Matrices.INNER, Matrices.INNER, Matrices.COLUMNS, difference);
         story.step(
                 "Any operator goes by its name; the node picks the overload that fits the arguments. ps1 responds as well.");
-        run("call", "--to", "ps1", "aten::sum", product.toString(), "[1]", "dtype=float64");
+        run("call", "--to", "ps1", "aten::sum", product.toString(), "[1]", "dtype:=float64");
     }
 
     /** Installs a bundle while calls run, upgrades it under calls to itself, and removes it. */
@@ -107,6 +110,16 @@ public final class Demo {
         run("bundle", "list", "--node", "ps0");
     }
 
+    /** A Python function, where there is an interpreter. */
+    public void callPython() throws DemoFailedException {
+        if (!Files.isExecutable(PYTHON)) {
+            return;
+        }
+        story.step(
+                "A function of a Python module runs in a process of its own, which ps1 starts. A crash costs its call, and nothing else.");
+        run("call", "--to", "ps1", "statistics:mean", "[3,1,4,1,5]");
+    }
+
     /** Finds a message by its id in the journals. */
     public void lookUp(Caller caller) throws DemoFailedException {
         story.step("Every request and response stays in the journal of its sender, and is found by its id.");
@@ -120,7 +133,7 @@ public final class Demo {
     /** Runs recorded calls again. */
     public void replay() throws DemoFailedException {
         story.step(
-                "What is on record can be run again, without anybody noticing: on the handlers as they are, or on a new version before it"
+                "What is on record can be run again, without effect on any worker: on the handlers as they are, or on a new version before it"
                         + " is installed. The report says where responses differ; here none does.");
         run("replay", "--to", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
     }

@@ -7,8 +7,8 @@ import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.handling.Route;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.stored.ValueLine;
@@ -25,13 +25,13 @@ final class CallLines {
 
     private static final int MAX_CONTROL_CHARS = 400;
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
     private final PrintWriter out;
     private final boolean isJson;
     private boolean any;
     private boolean begun;
 
-    CallLines(HomeJournals journals, PrintWriter out, boolean isJson) {
+    CallLines(StoredMessages journals, PrintWriter out, boolean isJson) {
         this.journals = journals;
         this.out = out;
         this.isJson = isJson;

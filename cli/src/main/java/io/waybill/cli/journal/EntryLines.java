@@ -4,8 +4,8 @@ import io.waybill.api.MessageId;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredEntry;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.StoredRecord;
 import java.io.PrintWriter;
 import java.util.function.Consumer;
@@ -13,11 +13,11 @@ import java.util.function.Consumer;
 /** Prints records as they come, one to a line. */
 final class EntryLines implements Consumer<StoredEntry> {
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
     private final PrintWriter out;
     private final boolean isJson;
 
-    EntryLines(HomeJournals journals, PrintWriter out, boolean isJson) {
+    EntryLines(StoredMessages journals, PrintWriter out, boolean isJson) {
         this.journals = journals;
         this.out = out;
         this.isJson = isJson;

@@ -4,8 +4,9 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.query.HomeJournals;
+import io.waybill.cli.command.NewDirectory;
 import io.waybill.query.StoredCall;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import java.io.Closeable;
@@ -15,23 +16,21 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /** Writes calls and their tensors into a directory, one after the other. Memory is bounded by one call. For one thread. */
 final class Export implements Closeable {
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
     private final RecordJson records;
     private final TensorExport tensors;
     private final Writer lines;
     private final Path directory;
     private long calls;
 
-    private Export(Path directory, HomeJournals journals) throws IOException {
+    private Export(Path directory, StoredMessages journals) throws IOException {
         this.journals = journals;
         this.directory = directory;
         this.records = new RecordJson(journals);
@@ -40,20 +39,8 @@ final class Export implements Closeable {
     }
 
     /** Creates the directory, for its owner alone, or uses an empty one. */
-    static Export into(Path directory, HomeJournals journals) throws IOException, CommandFailedException {
-        if (!Files.exists(directory)) {
-            Files.createDirectories(
-                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        }
-        if (!Files.isDirectory(directory)) {
-            throw new CommandFailedException(directory + " is no directory: name one that is empty or not there");
-        }
-        try (Stream<Path> entries = Files.list(directory)) {
-            if (entries.findAny().isPresent()) {
-                throw new CommandFailedException(
-                        directory + " is not empty: name a directory that is empty or not there");
-            }
-        }
+    static Export into(Path directory, StoredMessages journals) throws IOException, CommandFailedException {
+        NewDirectory.make(directory);
         return new Export(directory, journals);
     }
 

@@ -1,15 +1,15 @@
 package io.waybill.cli.journal;
 
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.cli.select.SelectionOptions;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.host.Host;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredMessages;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -42,7 +42,7 @@ final class ExportCommand implements Callable<Integer> {
     private JournalCommand journal;
 
     @Mixin
-    private HomeOption home;
+    private SourceOptions source;
 
     @Mixin
     private SelectionOptions selection;
@@ -62,8 +62,7 @@ final class ExportCommand implements Callable<Integer> {
         Surroundings surroundings = journal.surroundings();
         Host host = Host.real();
         ScanProgress watched = new ScanProgress(surroundings);
-        try (HomeJournals journals =
-                HomeJournals.open(home.openExisting(surroundings, host)).onProgress(watched::records)) {
+        try (StoredMessages journals = source.open(surroundings, host, watched)) {
             MessageFilter filter =
                     outcomes.addTo(selection.builder(journals, host.clock())).build();
             try (Export export = Export.into(directory, journals)) {

@@ -1,6 +1,9 @@
 package io.waybill.cli.journal;
 
+import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.Surroundings;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -12,17 +15,6 @@ import picocli.CommandLine.Spec;
         name = "journal",
         header = "Looks at the messages that workers exchanged.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            ShowCommand.class,
-            TraceCommand.class,
-            ListCommand.class,
-            TailCommand.class,
-            StatsCommand.class,
-            ExportCommand.class,
-            SliceCommand.class,
-            VerifyCommand.class,
-            SalvageCommand.class
-        },
         footer = {
             "",
             "Examples:",
@@ -31,7 +23,7 @@ import picocli.CommandLine.Spec;
             "  waybill journal tail -f",
             "  waybill journal verify"
         })
-public final class JournalCommand implements Runnable {
+public final class JournalCommand implements Runnable, CommandGroup {
 
     private final Surroundings surroundings;
 
@@ -47,10 +39,26 @@ public final class JournalCommand implements Runnable {
     }
 
     @Override
+    public Map<String, Class<?>> subcommands() {
+        Map<String, Class<?>> all = new LinkedHashMap<>();
+        all.put("show", ShowCommand.class);
+        all.put("trace", TraceCommand.class);
+        all.put("list", ListCommand.class);
+        all.put("tail", TailCommand.class);
+        all.put("stats", StatsCommand.class);
+        all.put("export", ExportCommand.class);
+        all.put("slice", SliceCommand.class);
+        all.put("compare", CompareCommand.class);
+        all.put("verify", VerifyCommand.class);
+        all.put("salvage", SalvageCommand.class);
+        return all;
+    }
+
+    @Override
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
                 "Missing subcommand: "
-                        + String.join(", ", spec.subcommands().keySet()).replaceAll(", ([^,]*)$", " or $1"));
+                        + String.join(", ", subcommands().keySet()).replaceAll(", ([^,]*)$", " or $1"));
     }
 }

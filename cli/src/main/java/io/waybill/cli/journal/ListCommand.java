@@ -1,15 +1,15 @@
 package io.waybill.cli.journal;
 
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.cli.select.SelectionOptions;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.host.Host;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredMessages;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -39,7 +39,7 @@ final class ListCommand implements Callable<Integer> {
     private JournalCommand journal;
 
     @Mixin
-    private HomeOption home;
+    private SourceOptions source;
 
     @Mixin
     private SelectionOptions selection;
@@ -65,8 +65,7 @@ final class ListCommand implements Callable<Integer> {
         Surroundings surroundings = journal.surroundings();
         Host host = Host.real();
         ScanProgress watched = new ScanProgress(surroundings);
-        try (HomeJournals journals =
-                HomeJournals.open(home.openExisting(surroundings, host)).onProgress(watched::records)) {
+        try (StoredMessages journals = source.open(surroundings, host, watched)) {
             MessageFilter filter =
                     outcomes.addTo(selection.builder(journals, host.clock())).build();
             CallLines lines = new CallLines(journals, surroundings.out(), json);

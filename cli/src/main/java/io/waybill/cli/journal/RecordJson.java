@@ -8,8 +8,10 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.cli.show.ValueJson;
-import io.waybill.query.HomeJournals;
+import io.waybill.journal.RecordPosition;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.stored.StoredStorage;
@@ -20,12 +22,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes records as JSON. Times are in nanoseconds since 1970, ids as they are written elsewhere. */
+/** Writes records as JSON. Times are in UTC, ids as they are written elsewhere. */
 final class RecordJson {
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
 
-    RecordJson(HomeJournals journals) {
+    RecordJson(StoredMessages journals) {
         this.journals = journals;
     }
 
@@ -37,9 +39,9 @@ final class RecordJson {
         json.writeStringField("from_name", journals.nameOf(record.from()));
         json.writeNumberField("to", record.to());
         json.writeStringField("to_name", journals.nameOf(record.to()));
-        json.writeNumberField("sent_ns", record.sentNs());
+        json.writeStringField("sent", ShownTime.utc(record.sentNs()));
         if (record.begunNs() != 0) {
-            json.writeNumberField("begun_ns", record.begunNs());
+            json.writeStringField("begun", ShownTime.utc(record.begunNs()));
         }
         json.writeNumberField("payload_bytes", record.payloadBytes());
         json.writeNumberField("tensors", record.tensorCount());
@@ -56,9 +58,12 @@ final class RecordJson {
         json.writeStringField(
                 "journal", record.worker().id() + "-" + record.worker().name());
         json.writeStringField("queue", record.queue().directoryName());
-        json.writeStringField("file", record.position().fileName());
-        json.writeNumberField("offset", record.position().offset());
-        json.writeStringField("index", "0x" + Long.toHexString(record.position().index()));
+        json.writeStringField("file", record.fileName());
+        if (record.position().isPresent()) {
+            RecordPosition position = record.position().get();
+            json.writeNumberField("offset", position.offset());
+            json.writeStringField("index", "0x" + Long.toHexString(position.index()));
+        }
         json.writeNumberField("sequence", record.sequence());
     }
 

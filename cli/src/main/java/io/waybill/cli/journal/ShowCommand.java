@@ -2,15 +2,15 @@ package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.MessageIds;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.cli.show.Json;
 import io.waybill.host.Host;
 import io.waybill.query.FoundMessage;
-import io.waybill.query.HomeJournals;
+import io.waybill.query.StoredMessages;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -31,7 +31,7 @@ final class ShowCommand implements Callable<Integer> {
     private JournalCommand journal;
 
     @Mixin
-    private HomeOption home;
+    private SourceOptions source;
 
     @Parameters(paramLabel = "ID", description = "The message's id, such as 3.1041.")
     private String id;
@@ -47,16 +47,15 @@ final class ShowCommand implements Callable<Integer> {
         long message = MessageIds.parse(id);
         Surroundings surroundings = journal.surroundings();
         ScanProgress watched = new ScanProgress(surroundings);
-        try (HomeJournals journals =
-                HomeJournals.open(home.openExisting(surroundings, Host.real())).onProgress(watched::records)) {
+        try (StoredMessages journals = source.open(surroundings, Host.real(), watched)) {
             FoundMessage found =
-                    journals.show(message, scan ? HomeJournals.Effort.EVERY_RECORD : HomeJournals.Effort.INDEX);
+                    journals.show(message, scan ? StoredMessages.Effort.EVERY_RECORD : StoredMessages.Effort.INDEX);
             watched.done();
             if (found.isEmpty()) {
                 String notes = found.notes().isEmpty() ? "" : " (" + String.join("; ", found.notes()) + ")";
                 throw new CommandFailedException("no message " + MessageId.text(message) + " in "
-                        + home.path(surroundings) + notes
-                        + (scan ? "" : "; --scan looks at every record instead of the index"));
+                        + source.path(surroundings) + notes
+                        + (scan || source.isSlice() ? "" : "; --scan looks at every record instead of the index"));
             }
             ShownMessage shown = new ShownMessage(journals, found);
             if (json) {

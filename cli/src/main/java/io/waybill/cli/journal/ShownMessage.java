@@ -6,8 +6,8 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.query.FoundMessage;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.stored.StoredStorage;
@@ -23,10 +23,10 @@ final class ShownMessage {
 
     private static final int MAX_PAYLOAD_CHARS = 4000;
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
     private final FoundMessage message;
 
-    ShownMessage(HomeJournals journals, FoundMessage message) {
+    ShownMessage(StoredMessages journals, FoundMessage message) {
         this.journals = journals;
         this.message = message;
     }
@@ -74,15 +74,20 @@ final class ShownMessage {
         if (record.isError()) {
             out.println("  error    " + record.errorCode() + " (" + record.errorKind() + ")");
         }
-        out.println("  payload  " + PayloadText.of(payload, MAX_PAYLOAD_CHARS));
+        boolean isThere = payload.bytes() > 0 || payload.problem().isEmpty();
+        if (isThere) {
+            out.println("  payload  " + PayloadText.of(payload, MAX_PAYLOAD_CHARS));
+        }
         if (!payload.problem().isEmpty()) {
             out.println("  problem  " + Printable.oneLine(payload.problem()));
         }
         if (!payload.observations().isEmpty()) {
             out.println("  observed " + ShownObservations.of(payload.observations()));
         }
-        out.println("  size     " + record.payloadBytes() + " bytes of payload, " + record.tensorCount()
-                + " tensors in " + record.sectionBytes() + " bytes");
+        if (isThere) {
+            out.println("  size     " + record.payloadBytes() + " bytes of payload, " + record.tensorCount()
+                    + " tensors in " + record.sectionBytes() + " bytes");
+        }
         for (int i = 0; i < payload.tensors().size(); i++) {
             out.println(
                     "  tensor   " + i + ": " + tensor(record, payload.tensors().get(i)));
@@ -92,7 +97,7 @@ final class ShownMessage {
         }
         ShownContext.print(payload, out);
         out.println("  at       " + record.worker().id() + "-" + record.worker().name() + "/"
-                + record.queue().directoryName() + "/" + record.position() + ", record " + record.sequence());
+                + record.queue().directoryName() + "/" + record.location() + ", record " + record.sequence());
     }
 
     private String tensor(StoredRecord record, Tensor tensor) throws IOException {

@@ -34,6 +34,7 @@ final class ShownObservations {
         return switch (observation.kind()) {
             case TIME -> "time " + ShownTime.of(observation.value());
             case SEED -> "random seed " + observation.value();
+            case ARRIVAL -> "arrived until " + ShownTime.of(observation.value());
             case LEFT -> ShownTime.took(observation.value()) + " left";
         };
     }

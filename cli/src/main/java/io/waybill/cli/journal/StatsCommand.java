@@ -96,8 +96,10 @@ final class StatsCommand implements Callable<Integer> {
             json.writeNumberField("disk_bytes", stats.diskBytes());
             json.writeNumberField("errors", stats.errors());
             json.writeNumberField("damages", stats.damages());
-            json.writeNumberField("first_sent_ns", stats.firstSentNs());
-            json.writeNumberField("last_sent_ns", stats.lastSentNs());
+            if (stats.records() > 0) {
+                json.writeStringField("first_sent", ShownTime.utc(stats.firstSentNs()));
+                json.writeStringField("last_sent", ShownTime.utc(stats.lastSentNs()));
+            }
             json.writeObjectFieldStart("types");
             for (Map.Entry<String, Long> type : stats.types().entrySet()) {
                 json.writeNumberField(type.getKey(), type.getValue());

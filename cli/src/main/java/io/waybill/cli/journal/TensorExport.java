@@ -63,7 +63,7 @@ final class TensorExport {
         }
         Path spool = directory.resolve("." + name + ".storage");
         try (SpooledStorage spooled = SpooledStorage.create(spool, storage.sizeBytes())) {
-            boolean isWhole = stored.readArchived(record, tensor, spooled::append);
+            boolean isWhole = stored.read(record, tensor, spooled::append);
             if (isWhole) {
                 write(file, tensor, spooled);
             }

@@ -2,18 +2,17 @@ package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.MessageIds;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.cli.trace.TimelinePage;
 import io.waybill.cli.trace.TraceEvents;
-import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.CallTree;
 import io.waybill.query.FoundMessage;
-import io.waybill.query.HomeJournals;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.timeline.CallTimeline;
 import java.io.IOException;
 import java.io.Writer;
@@ -55,7 +54,7 @@ final class TraceCommand implements Callable<Integer> {
     private JournalCommand journal;
 
     @Mixin
-    private HomeOption home;
+    private SourceOptions source;
 
     @Parameters(paramLabel = "ID", description = "The id of a request, such as 3.1041.")
     private String id;
@@ -75,10 +74,9 @@ final class TraceCommand implements Callable<Integer> {
             throw new UsageException("--out ends with " + PAGE + " or " + EVENTS + ", and " + out + " does not");
         }
         Surroundings surroundings = journal.surroundings();
-        Home existing = home.openExisting(surroundings, Host.real());
-        OutFile.requireOutside(out, existing.path());
         ScanProgress watched = new ScanProgress(surroundings);
-        try (HomeJournals journals = HomeJournals.open(existing).onProgress(watched::records)) {
+        try (StoredMessages journals = source.open(surroundings, Host.real(), watched)) {
+            OutFile.requireOutside(out, source.path(surroundings).toRealPath());
             FoundMessage found = outermost(journals, message);
             watched.done();
             CallTree tree = new CallTree(found.call().orElseThrow(), found.children());
@@ -96,18 +94,18 @@ final class TraceCommand implements Callable<Integer> {
         return 0;
     }
 
-    private FoundMessage outermost(HomeJournals journals, long message) throws IOException, CommandFailedException {
-        FoundMessage found = journals.show(message, HomeJournals.Effort.INDEX);
+    private FoundMessage outermost(StoredMessages journals, long message) throws IOException, CommandFailedException {
+        FoundMessage found = journals.show(message, StoredMessages.Effort.INDEX);
         if (found.call().isEmpty()) {
             String notes = found.notes().isEmpty() ? "" : " (" + String.join("; ", found.notes()) + ")";
             throw new CommandFailedException("no request " + MessageId.text(message) + " in the journals" + notes);
         }
         return found.ancestors().isEmpty()
                 ? found
-                : journals.show(found.ancestors().get(0).request().id(), HomeJournals.Effort.INDEX);
+                : journals.show(found.ancestors().get(0).request().id(), StoredMessages.Effort.INDEX);
     }
 
-    private void write(HomeJournals journals, CallTimeline timeline, boolean isPage) throws IOException {
+    private void write(StoredMessages journals, CallTimeline timeline, boolean isPage) throws IOException {
         try (Writer writer = Files.newBufferedWriter(out, StandardCharsets.UTF_8, StandardOpenOption.CREATE_NEW)) {
             if (isPage) {
                 new TimelinePage(journals::nameOf, timeline).writeTo(writer);

@@ -5,8 +5,8 @@ import io.waybill.api.MessageId;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.query.CallTree;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
+import io.waybill.query.StoredMessages;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
@@ -17,9 +17,9 @@ final class TreeLines {
 
     private static final String STEP = "  ";
 
-    private final HomeJournals journals;
+    private final StoredMessages journals;
 
-    TreeLines(HomeJournals journals) {
+    TreeLines(StoredMessages journals) {
         this.journals = journals;
     }
 
@@ -81,7 +81,7 @@ final class TreeLines {
         if (call.operation().isPresent()) {
             json.writeStringField("operation", call.operation().get());
         }
-        json.writeNumberField("sent_ns", call.request().sentNs());
+        json.writeStringField("sent", ShownTime.utc(call.request().sentNs()));
         json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
         if (call.tookNs().isPresent()) {
             json.writeNumberField("took_ns", call.tookNs().get());

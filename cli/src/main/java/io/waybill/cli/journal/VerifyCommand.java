@@ -1,13 +1,15 @@
 package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.ScanProgress;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.host.Host;
-import io.waybill.query.HomeJournals;
+import io.waybill.query.StoredMessages;
 import io.waybill.query.verify.Finding;
 import io.waybill.query.verify.Verification;
 import java.io.IOException;
@@ -25,7 +27,7 @@ import picocli.CommandLine.ParentCommand;
         name = "verify",
         header = "Reads every record of every journal, and says what is damaged, missing or misplaced.",
         description = {"", "Exits with 0 when nothing that was written is damaged, with 1 when something is.", ""},
-        footer = {"", "Example:", "  waybill journal verify"})
+        footer = {"", "Examples:", "  waybill journal verify", "  waybill journal verify --slice ps0.slice"})
 final class VerifyCommand implements Callable<Integer> {
 
     private static final int DAMAGED = 1;
@@ -34,19 +36,18 @@ final class VerifyCommand implements Callable<Integer> {
     private JournalCommand journal;
 
     @Mixin
-    private HomeOption home;
+    private SourceOptions source;
 
     @Option(names = "--json", description = "Prints JSON, a line for each finding and one for the sum.")
     private boolean json;
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, UsageException, CommandFailedException {
         Surroundings surroundings = journal.surroundings();
         PrintWriter out = surroundings.out();
         ScanProgress watched = new ScanProgress(surroundings);
         Verification verification;
-        try (HomeJournals journals =
-                HomeJournals.open(home.openDamaged(surroundings, Host.real())).onProgress(watched::records)) {
+        try (StoredMessages journals = source.openDamaged(surroundings, Host.real(), watched)) {
             verification = journals.verify(finding -> {
                 watched.done();
                 print(finding, out);
@@ -82,7 +83,7 @@ final class VerifyCommand implements Callable<Integer> {
     static String text(Finding finding) {
         String where = finding.worker()
                         .map(info -> info.id() + "-" + info.name())
-                        .orElse("home")
+                        .orElse(finding.kind() == Finding.Kind.NOT_INCLUDED ? "slice" : "home")
                 + finding.queue().map(queue -> " " + queue.directoryName()).orElse("")
                 + finding.file().map(file -> " " + file.getFileName()).orElse("");
         String range = finding.to() > finding.from()

@@ -10,9 +10,12 @@ import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -26,18 +29,33 @@ public final class Node implements AutoCloseable {
     /** Under this name among its settings a node shows which of its handlers are out of service. */
     public static final String STUCK = "stuck";
 
+    /** Under this name among its settings a node shows which of its own jars it could not start. */
+    public static final String NOT_STARTED = "notStarted";
+
     private static final String NATIVES_PROPERTY = "waybill.torch.natives";
+    private static final String SHARE_PROPERTY = "waybill.share";
 
     private final Worker worker;
     private final HandlerRegistry registry;
     private final OsgiHost osgi;
     private final ServedRecord record;
+    private final NodeOperations operations;
+    private final RunningSettings settings;
+    private DepartedWorkersAgent departed; // null when none is removed; guarded by this
 
-    private Node(Worker worker, HandlerRegistry registry, OsgiHost osgi, ServedRecord record) {
+    private Node(
+            Worker worker,
+            HandlerRegistry registry,
+            OsgiHost osgi,
+            ServedRecord record,
+            NodeOperations operations,
+            RunningSettings settings) {
         this.worker = worker;
         this.registry = registry;
         this.osgi = osgi;
         this.record = record;
+        this.operations = operations;
+        this.settings = settings;
     }
 
     /**
@@ -56,7 +74,10 @@ public final class Node implements AutoCloseable {
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
         OsgiHost osgi = null;
         ServedRecord record = null;
+        NodeOperations operations = null;
         try {
+            operations = new NodeOperations(registry, options.version());
+            RunningSettings running = new RunningSettings(conf.directory());
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
             osgi = OsgiHost.start(
                     osgiSettings,
@@ -65,12 +86,16 @@ public final class Node implements AutoCloseable {
                     worker.interceptors(),
                     Optional.of(worker.brokers()),
                     host);
-            record = new ServedRecord(worker, host, shown(conf, osgiSettings));
+            OsgiHost started = osgi;
+            record = new ServedRecord(worker, host, () -> shown(conf, osgiSettings, started));
             registry.onChange(record::changed);
             record.publish();
-            return new Node(worker, registry, osgi, record);
+            Node node = new Node(worker, registry, osgi, record, operations, running);
+            node.removeDeparted(settings.departedAge());
+            operations.onReload(node::reload);
+            return node;
         } catch (IOException | RuntimeException | Error e) {
-            closeAfter(e, record, osgi, worker);
+            closeAfter(e, record, operations, osgi, worker);
             throw e;
         }
     }
@@ -109,15 +134,28 @@ public final class Node implements AutoCloseable {
         Map<String, String> framework = new HashMap<>(conf.framework());
         framework.putIfAbsent(
                 NATIVES_PROPERTY, distribution.resolve("lib").resolve("native").toString());
+        framework.putIfAbsent(SHARE_PROPERTY, distribution.resolve("share").toString());
         return framework;
     }
 
-    private static Map<String, String> shown(NodeConf conf, OsgiSettings osgi) {
+    private static Map<String, String> shown(NodeConf conf, OsgiSettings osgi, OsgiHost host) {
         Map<String, String> shown = new HashMap<>();
         shown.put("waiting", Quantities.written(conf.settings().worker().waiting()));
         shown.put("bundles", osgi.watched().toString());
         shown.put("scripts", osgi.scripts().toString());
+        List<String> notStarted = host.notStarted().keySet().stream()
+                .map(jar -> jar.getFileName().toString())
+                .sorted()
+                .toList();
+        if (!notStarted.isEmpty()) {
+            shown.put(NOT_STARTED, ServedRecord.shown(notStarted));
+        }
         return shown;
+    }
+
+    /** The jars that the node comes with, or that were installed earlier, which it could not start, and why. */
+    public Map<Path, String> notStarted() {
+        return osgi.notStarted();
     }
 
     public WorkerInfo info() {
@@ -134,11 +172,46 @@ public final class Node implements AutoCloseable {
         return registry;
     }
 
+    /** Sets what ends the node when an operator asks for it. Before, and without, it refuses to be ended by a call. */
+    public void onStop(NodeStop end) {
+        operations.onStop(end);
+    }
+
+    /**
+     * Reads the settings again, and takes over those that can change while it runs.
+     *
+     * @throws IOException when a file can't be read or is invalid; then nothing is taken over
+     */
+    public List<SettingChange> reload() throws IOException {
+        return settings.reload(now -> {
+            WorkerSettings wanted = now.worker();
+            registry.parking(wanted.parking());
+            worker.retain(wanted.retention().maxAge(), wanted.retention().maxCycles());
+            removeDeparted(now.departedAge());
+        });
+    }
+
+    private synchronized void removeDeparted(Duration age) {
+        if (departed != null) {
+            departed.close();
+        }
+        departed = DepartedWorkersAgent.start(
+                worker.directory().home(), worker.info().name(), age);
+    }
+
+    private synchronized void leaveDeparted() {
+        if (departed != null) {
+            departed.close();
+        }
+    }
+
     /** Lets running requests end, stops the bundles and leaves. Bounded by the limits of the settings. */
     @Override
     public void close() throws IOException {
-        new CloseSteps()
-                .attempt(record::close)
+        CloseSteps steps = new CloseSteps();
+        steps.attempt(record::close)
+                .attempt(operations::close)
+                .attempt(this::leaveDeparted) // after the operation that may begin to remove others
                 .attempt(osgi::close)
                 .attempt(worker::close)
                 .finish();

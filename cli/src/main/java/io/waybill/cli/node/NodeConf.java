@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
@@ -43,6 +44,18 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
             throw new IOException(own + ": " + e.getMessage(), e);
         }
         return new NodeConf(directory, settings, load(directory.resolve("framework.properties")));
+    }
+
+    /**
+     * Reads what the files of a directory set, with the defaults of all other settings of a node; those of {@code framework.properties}
+     * begin with its name.
+     */
+    static Map<String, String> values(Path directory) throws IOException {
+        Map<String, String> values = new TreeMap<>(NodeSettings.TABLE.pairs(3));
+        values.putAll(load(directory.resolve("waybill.properties")));
+        load(directory.resolve("framework.properties"))
+                .forEach((key, value) -> values.put("framework.properties " + key, value));
+        return values;
     }
 
     private static Map<String, String> load(Path file) throws IOException {

@@ -8,6 +8,7 @@ import io.waybill.cli.show.MarkdownTable;
 import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.host.Host;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
@@ -35,9 +36,15 @@ import java.util.Map;
  * @param activationLimit how long components may take to become satisfied after their bundle started
  * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
  * @param shipped which of the distribution's bundles start
+ * @param departedAge how long ago a worker left that is removed from the home; 0 for none
  */
 public record NodeSettings(
-        WorkerSettings worker, Duration startLimit, Duration activationLimit, Path scripts, ShippedBundles shipped) {
+        WorkerSettings worker,
+        Duration startLimit,
+        Duration activationLimit,
+        Path scripts,
+        ShippedBundles shipped,
+        Duration departedAge) {
 
     /** Every setting: key, default and meaning. The page on configuration shows it; parsing takes keys and defaults from it. */
     public static final MarkdownTable TABLE = MarkdownTable.of(NodeSettings.class, "settings.table");
@@ -62,8 +69,9 @@ public record NodeSettings(
         Duration activationLimit = values.time("osgi.activation-limit");
         Path scripts = values.value("scripts.directory", NodeSettings::directory);
         ShippedBundles shipped = values.value("osgi.shipped", Quantities::shipped);
+        Duration departedAge = values.time("retention.departed-workers");
         values.requireCorrect();
-        return new NodeSettings(worker.build(), startLimit, activationLimit, scripts, shipped);
+        return new NodeSettings(worker.build(), startLimit, activationLimit, scripts, shipped, departedAge);
     }
 
     /** The settings of the worker, complete unless {@code values} knows of a mistake. */
@@ -103,11 +111,7 @@ public record NodeSettings(
                         values.time("handler.stuck-after").toNanos(),
                         values.time("handler.stuck-without-deadline").toNanos(),
                         values.count("handler.max-stuck"))))
-                .tensors(values.area(() -> new TensorConfig(
-                        values.size("tensor.segment-bytes"),
-                        values.size("tensor.total-bytes"),
-                        TensorConfig.INLINE_BYTES_DEFAULT,
-                        TensorConfig.INLINE_TOTAL_BYTES_DEFAULT)))
+                .tensors(values.area(() -> tensors(values)))
                 .devices(values.area(() -> new DeviceSettings(
                         values.value("tensor.devices", DeviceSettings::parseDevices),
                         values.value("tensor.device-maps", DeviceSettings::parseMaps))))
@@ -151,16 +155,28 @@ public record NodeSettings(
 
     /** The same with other settings of its worker. */
     public NodeSettings withWorker(WorkerSettings other) {
-        return new NodeSettings(other, startLimit, activationLimit, scripts, shipped);
+        return new NodeSettings(other, startLimit, activationLimit, scripts, shipped, departedAge);
     }
 
     /** The same with another directory of scripts. */
     public NodeSettings withScripts(Path other) {
-        return new NodeSettings(worker, startLimit, activationLimit, other, shipped);
+        return new NodeSettings(worker, startLimit, activationLimit, other, shipped, departedAge);
     }
 
     /** The same with another choice of the distribution's bundles. */
     public NodeSettings withShipped(ShippedBundles other) {
-        return new NodeSettings(worker, startLimit, activationLimit, scripts, other);
+        return new NodeSettings(worker, startLimit, activationLimit, scripts, other, departedAge);
+    }
+
+    private static TensorConfig tensors(SettingValues values) {
+        long segmentBytes = values.size("tensor.segment-bytes");
+        long totalBytes = values.value("tensor.total-bytes", text -> {
+            long bytes = Quantities.bytesOrShare(text, Host.memoryBytes());
+            return text.endsWith("%")
+                    ? Math.max(bytes, segmentBytes)
+                    : bytes; // a share of little has room for a segment
+        });
+        return new TensorConfig(
+                segmentBytes, totalBytes, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
     }
 }

@@ -19,6 +19,8 @@ public final class Quantities {
             Map.of("us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L, "m", 60_000_000_000L, "h", 3_600_000_000_000L);
     private static final Pattern BYTES = Pattern.compile("([0-9]{1,18})(|KiB|MiB|GiB|TiB)");
 
+    private static final Pattern SHARE = Pattern.compile("([1-9][0-9]?|100)%");
+
     private static final Pattern SYMBOLIC_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,200}");
 
     private Quantities() {}
@@ -48,6 +50,12 @@ public final class Quantities {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException("a size is below 2^63 bytes: '" + text + "'", e);
         }
+    }
+
+    /** As {@link #bytes}, or a share of all there is: {@code 50%}. */
+    static long bytesOrShare(String text, long all) {
+        Matcher form = SHARE.matcher(text);
+        return form.matches() ? all * Integer.parseInt(form.group(1)) / 100 : bytes(text);
     }
 
     /** {@code all}, {@code none}, or symbolic names with commas between. */

@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.agrona.concurrent.Agent;
 
 /**
@@ -25,14 +26,15 @@ final class ServedRecord implements Agent, AutoCloseable {
 
     private final Worker worker;
     private final Clock clock;
-    private final Map<String, String> shown;
+    private final Supplier<Map<String, String>> shown;
     private final WakeableIdleStrategy idle;
     private final AgentThread thread;
     private volatile boolean changed; // set by any thread, cleared by the agent's
     private boolean gathering; // these two are of the agent's thread
     private long publishNs; // on the monotonic clock, while it gathers
 
-    ServedRecord(Worker worker, Host host, Map<String, String> shown) {
+    /** @param shown settings to publish, as they are then */
+    ServedRecord(Worker worker, Host host, Supplier<Map<String, String>> shown) {
         this.worker = worker;
         this.clock = host.clock();
         this.shown = shown;
@@ -49,7 +51,7 @@ final class ServedRecord implements Agent, AutoCloseable {
 
     /** Publishes now. */
     void publish() throws IOException {
-        Map<String, String> now = new HashMap<>(shown);
+        Map<String, String> now = new HashMap<>(shown.get());
         List<String> stuck = worker.stuck();
         if (!stuck.isEmpty()) {
             now.put(Node.STUCK, shown(stuck));
@@ -58,7 +60,7 @@ final class ServedRecord implements Agent, AutoCloseable {
     }
 
     /** Formats as many keys as fit in a field of the record. */
-    private static String shown(List<String> keys) {
+    static String shown(List<String> keys) {
         StringBuilder text = new StringBuilder(keys.get(0));
         for (int i = 1; i < keys.size(); i++) {
             if (text.length() + keys.get(i).length() > MAX_SHOWN) {

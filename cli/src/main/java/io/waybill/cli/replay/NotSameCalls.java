@@ -20,6 +20,7 @@ final class NotSameCalls implements CallSink {
     private final PrintWriter lines;
     private final List<ShownCall> kept = new ArrayList<>();
     private long count;
+    private long unknown;
     private final AtomicLong replayed = new AtomicLong(); // counted by who replays, read by who shows progress
 
     /**
@@ -41,6 +42,9 @@ final class NotSameCalls implements CallSink {
         ShownCall shown = reader.read(call);
         ReportJson.writeLine(shown, lines);
         count++;
+        if (call.results().stream().allMatch(result -> isUnknown(result.verdict()))) {
+            unknown++;
+        }
         if (kept.size() < max) {
             kept.add(shown);
         }
@@ -54,6 +58,15 @@ final class NotSameCalls implements CallSink {
     /** How many are not the same. */
     long count() {
         return count;
+    }
+
+    /** How many of these can't be compared with their record by any of the handlers: nothing is known of their response. */
+    long unknown() {
+        return unknown;
+    }
+
+    private static boolean isUnknown(Verdict verdict) {
+        return verdict == Verdict.SAME || verdict == Verdict.NOT_REPLAYABLE;
     }
 
     /** How many calls came so far, the same or not. */

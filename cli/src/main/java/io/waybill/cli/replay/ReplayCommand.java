@@ -8,6 +8,7 @@ import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
+import io.waybill.cli.select.SourceOptions;
 import io.waybill.host.Host;
 import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
@@ -81,6 +82,12 @@ public final class ReplayCommand implements Callable<Integer> {
             description = "Writes every call that is not the same into a file, a line of JSON for each.")
     private Path report;
 
+    @Option(
+            names = "--trace-out",
+            paramLabel = "FILE",
+            description = "Writes each run as a span, with a link to the recorded call's, into a file of OTLP's JSON.")
+    private Path traceOut;
+
     @Option(names = "--json", description = "Prints the report as JSON.")
     private boolean json;
 
@@ -122,9 +129,11 @@ public final class ReplayCommand implements Callable<Integer> {
         Path path = source.path(surroundings);
         List<WorkerInfo> workers = workers(path, host);
         RepeatCommand again = new RepeatCommand(again(path));
-        try (PrintWriter lines = lines()) {
+        try (PrintWriter lines = lines();
+                ReplayTrace trace =
+                        new ReplayTrace(writer(traceOut), host.clock().wallNs())) {
             NotSameCalls calls = new NotSameCalls(new CallText(id -> nameOf(id, workers), again::of), SHOWN, lines);
-            ReplayReport found = run(replay(path, workers, host), calls, host);
+            ReplayReport found = run(replay(path, workers, host), calls, trace, host);
             if (json) {
                 ReportJson.print(found, calls, surroundings.out());
             } else {
@@ -152,8 +161,11 @@ public final class ReplayCommand implements Callable<Integer> {
     }
 
     private PrintWriter lines() throws IOException {
-        return new PrintWriter(
-                report == null ? Writer.nullWriter() : Files.newBufferedWriter(report, StandardCharsets.UTF_8));
+        return new PrintWriter(writer(report));
+    }
+
+    private static Writer writer(Path file) throws IOException {
+        return file == null ? Writer.nullWriter() : Files.newBufferedWriter(file, StandardCharsets.UTF_8);
     }
 
     private Replay replay(Path path, List<WorkerInfo> workers, Host host)
@@ -226,11 +238,14 @@ public final class ReplayCommand implements Callable<Integer> {
         return path.toAbsolutePath().normalize().toString();
     }
 
-    private ReplayReport run(Replay replay, NotSameCalls calls, Host host) throws IOException {
+    private ReplayReport run(Replay replay, NotSameCalls calls, ReplayTrace trace, Host host) throws IOException {
         long sinceNs = host.clock().monotonicNs();
         try {
             return Progress.during(
-                    surroundings, host.threads(), () -> calls.replayed() + " calls replayed", () -> run(replay, calls));
+                    surroundings,
+                    host.threads(),
+                    () -> calls.replayed() + " calls replayed",
+                    () -> run(replay, calls, trace));
         } catch (UncheckedIOException e) {
             throw e.getCause();
         } finally {
@@ -246,9 +261,12 @@ public final class ReplayCommand implements Callable<Integer> {
         }
     }
 
-    private static ReplayReport run(Replay replay, NotSameCalls calls) {
+    private static ReplayReport run(Replay replay, NotSameCalls calls, ReplayTrace trace) {
         try {
-            return replay.run(calls);
+            return replay.run(call -> {
+                calls.accept(call);
+                trace.accept(call);
+            });
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

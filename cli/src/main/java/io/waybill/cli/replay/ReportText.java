@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Prints the report of a replay for a reader who has seen neither the handlers nor such a report before. There are no times in it: the same
@@ -118,13 +119,23 @@ final class ReportText {
     }
 
     private void summary(NotSameCalls calls) {
-        out.println(
-                calls.count() == 0
-                        ? "All " + report.calls() + " calls gave the response on record." + besides()
-                        : calls.count() + " of " + report.calls() + " calls did not give the response on record."
-                                + besides());
+        long wrong = calls.count() - calls.unknown();
+        long comparable = report.calls() - calls.unknown();
+        String unknown =
+                calls.unknown() == 0 ? "" : " " + calls.unknown() + " can't be replayed: nothing is known of these.";
+        if (wrong > 0) {
+            out.println(
+                    wrong + " of " + comparable + " calls did not give the response on record." + unknown + besides());
+        } else if (comparable > 0) {
+            out.println("All " + comparable + " calls gave the response on record." + unknown + besides());
+        } else {
+            out.println("None of the " + report.calls() + " calls can be replayed." + besides());
+        }
+        unrecorded();
         if (calls.count() > calls.kept().size()) {
-            reasons();
+            out.println();
+            out.println("Found most often:");
+            printReasons(reasons(verdict -> verdict != Verdict.SAME));
             out.println();
             int shown = calls.kept().size();
             out.println(shown == 1 ? "The first of them:" : "The first " + shown + " of them:");
@@ -141,16 +152,31 @@ final class ReportText {
 
     private record Reason(Row row, String text, long count) {}
 
-    /** What was found most often, when calls are too many to be shown. */
-    private void reasons() {
+    /** What handlers read whose responses were the same all the same. */
+    private void unrecorded() {
+        List<Reason> reasons = reasons(verdict -> verdict == Verdict.SAME);
+        if (!reasons.isEmpty()) {
+            out.println();
+            out.println("The same although their handlers read what is not on record: "
+                    + reasons.stream().mapToLong(Reason::count).sum());
+            printReasons(reasons);
+        }
+    }
+
+    /** What was found for these verdicts, the most frequent first. */
+    private List<Reason> reasons(Predicate<Verdict> verdicts) {
         List<Reason> reasons = new ArrayList<>();
         for (Row row : report.rows()) {
-            row.reasons().forEach((text, count) -> reasons.add(new Reason(row, text, count)));
+            if (verdicts.test(row.verdict())) {
+                row.reasons().forEach((text, count) -> reasons.add(new Reason(row, text, count)));
+            }
         }
         reasons.sort(
                 Comparator.comparingLong(Reason::count).reversed()); // those of one count stay in the report's order
-        out.println();
-        out.println("Found most often:");
+        return reasons;
+    }
+
+    private void printReasons(List<Reason> reasons) {
         for (Reason reason : reasons.subList(0, Math.min(reasons.size(), MAX_REASONS))) {
             Row row = reason.row();
             out.println(INDENT + reason.count() + " x " + row.worker().name() + " " + Printable.oneLine(row.operation())

@@ -1,6 +1,9 @@
 package io.waybill.cli.select;
 
 import io.waybill.api.MessageType;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.cli.argument.ArgumentException;
+import io.waybill.cli.argument.ValueReader;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Quantities;
 import io.waybill.handling.Route;
@@ -19,6 +22,9 @@ import picocli.CommandLine.Option;
 
 /** Command-line options that select messages by their header fields. */
 public final class MessageSelection {
+
+    /** Before the equals sign: a value and no text. */
+    private static final char VALUE_MARK = ':';
 
     @Option(
             names = "--id",
@@ -46,7 +52,8 @@ public final class MessageSelection {
             paramLabel = "ARGUMENT=VALUE",
             description = {
                 "Only calls with this argument: amount=1500, order.customer=acme for a field inside of it, 0=7 for the first"
-                        + " one without a name. May be repeated: all must match."
+                        + " one without a name. amount:=1500 is the number alone, and not text. May be repeated: all must"
+                        + " match."
             })
     private List<String> arguments = List.of();
 
@@ -101,10 +108,23 @@ public final class MessageSelection {
 
     private static ArgumentCondition condition(String text) throws UsageException {
         int at = text.indexOf('=');
-        if (at < 1) {
+        if (at < 1 || text.startsWith(":=")) {
             throw new UsageException("--where takes ARGUMENT=VALUE, such as amount=1500, and not " + text);
         }
-        return new ArgumentCondition(text.substring(0, at), text.substring(at + 1));
+        String value = text.substring(at + 1);
+        if (text.charAt(at - 1) != VALUE_MARK) {
+            return ArgumentCondition.written(text.substring(0, at), value);
+        }
+        try {
+            return ArgumentCondition.equalTo(
+                    text.substring(0, at - 1), ValueReader.read(value, MessageSelection::refuseFile));
+        } catch (ArgumentException e) {
+            throw new UsageException("--where " + text + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static Tensor refuseFile(String file) throws ArgumentException {
+        throw new ArgumentException("calls are not found by a tensor: " + file);
     }
 
     private static MessageType typeNamed(String name) throws UsageException {

@@ -34,6 +34,12 @@ public final class OutcomeSelection {
             description = "Only with a response later than this time after they were sent, such as 10ms.")
     private String slowerThan;
 
+    @Option(
+            names = "--response",
+            paramLabel = "TEXT",
+            description = "Only with this text in the response as it is shown, or in the error: \"no such account\".")
+    private String response;
+
     /** Adds what was asked for. */
     public MessageFilter.Builder addTo(MessageFilter.Builder filter) throws UsageException {
         if (outcome != null) {
@@ -41,6 +47,9 @@ public final class OutcomeSelection {
         }
         if (error != null) {
             addError(filter);
+        }
+        if (response != null) {
+            filter.responseText(response);
         }
         if (slowerThan != null) {
             try {

@@ -4,8 +4,8 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.UsageException;
 import io.waybill.host.Clock;
-import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredMessages;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -24,7 +24,7 @@ public final class SelectionOptions {
     @Mixin
     private MessageSelection messages;
 
-    public MessageFilter.Builder builder(HomeJournals journals, Clock clock)
+    public MessageFilter.Builder builder(StoredMessages journals, Clock clock)
             throws UsageException, CommandFailedException {
         MessageFilter.Builder filter = new MessageFilter.Builder();
         if (worker != null) {
@@ -36,7 +36,7 @@ public final class SelectionOptions {
         return messages.addTo(filter, clock);
     }
 
-    private static int workerId(HomeJournals journals, String nameOrId) throws CommandFailedException {
+    private static int workerId(StoredMessages journals, String nameOrId) throws CommandFailedException {
         return journals.worker(nameOrId)
                 .map(WorkerInfo::id)
                 .orElseThrow(() -> new CommandFailedException(

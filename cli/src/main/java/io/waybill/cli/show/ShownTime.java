@@ -2,6 +2,7 @@ package io.waybill.cli.show;
 
 import java.time.Instant;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
@@ -11,12 +12,21 @@ public final class ShownTime {
     private static final long NS_PER_S = 1_000_000_000;
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS");
 
+    private static final DateTimeFormatter UTC = DateTimeFormatter.ofPattern(
+                    "uuuu-MM-dd'T'HH:mm:ss.SSSSSS'Z'", Locale.ROOT)
+            .withZone(ZoneOffset.UTC);
+
     private ShownTime() {}
 
     /** Formats a wall clock time in the reader's time zone. */
     public static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));
+    }
+
+    /** Formats a wall clock time for programs: ISO 8601, UTC, with six digits, such as {@code 2026-11-23T08:00:00.123456Z}. */
+    public static String utc(long wallNs) {
+        return UTC.format(Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S)));
     }
 
     /** A short time, such as {@code 12.3 us}. */

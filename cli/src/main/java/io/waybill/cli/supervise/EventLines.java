@@ -3,10 +3,12 @@ package io.waybill.cli.supervise;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ShownTime;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 
 /** Prints what happens to nodes, a line for each event, and passes on what they log. Thread-safe. */
@@ -82,7 +84,7 @@ public final class EventLines {
 
     private static void write(NodeEvent event, JsonGenerator json) throws IOException {
         json.writeStartObject();
-        json.writeStringField("at", Instant.now().toString());
+        json.writeStringField("at", ShownTime.utc(ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now())));
         json.writeStringField("event", name(event));
         json.writeStringField("node", event.node());
         if (event instanceof NodeEvent.Started started) {

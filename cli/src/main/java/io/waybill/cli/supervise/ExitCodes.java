@@ -3,7 +3,10 @@ package io.waybill.cli.supervise;
 import java.util.Map;
 
 /** Meaning of the exit codes of nodes. Stateless. */
-final class ExitCodes {
+public final class ExitCodes {
+
+    /** Exit code of a supervised node that an operator stopped: it is not started again. */
+    public static final int STAYS_STOPPED = 3;
 
     /** Exit code of an invalid command line: a restart would end the same way. */
     static final int USAGE = 2;
@@ -47,6 +50,8 @@ final class ExitCodes {
                 return "exit code 1: it failed, see its last lines";
             case USAGE:
                 return "exit code 2: it was started wrongly";
+            case STAYS_STOPPED:
+                return "exit code 3: it was stopped by waybill stop";
             case NOT_EXECUTABLE, NOT_FOUND:
                 return "exit code " + exitCode + ": the program could not be run";
             default:

@@ -25,8 +25,11 @@ public record NodePlan(String name, Path conf, List<String> options, List<String
     /**
      * Creates a process of the node, not yet started. It ends when its standard input does, so that it does not outlive
      * its parent.
+     *
+     * @param defaults options of its JVM that those of the environment and its own override
      */
-    public ProcessBuilder process(Path distribution, Path home, Map<String, String> environment) {
+    public ProcessBuilder process(
+            Path distribution, Path home, Map<String, String> environment, List<String> defaults) {
         List<String> words = new ArrayList<>(List.of(
                 distribution.resolve("bin").resolve("waybill").toString(),
                 "node",
@@ -36,12 +39,18 @@ public record NodePlan(String name, Path conf, List<String> options, List<String
                 home.toString(),
                 "--conf",
                 conf.toString(),
-                "--until-stdin-ends"));
+                "--supervised"));
         words.addAll(options);
         ProcessBuilder builder = new ProcessBuilder(words);
         builder.environment().putAll(environment);
-        if (!jvmOptions.isEmpty()) {
-            builder.environment().merge(JVM_OPTIONS, String.join(" ", jvmOptions), (all, own) -> all + " " + own);
+        String all = String.join(
+                        " ",
+                        String.join(" ", defaults),
+                        builder.environment().getOrDefault(JVM_OPTIONS, ""),
+                        String.join(" ", jvmOptions))
+                .strip();
+        if (!all.isEmpty()) {
+            builder.environment().put(JVM_OPTIONS, all);
         }
         return builder;
     }

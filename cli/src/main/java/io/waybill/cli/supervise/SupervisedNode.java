@@ -25,6 +25,7 @@ final class SupervisedNode implements Runnable {
     private final CountDownLatch stop = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
     private NodeProcess running; // guarded by this; null while there is none
+    private volatile boolean givenUp; // set by its own thread, read by the one that asks
 
     /**
      * @param builder of its processes
@@ -79,11 +80,12 @@ final class SupervisedNode implements Runnable {
         synchronized (this) {
             running = null;
         }
-        if (stop.getCount() == 0) {
+        if (stop.getCount() == 0 || death.exitCode() == ExitCodes.STAYS_STOPPED) {
             events.accept(new NodeEvent.Stopped(name, pid, death.exitCode()));
             return false;
         }
         if (death.exitCode() == ExitCodes.USAGE) {
+            givenUp = true;
             events.accept(new NodeEvent.GivenUp(name, pid, death));
             return false;
         }
@@ -98,6 +100,11 @@ final class SupervisedNode implements Runnable {
             running = NodeProcess.start(builder, memoryKills);
         }
         return running;
+    }
+
+    /** Whether it is not started again because it was started wrongly. */
+    boolean isGivenUp() {
+        return givenUp;
     }
 
     /** Tells it to stop, and does not wait. */

@@ -70,6 +70,11 @@ public final class Supervisor implements AutoCloseable {
         return left.get() > 0;
     }
 
+    /** Returns how many nodes are not started again because they were started wrongly. */
+    public long givenUp() {
+        return nodes.stream().filter(SupervisedNode::isGivenUp).count();
+    }
+
     /** Tells all nodes to stop, waits until they have, and kills what takes too long. */
     @Override
     public void close() {

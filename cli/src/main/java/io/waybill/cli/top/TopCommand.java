@@ -2,21 +2,25 @@ package io.waybill.cli.top;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.metrics.WorkerMetrics;
 import io.waybill.cli.command.DurationOption;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.show.Json;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.home.Home;
 import io.waybill.home.Membership;
+import io.waybill.home.Peer;
 import io.waybill.host.Host;
+import io.waybill.host.NativeCalls;
 import io.waybill.worker.metrics.PublishedMetrics;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -28,8 +32,11 @@ import picocli.CommandLine.Option;
         header = "Shows rates, latencies and errors of each operation, again and again.",
         description = {
             "",
+            "On a terminal, < and > change what the rows are sorted by, / filters them, c switches between served and called requests,"
+                    + " p or the space bar pauses, and q quits.",
+            "",
             "P50, P99 and MAX are latencies of requests that got their outcome in the interval. INFL and PARKED count requests without an"
-                    + " outcome, LAG those that the worker has not read, COUNT all since it joined. Columns that don't fit are left out.",
+                    + " outcome, LAG those that the worker has not read, COUNT all since it joined. Columns and rows that don't fit are left out.",
             ""
         },
         footer = {
@@ -46,20 +53,6 @@ public final class TopCommand implements Callable<Integer> {
     private static final Duration MIN_INTERVAL = Duration.ofMillis(100);
 
     private final Surroundings surroundings;
-
-    /** What the rows are ordered by, the highest first. */
-    enum Sort {
-        RATE(Comparator.comparingDouble(TopRow::rate)),
-        P99(Comparator.comparingLong(TopRow::p99Ns)),
-        ERRORS(Comparator.comparingDouble(TopRow::errorRate)),
-        INFLIGHT(Comparator.comparingLong(row -> row.inFlight() + row.parked()));
-
-        private final Comparator<TopRow> order;
-
-        Sort(Comparator<TopRow> order) {
-            this.order = order.reversed().thenComparing(TopRow::worker).thenComparing(TopRow::operation);
-        }
-    }
 
     @Mixin
     private HomeOption home;
@@ -99,6 +92,13 @@ public final class TopCommand implements Callable<Integer> {
             description = "Max length of a line. Default: the terminal's.")
     private int width;
 
+    @Option(
+            names = "--height",
+            paramLabel = "LINES",
+            defaultValue = "0",
+            description = "Max number of lines of a list. Default: the terminal's.")
+    private int height;
+
     @Option(names = "--json", description = "Prints a line of JSON for each interval.")
     private boolean json;
 
@@ -108,40 +108,68 @@ public final class TopCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UsageException {
-        Sort by = sort();
+        TopView view = new TopView(sort(), filter, called);
         if (interval.compareTo(MIN_INTERVAL) < 0) {
             throw new UsageException("--interval is 100ms or more");
         }
-        if (count < 0 || width < 0) {
-            throw new UsageException("--count and --width are 0 or more");
+        if (count < 0 || width < 0 || height < 0) {
+            throw new UsageException("--count, --width and --height are 0 or more");
         }
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
-        try (Membership membership = new Membership(opened)) {
+        try (Membership membership = new Membership(opened);
+                Keys keys = keys(host.calls())) {
             PublishedMetrics metrics =
                     new PublishedMetrics(() -> membership.members().all(), host.files());
-            Intervals intervals = new Intervals(interval, called);
+            Intervals served = new Intervals(interval, false);
+            Intervals sent = new Intervals(interval, true);
             membership.refresh();
-            intervals.next(metrics.readAll());
+            Map<Peer, WorkerMetrics> published = metrics.readAll();
+            served.next(published);
+            sent.next(published);
+            Screen screen = new Screen(view, keys, host);
             for (int shown = 0; count == 0 || shown < count; shown++) {
-                host.threads().pause(interval.toNanos());
-                if (Thread.currentThread().isInterrupted() || surroundings.out().checkError()) {
+                if (!screen.rest() || surroundings.out().checkError()) {
                     break;
                 }
                 membership.refresh();
-                List<TopRow> rows = intervals.next(metrics.readAll()).stream()
-                        .filter(row ->
-                                row.worker().contains(filter) || row.operation().contains(filter))
-                        .sorted(by.order)
-                        .toList();
-                show(rows, host.clock().wallNs() / 1_000_000);
+                published = metrics.readAll();
+                screen.show(served.next(published), sent.next(published));
             }
         }
         return 0;
     }
 
-    private Sort sort() throws UsageException {
-        for (Sort each : Sort.values()) {
+    /** The keys of a terminal, which gets its own way back when the command ends in any way but by SIGKILL. */
+    private record Keys(TerminalKeys terminal, Thread atEnd) implements AutoCloseable {
+
+        @Override
+        public void close() {
+            terminal.close();
+            try {
+                Runtime.getRuntime().removeShutdownHook(atEnd);
+            } catch (IllegalStateException e) {
+                // it is the end
+            }
+        }
+    }
+
+    /** Returns the keys; null when there is no terminal, or nothing to change. */
+    private Keys keys(NativeCalls calls) {
+        if (json || surroundings.columns() == 0) {
+            return null;
+        }
+        TerminalKeys terminal = TerminalKeys.open(calls, System.in).orElse(null);
+        if (terminal == null) {
+            return null;
+        }
+        Thread atEnd = new Thread(terminal::close, "waybill-terminal");
+        Runtime.getRuntime().addShutdownHook(atEnd);
+        return new Keys(terminal, atEnd);
+    }
+
+    private TopView.Sort sort() throws UsageException {
+        for (TopView.Sort each : TopView.Sort.values()) {
             if (each.name().equalsIgnoreCase(sort)) {
                 return each;
             }
@@ -149,26 +177,82 @@ public final class TopCommand implements Callable<Integer> {
         throw new UsageException("--sort is rate, p99, errors or inflight: " + sort);
     }
 
-    private void show(List<TopRow> rows, long nowMs) {
-        if (json) {
-            Json.printLine(surroundings.out(), content -> write(rows, nowMs, content));
-            return;
+    /** Lists, one after the other. */
+    private final class Screen {
+
+        private final TopView view;
+        private final Keys keys; // null for none
+        private final Host host;
+        private List<TopRow> served = List.of();
+        private List<TopRow> sent = List.of();
+
+        Screen(TopView view, Keys keys, Host host) {
+            this.view = view;
+            this.keys = keys;
+            this.host = host;
         }
-        int columns = surroundings.columns();
-        if (columns > 0) {
-            surroundings.out().print(CLEAR);
+
+        /** Waits until the next list, and follows the keys. Returns false at the end of the command. */
+        boolean rest() throws IOException {
+            if (keys == null) {
+                host.threads().pause(interval.toNanos());
+                return !Thread.currentThread().isInterrupted();
+            }
+            keys.terminal.renew();
+            long untilNs = host.clock().monotonicNs() + interval.toNanos();
+            while (view.isPaused() || host.clock().monotonicNs() - untilNs < 0) {
+                int key = keys.terminal.read();
+                if (key != TerminalKeys.NONE) {
+                    if (!view.onKey(key)) {
+                        return false;
+                    }
+                    print();
+                }
+                if (surroundings.out().checkError()) {
+                    return false;
+                }
+            }
+            return true;
         }
-        int max = width > 0 ? width : columns > 0 ? columns : WIDTH_OF_NO_TERMINAL;
-        TopTable.print(rows, max, surroundings.out());
-        if (columns == 0) {
-            surroundings.out().println();
+
+        void show(List<TopRow> nowServed, List<TopRow> nowSent) {
+            served = nowServed;
+            sent = nowSent;
+            print();
         }
-        surroundings.out().flush();
+
+        private void print() {
+            List<TopRow> rows = view.of(view.isCalled() ? sent : served);
+            if (json) {
+                long nowMs = host.clock().wallNs() / 1_000_000;
+                Json.printLine(surroundings.out(), content -> write(rows, nowMs, content));
+                return;
+            }
+            boolean isTerminal = surroundings.columns() > 0;
+            TerminalSize fallback =
+                    new TerminalSize(Integer.MAX_VALUE, isTerminal ? surroundings.columns() : WIDTH_OF_NO_TERMINAL);
+            TerminalSize size = isTerminal
+                    ? TerminalSize.ofOutput(host.calls()).orElse(fallback)
+                    : fallback; // each time: it may change
+            int columns = width > 0 ? width : size.columns();
+            int lines = height > 0 ? height : size.rows() - 1; // the cursor is in the line below
+            if (isTerminal) {
+                surroundings.out().print(CLEAR);
+            }
+            TopTable.print(rows, columns, keys == null ? lines : lines - 1, surroundings.out());
+            if (keys != null) {
+                surroundings.out().println(TopTable.cut(view.line(), columns));
+            }
+            if (!isTerminal) {
+                surroundings.out().println();
+            }
+            surroundings.out().flush();
+        }
     }
 
     private static void write(List<TopRow> rows, long nowMs, JsonGenerator json) throws IOException {
         json.writeStartObject();
-        json.writeNumberField("time_ms", nowMs);
+        json.writeStringField("at", ShownTime.utc(TimeUnit.MILLISECONDS.toNanos(nowMs)));
         json.writeArrayFieldStart("rows");
         for (TopRow row : rows) {
             json.writeStartObject();

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 
-/** Prints rows of {@code waybill top} in lines of at most so many columns: those that don't fit are left out, from the right. Stateless. */
+/**
+ * Prints rows of {@code waybill top} in so many lines of at most so many columns: columns that don't fit are left out, from the right, and rows from below, with a
+ * line that says how many. Stateless.
+ */
 final class TopTable {
 
     private static final String GAP = "  ";
@@ -32,7 +35,21 @@ final class TopTable {
 
     private TopTable() {}
 
-    static void print(List<TopRow> rows, int width, PrintWriter out) {
+    /** @param height number of lines; at least the heading and one row are printed */
+    static void print(List<TopRow> rows, int width, int height, PrintWriter out) {
+        int room = Math.max(1, height - 1);
+        if (rows.size() <= room) {
+            print(rows, width, out);
+        } else {
+            int shown = Math.max(1, room - 1);
+            print(rows.subList(0, shown), width, out);
+            if (shown < room) {
+                out.println(cut("(" + (rows.size() - shown) + " more rows)", width));
+            }
+        }
+    }
+
+    private static void print(List<TopRow> rows, int width, PrintWriter out) {
         List<List<String>> lines = new ArrayList<>();
         lines.add(COLUMNS.stream().map(Column::heading).toList());
         for (TopRow row : rows) {
@@ -86,7 +103,7 @@ final class TopTable {
         return shown;
     }
 
-    private static String cut(String text, int width) {
+    static String cut(String text, int width) {
         return text.length() <= width ? text : text.substring(0, width - 1) + "…";
     }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.archive.ArchiveStatus;
 import io.waybill.archive.Omission;
 import io.waybill.cli.node.Quantities;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.home.Peer;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
@@ -50,7 +51,7 @@ final class ArchiveLag {
         }
         json.writeObjectFieldStart("archive");
         json.writeStringField("policy", Quantities.written(status.policy()));
-        json.writeNumberField("written_ns", status.writtenNs());
+        json.writeStringField("written", ShownTime.utc(status.writtenNs()));
         json.writeNumberField("waiting_storages", status.waitingStorages());
         json.writeNumberField("waiting_bytes", status.waitingBytes());
         json.writeNumberField("lag_ms", status.lagMs());

@@ -9,7 +9,6 @@ import io.waybill.home.Peer;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import java.io.IOException;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -43,9 +42,10 @@ final class ForgetCommand implements Callable<Integer> {
     public Integer call() throws IOException, CommandFailedException {
         Surroundings surroundings = workers.surroundings();
         Home opened = home.openExisting(surroundings, Host.real());
-        try (Membership membership = new Membership(opened)) {
+        try (Membership membership = Membership.present(opened)) {
             membership.refresh();
-            Peer peer = find(membership)
+            Peer peer = membership
+                    .findByNameOrId(name)
                     .orElseThrow(() -> new CommandFailedException("no worker " + name + " in " + opened.path()));
             if (peer.state().isThere() && peer.liveness() == Liveness.ALIVE) {
                 throw new CommandFailedException("worker " + peer.name() + " is alive, as pid "
@@ -58,12 +58,5 @@ final class ForgetCommand implements Callable<Integer> {
                     .println("no worker waits any more for worker " + peer.name() + " (id " + peer.id() + ")");
         }
         return 0;
-    }
-
-    private Optional<Peer> find(Membership membership) {
-        Optional<Peer> named = membership.members().find(name);
-        return named.isPresent() || !name.matches("[0-9]{1,5}")
-                ? named
-                : membership.members().find(Integer.parseInt(name));
     }
 }

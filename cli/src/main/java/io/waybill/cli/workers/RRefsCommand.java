@@ -80,7 +80,7 @@ public final class RRefsCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
-        Membership membership = new Membership(opened);
+        Membership membership = Membership.present(opened);
         membership.refresh();
         List<Peer> peers = membership.members().all();
         List<Said> said;

@@ -1,10 +1,12 @@
 package io.waybill.cli.workers;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.show.Json;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.cli.show.Table;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.home.Home;
@@ -14,16 +16,19 @@ import io.waybill.home.PeerState;
 import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
+import io.waybill.worker.metrics.PublishedMetrics;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -33,17 +38,22 @@ import picocli.CommandLine.Option;
 @Command(
         mixinStandardHelpOptions = true,
         name = "workers",
-        subcommands = ForgetCommand.class,
         header = "Lists who is in the home.",
         description = {
             "",
             "STATE is alive, starting, left, dead (its process is gone), unseen (in another pid namespace) or unreadable."
-                    + " LAG counts the requests of others that a live worker has not read yet.",
+                    + " LAG counts the requests of others that a live worker has not read yet, as of the last second.",
             ""
         },
-        footer = {"", "Examples:", "  waybill workers", "  waybill workers --json", "  waybill workers forget trainer-7"
+        footer = {
+            "",
+            "Examples:",
+            "  waybill workers",
+            "  waybill workers --json",
+            "  waybill workers forget trainer-7",
+            "  waybill workers remove --all-departed"
         })
-public final class WorkersCommand implements Callable<Integer> {
+public final class WorkersCommand implements Callable<Integer>, CommandGroup {
 
     private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss");
 
@@ -67,23 +77,31 @@ public final class WorkersCommand implements Callable<Integer> {
     }
 
     @Override
+    public Map<String, Class<?>> subcommands() {
+        Map<String, Class<?>> all = new LinkedHashMap<>();
+        all.put("forget", ForgetCommand.class);
+        all.put("remove", RemoveCommand.class);
+        return all;
+    }
+
+    @Override
     public Integer call() throws IOException {
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
-        Membership membership = new Membership(opened);
+        Membership membership = all || json ? new Membership(opened) : Membership.present(opened);
         membership.refresh();
         List<Peer> peers = membership.members().all();
-        Map<Integer, Long> lags = new ReadLag(host).of(peers);
+        Map<Integer, Long> lags = new PublishedMetrics(() -> peers, host.files()).lags();
         ArchiveLag archives = new ArchiveLag(peers, host.files());
         if (json) {
             Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, archives, content));
         } else {
-            print(peers, lags, archives);
+            print(peers, membership.everJoined(), lags, archives);
         }
         return 0;
     }
 
-    private void print(List<Peer> peers, Map<Integer, Long> lags, ArchiveLag archives) {
+    private void print(List<Peer> peers, long everJoined, Map<Integer, Long> lags, ArchiveLag archives) {
         Table table = new Table("ID", "NAME", "PID", "STATE", "SINCE", "GEN", "LAG", "SERVES");
         int shown = 0;
         for (Peer peer : peers) {
@@ -98,7 +116,7 @@ public final class WorkersCommand implements Callable<Integer> {
                         record.map(r -> SINCE.format(since(r).atZone(ZoneId.systemDefault())))
                                 .orElse("-"),
                         peer.epoch(),
-                        lags.containsKey(peer.id()) ? lags.get(peer.id()) : "-",
+                        peer.state().isThere() ? lags.getOrDefault(peer.id(), 0L) : "-",
                         record.map(r -> served(r) + archives.remark(peer.id())).orElse(peer.problem()));
                 shown++;
             }
@@ -106,7 +124,7 @@ public final class WorkersCommand implements Callable<Integer> {
         if (shown > 0) {
             table.print(surroundings.out());
         }
-        int hidden = peers.size() - shown;
+        long hidden = Math.max(everJoined, peers.size()) - shown;
         if (hidden > 0) {
             surroundings
                     .err()
@@ -130,6 +148,7 @@ public final class WorkersCommand implements Callable<Integer> {
         String serves = functions == 0 ? others : others + " functions:" + functions;
         return (serves
                         + remark(record, Node.STUCK)
+                        + remark(record, Node.NOT_STARTED, "not started")
                         + remark(record, WorkerRecord.INJECTS)
                         + remark(record, WorkerRecord.LOST)
                         + remark(record, WorkerRecord.RETENTION))
@@ -138,8 +157,12 @@ public final class WorkersCommand implements Callable<Integer> {
 
     /** Formats remarks about unusual states. */
     private static String remark(WorkerRecord record, String setting) {
+        return remark(record, setting, setting);
+    }
+
+    private static String remark(WorkerRecord record, String setting, String title) {
         String text = record.settings().get(setting);
-        return text == null || text.isEmpty() ? "" : " (" + setting + ": " + text + ")";
+        return text == null || text.isEmpty() ? "" : " (" + title + ": " + text + ")";
     }
 
     private static Instant since(WorkerRecord record) {
@@ -167,8 +190,8 @@ public final class WorkersCommand implements Callable<Integer> {
             json.writeStringField("name", peer.name());
             json.writeStringField("state", state(peer));
             json.writeNumberField("generation", peer.epoch());
-            if (lags.containsKey(peer.id())) {
-                json.writeNumberField("lag", lags.get(peer.id()));
+            if (peer.state().isThere()) {
+                json.writeNumberField("lag", lags.getOrDefault(peer.id(), 0L));
             }
             archives.writeJson(peer.id(), json);
             if (peer.record().isPresent()) {
@@ -192,11 +215,11 @@ public final class WorkersCommand implements Callable<Integer> {
 
     private static void writeRecord(WorkerRecord record, JsonGenerator json) throws IOException {
         json.writeNumberField("pid", record.process().pid());
-        json.writeStringField("since", since(record).toString());
+        json.writeStringField("since", ShownTime.utc(TimeUnit.MILLISECONDS.toNanos(record.joinedAtMs())));
         json.writeStringField("version", record.version());
         json.writeStringField("java", record.javaVersion());
         writeList("serves", record.serves(), json);
-        writeList("atLeastOnce", record.atLeastOnce(), json);
+        writeList("at_least_once", record.atLeastOnce(), json);
         json.writeObjectFieldStart("settings");
         for (Map.Entry<String, String> setting : record.settings().entrySet()) {
             json.writeStringField(setting.getKey(), setting.getValue());

@@ -57,12 +57,14 @@ class ValueReaderTest {
         assertThat(read("true")).isEqualTo(Value.of(true));
         assertThat(read("False")).isEqualTo(Value.of(false));
         assertThat(read("None")).isEqualTo(Value.NONE);
+        assertThat(read("null")).isEqualTo(Value.NONE);
     }
 
     @Test
     void readsQuotedTextWithEscapes() throws ArgumentException {
         assertThat(read("'it\\'s'")).isEqualTo(Value.of("it's"));
         assertThat(read("\"a\\n\\\"b\\\"\\\\\"")).isEqualTo(Value.of("a\n\"b\"\\"));
+        assertThat(read("\"\\u20ac\\/\\b\\f\\r\\t\"")).isEqualTo(Value.of("\u20ac/\b\f\r\t"));
         assertThat(read("''")).isEqualTo(Value.of(""));
         assertThat(read("'a.npy'")).isEqualTo(Value.of("a.npy"));
     }
@@ -114,6 +116,8 @@ class ValueReaderTest {
                 "cuda:999",
                 "[1]]",
                 "'\\q'",
+                "'\\u12'",
+                "'\\u12g4'",
                 "9223372036854775808"
             })
     void refusesWhatIsNoValueInOneLine(String text) {

@@ -3,7 +3,9 @@ package io.waybill.cli.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
@@ -70,6 +72,25 @@ class CallErrorsTest {
         return registration;
     }
 
+    @Test
+    void pythonFunctionsAreCalledWithValuesAndTheirErrorsAreFailures() throws IOException {
+        serve("PYTHON_CALL", (message, outbox) -> {
+            Invocation call = message.invocation();
+            boolean fails = call.name().equals("math:fail");
+            Value said = Value.of(
+                    call.name() + call.positional().size() + call.named().keySet());
+            outbox.respond(new Value.Dict(Map.of(
+                    Value.of(fails ? "error" : "result"), said, Value.of("type"), Value.of("builtins:ValueError"))));
+        });
+
+        assertThat(run("call", "--to", "ps0", "math:hypot", "3", "[1,2]", "by=x"))
+                .as(err::toString)
+                .isZero();
+        assertThat(out.toString()).isEqualToIgnoringNewLines("'math:hypot2[by]'");
+        assertThat(run("call", "--to", "ps0", "math:fail")).isEqualTo(1);
+        assertThat(err.toString()).contains("math:fail0[]; its record: waybill journal show ");
+    }
+
     private int run(String... words) {
         Surroundings surroundings = new Surroundings(
                 new PrintWriter(out),
@@ -106,6 +127,13 @@ class CallErrorsTest {
         String id = line.replaceAll(".*show (\\S+) .*\n", "$1");
         assertThat(run("journal", "show", id)).isZero();
         assertThat(out.toString()).contains("error    MALFORMED_BODY");
+    }
+
+    @Test
+    void saysWhichMarkSendsAValue() throws IOException {
+        serve("pay.charge", (message, outbox) -> message.int64("amount"));
+        assertThat(failure("pay.charge", "amount=1500"))
+                .contains("; text was sent, and amount:=1500 sends a value; its record: ");
     }
 
     @Test

@@ -45,7 +45,10 @@ class NodeSettingsTest {
     void takesTheDefaultsWhenNothingIsSaid() {
         NodeSettings settings = NodeSettings.defaults();
 
-        assertThat(settings.worker()).isEqualTo(WorkerSettings.defaults());
+        assertThat(settings.worker())
+                .isEqualTo(WorkerSettings.builder()
+                        .archive(ArchiveSettings.DEFAULTS)
+                        .build());
         assertThat(settings.worker().drainLimit()).isEqualTo(OsgiSettings.DRAIN_LIMIT_DEFAULT);
         assertThat(settings.startLimit()).isEqualTo(OsgiSettings.START_LIMIT_DEFAULT);
         assertThat(settings.activationLimit()).isEqualTo(OsgiSettings.ACTIVATION_LIMIT_DEFAULT);

@@ -57,4 +57,16 @@ class QuantitiesTest {
         assertThatThrownBy(() -> Quantities.choice(Waiting.class, "LOW_CPU"))
                 .hasMessage("expected one of spin, balanced, low-cpu, found 'LOW_CPU'");
     }
+
+    @Test
+    void readsSharesOfWhatThereIs() {
+        assertThat(Quantities.bytesOrShare("50%", 1001)).isEqualTo(500);
+        assertThat(Quantities.bytesOrShare("100%", 1001)).isEqualTo(1001);
+        assertThat(Quantities.bytesOrShare("1KiB", 7)).isEqualTo(1024);
+        for (String wrong : new String[] {"0%", "101%", "5.5%", "-1%", "%"}) {
+            assertThatThrownBy(() -> Quantities.bytesOrShare(wrong, 1001))
+                    .as(wrong)
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
 }

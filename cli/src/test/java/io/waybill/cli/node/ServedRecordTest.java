@@ -37,7 +37,7 @@ class ServedRecordTest {
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         HandlerExecutor executor = registry.newExecutor(new Provider("p", "1"), ExecutorSettings.forProcessors(2));
         try (Worker worker = Worker.join(home, "node", JoinOptions.defaults(), WorkerSettings.defaults(), registry);
-                ServedRecord record = new ServedRecord(worker, host, Map.of())) {
+                ServedRecord record = new ServedRecord(worker, host, Map::of)) {
             Path file = worker.directory().path().resolve("worker.json");
             record.publish();
             Files.delete(file);

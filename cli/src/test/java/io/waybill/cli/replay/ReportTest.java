@@ -75,6 +75,20 @@ class ReportTest {
     }
 
     @Test
+    void listsWhatHandlersReadThatRespondedAlike() {
+        Map<String, Long> readings = Map.of("its handler called X.now() at acme.A.b(A.java:1)", 7L);
+        ReplayReport report =
+                new ReplayReport(List.of(row("installed", Verdict.SAME, 9, readings)), 9, 0, 0, List.of());
+        print(report, taken(20, count(1, "to be", 2, same("installed", 2))));
+        assertThat(text.toString()).endsWith("""
+                All 9 calls gave the response on record.
+
+                The same although their handlers read what is not on record: 7
+                    7 x ps0 text.count, installed, same: its handler called X.now() at acme.A.b(A.java:1)
+                """);
+    }
+
+    @Test
     void showsACallThatGotAnotherResponse() {
         ReplayReport report = new ReplayReport(
                 List.of(row(JAR, Verdict.SAME, 9_999, Map.of()), row(JAR, Verdict.DIFFERENT, 1, Map.of(PARTING, 1L))),
@@ -156,7 +170,7 @@ class ReportTest {
                         unanswered(2, "b", late),
                         count(3, "c", 6, different("installed", 7, PARTING))));
         assertThat(text.toString()).contains("""
-                3 of 3 calls did not give the response on record.
+                1 of 1 calls did not give the response on record. 2 can't be replayed: nothing is known of these.
 
                 Found most often:
                     2 x ps0 text.count, installed, not replayable: no response on record
@@ -170,6 +184,33 @@ class ReportTest {
                                not replayable: no response on record
                 """).doesNotContain("2. Call");
         assertThat(lines.toString()).hasLineCount(3).contains("\"id\":\"3.1\"", "\"id\":\"3.2\"", "\"id\":\"3.3\"");
+    }
+
+    @Test
+    void doesNotCountWhatCanNotBeReplayedAsAWrongResponse() {
+        ReplayedCall.Result late = notReplayable("installed", "no response on record");
+        ReplayReport report = new ReplayReport(
+                List.of(
+                        row("installed", Verdict.SAME, 4, Map.of()),
+                        row("installed", Verdict.NOT_REPLAYABLE, 1, Map.of("no response on record", 1L))),
+                5,
+                0,
+                0,
+                List.of());
+        print(report, taken(1, unanswered(1, "a", late)));
+        assertThat(text.toString())
+                .contains("All 4 calls gave the response on record. 1 can't be replayed: nothing is known of these.");
+
+        text.getBuffer().setLength(0);
+        print(
+                new ReplayReport(
+                        List.of(row("installed", Verdict.NOT_REPLAYABLE, 1, Map.of("no response on record", 1L))),
+                        1,
+                        0,
+                        0,
+                        List.of()),
+                taken(1, unanswered(1, "a", late)));
+        assertThat(text.toString()).contains("None of the 1 calls can be replayed.");
     }
 
     @Test

@@ -98,8 +98,11 @@ class NodesFileTest {
     void startsANodeWithItsOptions() {
         NodePlan plan = new NodePlan("a", directory, List.of("--waiting", "spin"), List.of("-Xmx2g", "-Xss1m"));
 
-        ProcessBuilder builder =
-                plan.process(Path.of("/opt/waybill"), Path.of("/srv/home"), Map.of("WAYBILL_JAVA_OPTS", "-Da=b"));
+        ProcessBuilder builder = plan.process(
+                Path.of("/opt/waybill"),
+                Path.of("/srv/home"),
+                Map.of("WAYBILL_JAVA_OPTS", "-Da=b"),
+                List.of("-XX:TieredStopAtLevel=1"));
 
         assertThat(builder.command())
                 .containsExactly(
@@ -111,9 +114,10 @@ class NodesFileTest {
                         "/srv/home",
                         "--conf",
                         directory.toString(),
-                        "--until-stdin-ends",
+                        "--supervised",
                         "--waiting",
                         "spin");
-        assertThat(builder.environment()).containsEntry("WAYBILL_JAVA_OPTS", "-Da=b -Xmx2g -Xss1m");
+        assertThat(builder.environment())
+                .containsEntry("WAYBILL_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -Da=b -Xmx2g -Xss1m");
     }
 }

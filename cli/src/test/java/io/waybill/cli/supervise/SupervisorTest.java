@@ -123,6 +123,20 @@ class SupervisorTest {
         assertThat(out.toString())
                 .contains("gave up a: exit code 2: it was started wrongly, after ")
                 .contains("; not started again\n  | no such option\n");
+        assertThat(supervisor.givenUp()).isEqualTo(2);
+        assertThat(count(out.toString(), " pid=")).isEqualTo(2);
+    }
+
+    /** As a node does that was ended by {@code waybill stop}. */
+    @Test
+    void leavesStoppedWhatWasStoppedByName() throws InterruptedException {
+        start(SOON, "echo ready $0 id=3; exit 3", "a", "b");
+        assertThat(allEnded.await(LIMIT_NS, TimeUnit.NANOSECONDS)).isTrue();
+        supervisor.close();
+        assertThat(supervisor.givenUp()).isZero();
+        assertThat(out.toString())
+                .contains("stopped a: exit code 3", "stopped b: exit code 3")
+                .doesNotContain("died", "gave up");
         assertThat(count(out.toString(), " pid=")).isEqualTo(2);
     }
 

@@ -60,13 +60,16 @@ class ToolLineTest {
             if (word.equals("none")) {
                 throw new ToolFailedException(5, "no word\nto greet with");
             }
-            do {
-                if (run.isJson()) {
-                    run.json(Value.list(Value.of(word)));
-                }
-                run.line(word + "\u001b[2J " + String.join(" ", run.arguments()));
-            } while (run.isSet("--for-ever") && run.pause(Duration.ofMillis(1)));
-            ended.countDown();
+            try {
+                do {
+                    if (run.isJson()) {
+                        run.json(Value.list(Value.of(word)));
+                    }
+                    run.line(word + "\u001b[2J " + String.join(" ", run.arguments()));
+                } while (run.isSet("--for-ever") && run.pause(Duration.ofMillis(1)));
+            } finally { // a line of a run that was ended throws
+                ended.countDown();
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.metrics.LatencyHistogram;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.worker.Waybill;
@@ -18,12 +19,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command on a home with two live workers. */
@@ -135,6 +138,29 @@ class TopCommandTest {
         assertThat(lines.get(0)).contains("WORKER", "RATE/S", "P99");
         assertThat(lines.get(0).contains("COUNT")).isEqualTo(columns == 160);
         assertThat(lines).anySatisfy(line -> assertThat(line).startsWith("server  "));
+    }
+
+    private static TopRow row(int number) {
+        return new TopRow("ps0", "text.o" + number, 1, LatencyHistogram.EMPTY, 1, 0, 0, Map.of(), 0, 0, 0);
+    }
+
+    private static List<String> table(int rows, int height) {
+        StringWriter text = new StringWriter();
+        TopTable.print(
+                IntStream.range(0, rows).mapToObj(TopCommandTest::row).toList(), 80, height, new PrintWriter(text));
+        return text.toString().lines().toList();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"10, 11, 10", "10, 10, 8", "10, 4, 2", "10, 3, 1", "10, 2, 1", "10, 1, 1", "0, 5, 0"})
+    void fitsIntoALowTerminal(int rows, int height, int shown) {
+        List<String> lines = table(rows, height);
+        assertThat(lines).hasSizeLessThanOrEqualTo(Math.max(2, height));
+        assertThat(lines.get(0)).startsWith("WORKER");
+        assertThat(lines).filteredOn(line -> line.startsWith("ps0")).hasSize(shown);
+        if (shown < rows && height > 2) {
+            assertThat(lines).last().isEqualTo("(" + (rows - shown) + " more rows)");
+        }
     }
 
     @Test

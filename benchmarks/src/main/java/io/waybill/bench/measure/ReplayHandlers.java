@@ -1,4 +1,4 @@
-package io.waybill.bench;
+package io.waybill.bench.measure;
 
 import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
@@ -16,18 +16,18 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.StringTokenizer;
 
-/** What {@link ReplayRate} records and replays: calls by name, of a function, and of a type with raw bytes. Stateless. */
-final class ReplayHandlers {
+/** What the replay benchmark records and replays: calls by name, of a function, and of a type with raw bytes. Stateless. */
+public final class ReplayHandlers {
 
     private ReplayHandlers() {}
 
-    static void fill(HandlerRegistry registry) {
+    public static void fill(HandlerRegistry registry) {
         add(registry, "0x142", (message, outbox) -> outbox.respond(reversed(message.payload())));
         fillNamed(registry);
     }
 
     /** The same, with one wrong response for so many calls: to those with raw bytes that begin with a multiple of it, and three. */
-    static void fillWithOneWrong(HandlerRegistry registry, int oneIn) {
+    public static void fillWithOneWrong(HandlerRegistry registry, int oneIn) {
         add(registry, "0x142", (message, outbox) -> {
             ByteBuffer response = reversed(message.payload());
             boolean wrong = message.payload().getInt() % oneIn == 3;
@@ -43,7 +43,7 @@ final class ReplayHandlers {
     }
 
     /** What a call with raw bytes begins with. */
-    static int number(RecordedMessage request) {
+    public static int number(RecordedMessage request) {
         return request.in(new MessageBuffer()).payload().getInt();
     }
 

@@ -1,0 +1,217 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.ProcessorTime;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+
+/**
+ * {@code bench home}: what a node, a worker and callers that left take of the disk and of memory, and what the callers that left cost
+ * those that come later: the time to join and of a round trip, and the commands that look at the home.
+ *
+ * @param departed callers that join under names of their own, call once and leave
+ */
+public record HomeSize(int departed, BenchDistribution distribution) {
+
+    static final String ROLE = "home-callers";
+
+    private static final long STABLE_NS = 5_000_000_000L;
+    private static final int PROBES = 25;
+    private static final int CALLS = 20_000;
+
+    /** Runs all. */
+    public Figures run(Consumer<String> progress) throws IOException {
+        Figures figures = new Figures().put("departed", departed);
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            progress.accept("a node and a worker rest");
+            Children.Child node = distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
+            long nodeBytes = allocated(home);
+            Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED", EchoHandler.EMPTY.argument());
+            Idle.rest(STABLE_NS);
+            figures.put("node_disk_bytes", nodeBytes).put("worker_disk_bytes", allocated(home) - nodeBytes);
+            putProcess(figures, "node_", node);
+            putProcess(figures, "worker_", server);
+            progress.accept(departed + " callers");
+            Children.Child callers = children.start(ROLE, home, departed);
+            Figures times = callers.figures();
+            Idle.rest(STABLE_NS / 5);
+            List<Path> left = departed(home);
+            figures.put("departed_disk_bytes", perCaller(left, HomeSize::allocated))
+                    .put("departed_apparent_bytes", perCaller(left, HomeSize::apparent));
+            times.values().forEach((name, value) -> figures.put(name, ((Number) value).doubleValue()));
+            figures.put("ratio_join", times.number("join_ms_after") / times.number("join_ms"))
+                    .put("ratio_join_cpu", times.number("join_cpu_ms_after") / times.number("join_cpu_ms"))
+                    .put("ratio_p50", times.number("p50_ns_after") / times.number("p50_ns"));
+            putProcess(figures, "node_after_", node);
+            progress.accept("commands that look");
+            figures.put("workers_ms", command(home, "workers"));
+            figures.put("journal_list_ms", command(home, "journal", "list"));
+            String first = left.get(0).getFileName().toString();
+            long id = MessageId.of(Integer.parseInt(first.substring(0, first.indexOf('-'))), 0);
+            figures.put("journal_show_ms", command(home, "journal", "show", MessageId.text(id)));
+            figures.put("journal_stats_ms", command(home, "journal", "stats"));
+        }
+        return figures;
+    }
+
+    private long command(Path home, String... words) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(distribution.directory().resolve("bin").resolve("waybill").toString());
+        command.addAll(List.of(words));
+        command.addAll(List.of("--home", home.toString()));
+        long startNs = System.nanoTime();
+        Process process = new ProcessBuilder(command)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try {
+            if (process.waitFor() != 0) {
+                throw new IOException(String.join(" ", command) + " failed");
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        }
+        return (System.nanoTime() - startNs) / 1_000_000;
+    }
+
+    private static void putProcess(Figures figures, String prefix, Children.Child child) throws IOException {
+        Path process = Path.of("/proc", Long.toString(child.pid()));
+        try (Stream<String> rollup = Files.lines(process.resolve("smaps_rollup"))) {
+            rollup.filter(line -> line.startsWith("Rss:") || line.startsWith("Pss:"))
+                    .forEach(line -> figures.put(
+                            prefix + line.substring(0, 3).toLowerCase(Locale.ROOT) + "_bytes",
+                            Long.parseLong(line.replaceAll("\\D", "")) << 10));
+        }
+        try (Stream<Path> descriptors = Files.list(process.resolve("fd"));
+                Stream<String> mappings = Files.lines(process.resolve("maps"))) {
+            figures.put(prefix + "descriptors", descriptors.count()).put(prefix + "mappings", mappings.count());
+        }
+    }
+
+    /** A sum over the files of a directory. */
+    @FunctionalInterface
+    private interface Sum {
+        long of(Path directory) throws IOException;
+    }
+
+    /** The directories of callers that left. */
+    private static List<Path> departed(Path home) throws IOException {
+        try (Stream<Path> all = Files.list(home.resolve("workers"))) {
+            return all.filter(worker -> worker.getFileName().toString().contains("-caller-")
+                            || worker.getFileName().toString().contains("-probe"))
+                    .toList();
+        }
+    }
+
+    private static long perCaller(List<Path> callers, Sum sum) throws IOException {
+        long bytes = 0;
+        for (Path caller : callers) {
+            bytes += sum.of(caller);
+        }
+        return bytes / callers.size();
+    }
+
+    private static long allocated(Path home) throws IOException {
+        return sum(home, file -> {
+            try {
+                return Host.real().files().allocatedBytes(file);
+            } catch (IOException e) {
+                return 0; // removed meanwhile
+            }
+        });
+    }
+
+    private static long apparent(Path home) throws IOException {
+        return sum(home, file -> file.toFile().length());
+    }
+
+    private static long sum(Path home, ToLongFunction<Path> bytes) throws IOException {
+        try (Stream<Path> all = Files.walk(home)) {
+            return all.filter(Files::isRegularFile).mapToLong(bytes).sum();
+        }
+    }
+
+    /** Arguments: home, callers. The first that join warm up. */
+    static void callers(String[] arguments) throws Exception {
+        Home home = Home.open(Path.of(arguments[0]), Host.real());
+        int count = Integer.parseInt(arguments[1]);
+        BenchProcess.ready();
+        LongStream.range(0, PROBES).forEach(i -> joinMs(home, "warm-up"));
+        Figures figures = new Figures();
+        putJoins(figures, home, "");
+        for (int i = 0; i < count; i++) {
+            joinMs(home, "caller-" + i);
+        }
+        putJoins(figures, home, "_after");
+        BenchProcess.report(figures);
+        BenchProcess.awaitEnd();
+    }
+
+    /** Puts the times of joins under new names: until the response, and the processor time with the leave. Then that of a round trip. */
+    private static void putJoins(Figures figures, Home home, String suffix) throws IOException {
+        double[] times = new double[PROBES];
+        long cpuBeforeNs = ProcessorTime.ownNs();
+        for (int i = 0; i < PROBES; i++) {
+            times[i] = joinMs(home, "probe" + suffix + "-" + i);
+        }
+        long cpuNs = ProcessorTime.ownNs() - cpuBeforeNs;
+        figures.put("join_ms" + suffix, Figures.median(times))
+                .put("join_cpu_ms" + suffix, cpuNs / 1e6 / PROBES)
+                .put("p50_ns" + suffix, roundTripNs(home));
+    }
+
+    /** Joins, calls once and leaves. Returns how long it took until the response was there. */
+    private static double joinMs(Home home, String name) {
+        Host host = home.host();
+        long startNs = System.nanoTime();
+        try (Worker worker = EchoServer.join(home, name, WorkerSettings.defaults(), EchoServer.registry(host))) {
+            worker.ready(Map.of());
+            worker.call(request()).close();
+            return (System.nanoTime() - startNs) / 1e6;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static long roundTripNs(Home home) throws IOException {
+        Request request = request();
+        long[] times = new long[CALLS];
+        try (Worker worker =
+                EchoServer.join(home, "round-trip", WorkerSettings.defaults(), EchoServer.registry(home.host()))) {
+            worker.ready(Map.of());
+            for (int round = 0; round < 3; round++) { // the first ones warm up
+                for (int i = 0; i < CALLS; i++) {
+                    long startNs = System.nanoTime();
+                    worker.call(request).close();
+                    times[i] = System.nanoTime() - startNs;
+                }
+            }
+        }
+        return Figures.median(times);
+    }
+
+    private static Request request() {
+        return Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(64), List.of());
+    }
+}

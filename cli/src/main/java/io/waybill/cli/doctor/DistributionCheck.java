@@ -1,0 +1,67 @@
+package io.waybill.cli.doctor;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Checks the distribution: libtorch, and the archive of classes. Looks at names of files only. Stateless. */
+final class DistributionCheck {
+
+    private static final String RUNTIME = "torch-runtime-";
+    private static final String LIBTORCH = "libtorch_cpu.so";
+    private static final String LIBTORCH_CUDA = "libtorch_cuda.so";
+
+    private DistributionCheck() {}
+
+    /**
+     * Adds what there is to say.
+     *
+     * @param java such as {@code 17.0.15 in /usr/lib/jvm/java-17}
+     */
+    static void run(Diagnoses findings, Optional<Path> distribution, String java) {
+        if (distribution.isEmpty()) {
+            findings.add(
+                    Health.NOTE,
+                    "distribution",
+                    "none: the classes are run from elsewhere",
+                    "run bin/waybill of a distribution to check it");
+            return;
+        }
+        HostFiles files = new HostFiles(distribution.get());
+        libtorch(findings, files);
+        String archive = "lib/cds/java-" + java.split(" ", 2)[0] + ".jsa";
+        if (files.exists(archive)) {
+            findings.ok("class archive", archive);
+        } else {
+            findings.add(
+                    Health.NOTE,
+                    "class archive",
+                    "none for this Java",
+                    "waybill prepare: commands start faster with it");
+        }
+    }
+
+    private static void libtorch(Diagnoses findings, HostFiles files) {
+        List<String> bundles = files.names("bundles").stream()
+                .flatMap(level -> files.names("bundles/" + level).stream())
+                .toList();
+        boolean hasRuntime = bundles.stream().anyMatch(name -> name.startsWith(RUNTIME));
+        List<String> natives = Stream.concat(
+                        files.names("lib/native").stream(),
+                        files.names("lib/native").stream()
+                                .flatMap(directory -> files.names("lib/native/" + directory).stream()))
+                .toList();
+        if (!hasRuntime || !natives.contains(LIBTORCH)) {
+            findings.add(
+                    Health.NOTE,
+                    "libtorch",
+                    hasRuntime
+                            ? "the bundle torch-runtime, without " + LIBTORCH + " in lib/native"
+                            : "no bundle torch-runtime",
+                    "take the full distribution: operators, TorchScript and autograd need it; bundles of your own don't");
+        } else {
+            findings.ok("libtorch", natives.contains(LIBTORCH_CUDA) ? "for CUDA" : "for the CPU");
+        }
+    }
+}

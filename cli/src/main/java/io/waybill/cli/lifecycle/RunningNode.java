@@ -1,0 +1,167 @@
+package io.waybill.cli.lifecycle;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.cli.call.CallingWorker;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.Progress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.handling.Route;
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A node that runs when a command begins: one incarnation of it. For one thread. */
+final class RunningNode {
+
+    private static final Duration RESPONSE_LIMIT = Duration.ofSeconds(30);
+    private static final long LOOK_NS = 20_000_000;
+
+    private final Surroundings surroundings;
+    private final Home home;
+    private final Peer before;
+
+    private RunningNode(Surroundings surroundings, Home home, Peer before) {
+        this.surroundings = surroundings;
+        this.home = home;
+        this.before = before;
+    }
+
+    static RunningNode find(Surroundings surroundings, Home home, String name)
+            throws IOException, CommandFailedException {
+        try (Membership membership = Membership.present(home)) {
+            membership.refresh();
+            Peer found = membership
+                    .find(name)
+                    .orElseThrow(() ->
+                            new CommandFailedException("no worker " + name + "; see who is there: waybill workers"));
+            if (!found.state().isThere()) {
+                throw new CommandFailedException(found.name() + " does not run; start it: waybill node --name "
+                        + found.name() + ", or waybill up");
+            }
+            return new RunningNode(surroundings, home, found);
+        }
+    }
+
+    String name() {
+        return before.name();
+    }
+
+    long pid() {
+        return pid(before);
+    }
+
+    static long pid(Peer peer) {
+        return peer.record().map(record -> record.process().pid()).orElse(0L);
+    }
+
+    /** Asks it to end. Returns when it has begun to. */
+    void ask(boolean restart) throws IOException, CommandFailedException {
+        Map<String, Value> fields = restart ? Map.of("restart", Value.of(true)) : Map.of();
+        try (CallingWorker caller = CallingWorker.join(home)) {
+            caller.call(request("node.stop", fields)).close();
+        } catch (CallException e) {
+            if (e.code() == ErrorCode.WORKER_LOST) {
+                return; // it has ended, which is what it was asked for
+            }
+            throw explained(e);
+        }
+    }
+
+    private Request request(String operation, Map<String, Value> fields) {
+        Invocation call = new Invocation(operation, List.of(), fields);
+        return Request.invocation(before.name(), MessageType.of(Route.CONTROL_CALL), call)
+                .timeout(RESPONSE_LIMIT);
+    }
+
+    /** Has it read its settings again. Returns what it says of each that is different. */
+    List<Value> reload() throws IOException, CommandFailedException {
+        try (CallingWorker caller = CallingWorker.join(home);
+                Response response = caller.call(request("node.reload", Map.of()))) {
+            return response.value("changes") instanceof Value.Items changes ? changes.values() : List.of();
+        } catch (CallException e) {
+            throw explained(e);
+        }
+    }
+
+    private CommandFailedException explained(CallException failure) {
+        String name = before.name();
+        switch (failure.code()) {
+            case UNKNOWN_OPERATION, UNKNOWN_TYPE:
+                return new CommandFailedException(
+                        name + " is no node, but a worker of another program; end that program: kill " + pid(),
+                        failure);
+            case TIMED_OUT:
+                return new CommandFailedException(
+                        name + " did not respond within " + RESPONSE_LIMIT.toSeconds() + " s; end its process: kill "
+                                + pid() + ", which does the same without the broker",
+                        failure);
+            default:
+                return new CommandFailedException(failure.getMessage() + " [" + failure.code() + "]", failure);
+        }
+    }
+
+    /** Waits until this incarnation is over. */
+    void awaitEnd(Duration limit) throws CommandFailedException {
+        await(limit, "end", peer -> isOver(peer) ? Optional.of(before) : Optional.empty());
+    }
+
+    /** Waits until its next incarnation serves. Returns that. */
+    Peer awaitReturn(Duration limit) throws CommandFailedException {
+        return await(
+                limit,
+                "serve again",
+                peer -> peer.filter(now -> now.epoch() != before.epoch())
+                        .filter(now -> now.state() == PeerState.READY));
+    }
+
+    private boolean isOver(Optional<Peer> now) {
+        return now.isEmpty()
+                || now.get().epoch() != before.epoch()
+                || !now.get().state().isThere();
+    }
+
+    private interface Look {
+        Optional<Peer> at(Optional<Peer> now);
+    }
+
+    private Peer await(Duration limit, String what, Look look) throws CommandFailedException {
+        Host host = home.host();
+        long sinceNs = host.clock().monotonicNs();
+        Optional<Peer> found;
+        try (Membership membership = Membership.present(home)) {
+            found = Progress.during(
+                    surroundings, host.threads(), () -> "waiting for " + before.name() + " to " + what, () -> {
+                        Optional<Peer> seen = look.at(seen(membership));
+                        while (seen.isEmpty() && host.clock().monotonicNs() - sinceNs < limit.toNanos()) {
+                            host.threads().pause(LOOK_NS);
+                            seen = look.at(seen(membership));
+                        }
+                        return seen;
+                    });
+        }
+        return found.orElseThrow(() -> new CommandFailedException(before.name() + " was asked, and did not " + what
+                + " within " + limit.toSeconds() + " s; see its log, and waybill workers"));
+    }
+
+    private Optional<Peer> seen(Membership membership) {
+        try {
+            membership.refresh();
+            return membership.find(before.name());
+        } catch (IOException e) {
+            return Optional.of(before); // not known now; the next look may succeed
+        }
+    }
+}

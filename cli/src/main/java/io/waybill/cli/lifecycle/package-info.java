@@ -1,0 +1,2 @@
+/** Commands that end running nodes: {@code waybill stop} and {@code waybill restart}. Start with {@code RunningNode}. */
+package io.waybill.cli.lifecycle;

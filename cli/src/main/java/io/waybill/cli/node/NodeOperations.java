@@ -1,0 +1,105 @@
+package io.waybill.cli.node;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.handler.Outbox;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.failure.CloseSteps;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The control operations by which {@code waybill stop} and {@code waybill restart} end a node, and {@code waybill reload} has it read its settings.
+ *
+ * <pre>
+ * control:node.stop     restart     {}
+ * control:node.reload               {changes: [{setting, from, to, applied}]}
+ * </pre>
+ *
+ * The first responds when the node has begun to end.
+ *
+ * <p><b>Threads.</b> Any; the operations run on a thread of their own. <b>Ownership.</b> Its maker closes it.
+ */
+final class NodeOperations implements AutoCloseable {
+
+    private static final String STOP = "control:node.stop";
+    private static final String RELOAD = "control:node.reload";
+    private static final String RESTART = "restart";
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
+
+    private final HandlerExecutor executor;
+    private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
+    private volatile NodeStop stop = then -> { // set by the thread that runs the node, read by the operation's
+        throw new RejectedMessageException(
+                ErrorCode.REFUSED, "this node is not run by waybill node: end the program that it is part of");
+    };
+    private volatile Reload reload = () -> { // set by the thread that starts the node, read by the operation's
+        throw new IOException("this node is starting: try again");
+    };
+
+    /** Reads the settings again. */
+    @FunctionalInterface
+    interface Reload {
+        List<SettingChange> run() throws IOException;
+    }
+
+    NodeOperations(HandlerRegistry handlers, String version) {
+        Provider self = new Provider("waybill", version);
+        executor = handlers.newExecutor(self, ExecutorSettings.forProcessors(1));
+        registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(STOP), this::stop, self, executor)));
+        registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(RELOAD), this::reload, self, executor)));
+    }
+
+    /** Sets what ends the node. */
+    void onStop(NodeStop other) {
+        stop = other;
+    }
+
+    /** Sets what reads the settings. */
+    void onReload(Reload other) {
+        reload = other;
+    }
+
+    private void reload(Message message, Outbox outbox) throws RejectedMessageException {
+        List<Value> changes = new ArrayList<>();
+        try {
+            for (SettingChange change : reload.run()) {
+                changes.add(new Value.Dict(Map.of(
+                        Value.of("setting"),
+                        Value.of(change.setting()),
+                        Value.of("from"),
+                        Value.of(change.from()),
+                        Value.of("to"),
+                        Value.of(change.to()),
+                        Value.of("applied"),
+                        Value.of(change.isApplied()))));
+            }
+        } catch (IOException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "nothing was changed: " + e.getMessage(), e);
+        }
+        outbox.response().value("changes", new Value.Items(changes));
+    }
+
+    private void stop(Message message, Outbox outbox) throws RejectedMessageException {
+        Value restart = message.invocation().named().getOrDefault(RESTART, Value.of(false));
+        stop.begin(restart.equals(Value.of(true)) ? NodeStop.Then.START_AGAIN : NodeStop.Then.STAY_STOPPED);
+        outbox.response();
+    }
+
+    @Override
+    public void close() {
+        CloseSteps steps = new CloseSteps();
+        registrations.forEach(each -> steps.attempt(() -> each.withdraw(CLOSE_LIMIT)));
+        steps.attempt(() -> executor.close(CLOSE_LIMIT)).finishUnchecked();
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.cli.top;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * What {@code waybill top} shows now, and how keys change it. Belongs to one thread.
+ */
+final class TopView {
+
+    private static final char ESCAPE = 27;
+    private static final char DELETE = 127;
+
+    /** What the rows are ordered by, the highest first. */
+    enum Sort {
+        RATE(Comparator.comparingDouble(TopRow::rate)),
+        P99(Comparator.comparingLong(TopRow::p99Ns)),
+        ERRORS(Comparator.comparingDouble(TopRow::errorRate)),
+        INFLIGHT(Comparator.comparingLong(row -> row.inFlight() + row.parked()));
+
+        private final Comparator<TopRow> order;
+
+        Sort(Comparator<TopRow> order) {
+            this.order = order.reversed().thenComparing(TopRow::worker).thenComparing(TopRow::operation);
+        }
+
+        private Sort next(int by) {
+            return values()[Math.floorMod(ordinal() + by, values().length)];
+        }
+    }
+
+    private Sort sort;
+    private String filter;
+    private boolean called;
+    private boolean isPaused;
+    private String typed; // the filter while it is typed; otherwise null
+
+    TopView(Sort sort, String filter, boolean called) {
+        this.sort = sort;
+        this.filter = filter;
+        this.called = called;
+    }
+
+    /**
+     * Takes a key.
+     *
+     * @return false when it ends the command
+     */
+    boolean onKey(int key) {
+        if (typed != null) {
+            type((char) key);
+            return true;
+        }
+        switch (key) {
+            case 'q' -> {
+                return false;
+            }
+            case '<' -> sort = sort.next(-1);
+            case '>' -> sort = sort.next(1);
+            case '/' -> typed = filter;
+            case 'c' -> called = !called;
+            case 'p', ' ' -> isPaused = !isPaused;
+            default -> {} // as top and less do
+        }
+        return true;
+    }
+
+    private void type(char key) {
+        switch (key) {
+            case '\r', '\n' -> {
+                filter = typed;
+                typed = null;
+            }
+            case ESCAPE -> typed = null;
+            case DELETE, '\b' -> typed = typed.isEmpty() ? typed : typed.substring(0, typed.length() - 1);
+            default ->
+                typed = key < ' ' || key > '~'
+                        ? typed
+                        : typed + key; // names of workers and most operations have no others
+        }
+    }
+
+    /** Returns whether it shows the requests that workers send, instead of those they serve. */
+    boolean isCalled() {
+        return called;
+    }
+
+    /** Returns whether the figures stay as they are. */
+    boolean isPaused() {
+        return isPaused;
+    }
+
+    /** Returns the rows that are shown, in their order. */
+    List<TopRow> of(List<TopRow> rows) {
+        return rows.stream()
+                .filter(row -> row.worker().contains(filter) || row.operation().contains(filter))
+                .sorted(sort.order)
+                .toList();
+    }
+
+    /** Returns the line that says what is shown, and which keys there are. */
+    String line() {
+        if (typed != null) {
+            return "filter: " + typed + "_  Enter: filter  Esc: leave as it was";
+        }
+        return (isPaused ? "PAUSED  " : "") + "< > sort: " + sort.name().toLowerCase(Locale.ROOT) + "  / filter"
+                + (filter.isEmpty() ? "" : ": " + filter) + "  c: " + (called ? "called" : "served")
+                + "  p: pause  q: quit";
+    }
+}

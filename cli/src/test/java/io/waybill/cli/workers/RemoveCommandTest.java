@@ -1,0 +1,192 @@
+package io.waybill.cli.workers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.cli.Commands;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.query.DepartedWorkers;
+import io.waybill.testing.core.Waits;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Removing workers that are gone, with real journals. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class RemoveCommandTest {
+
+    @TempDir
+    Path temporary;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private Home home;
+    private volatile boolean blocks;
+
+    @BeforeEach
+    void makeHome() throws IOException {
+        home = Home.open(temporary.resolve("home"), Host.real());
+    }
+
+    private int run(String... args) {
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        return Commands.run(
+                new Surroundings(
+                        new PrintWriter(out),
+                        new PrintWriter(err),
+                        Surroundings.Watcher.PROGRAM,
+                        home.path(),
+                        Optional.empty(),
+                        temporary,
+                        "17",
+                        Map.of()),
+                args);
+    }
+
+    private Worker join(String name, WorkerSettings.Role role) throws IOException {
+        Host host = home.host();
+        HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Provider provider = new Provider("test", "1");
+        handlers.add(new HandlerSpec(
+                List.of(HandlerKey.parse("0x142")),
+                (message, outbox) -> {
+                    Waits.until("the handler is let go", () -> !blocks);
+                    outbox.respond(ByteBuffer.allocate(0));
+                },
+                false,
+                provider,
+                0,
+                getClass().getClassLoader(),
+                handlers.newExecutor(provider, ExecutorSettings.forProcessors(2))));
+        Worker worker = Worker.join(
+                home,
+                name,
+                JoinOptions.defaults(),
+                WorkerSettings.builder().role(role).build(),
+                handlers);
+        worker.ready(Map.of());
+        return worker;
+    }
+
+    private static CompletableFuture<Response> send(Worker from, String to) {
+        return from.callAsync(Request.raw(to, MessageType.userRequest(0x42), ByteBuffer.allocate(8), List.of()));
+    }
+
+    private List<String> names() throws IOException {
+        try (Membership membership = new Membership(home)) {
+            membership.refresh();
+            return membership.members().all().stream().map(Peer::name).toList();
+        }
+    }
+
+    @Test
+    void removesCallersThatLeftWithTheirJournals() throws Exception {
+        try (Worker server = join("server", WorkerSettings.Role.SERVES)) {
+            for (int i = 0; i < 3; i++) {
+                try (Worker caller = join("caller-" + i, WorkerSettings.Role.CALLS_ONLY)) {
+                    send(caller, "server").get(60, TimeUnit.SECONDS).close();
+                }
+            }
+            assertThat(run("workers", "remove", "--all-departed", "--dry-run")).isZero();
+            assertThat(out.toString()).contains("would remove 3 of 3 workers that left");
+            assertThat(names()).hasSize(4);
+
+            assertThat(run("workers", "remove", "--departed-for", "1h")).isZero();
+            assertThat(out.toString()).contains("removed 0 of 0");
+            assertThat(run("workers", "remove", "--all-departed"))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString()).contains("removed 3 of 3");
+
+            assertThat(names()).containsExactly("server");
+            assertThat(Files.list(home.workersPath()).toList()).hasSize(1);
+            Waits.until(
+                    "the server has no slot of a removed worker", // or their ids would never be given again
+                    () -> server.directory().cursors().taken().stream()
+                            .allMatch(slot -> slot.peerId() == server.info().id()));
+            assertThat(run("journal", "verify")).as(out.toString()).isZero();
+            assertThat(server.directory().record().name()).isEqualTo("server");
+        }
+    }
+
+    @Test
+    void refusesOneThatAnotherHasStillToReadOf() throws IOException {
+        try (Worker server = join("server", WorkerSettings.Role.SERVES)) {
+            Worker caller = join("caller", WorkerSettings.Role.CALLS_ONLY);
+            blocks = true;
+            send(caller, "server");
+            send(caller, "server");
+            caller.close();
+
+            assertThat(run("workers", "remove", "caller")).isEqualTo(1);
+            assertThat(err.toString())
+                    .contains("worker caller can't be removed without loss: 2 requests that server has not completed")
+                    .hasLineCount(1);
+            assertThat(run("workers", "remove", "--all-departed")).isZero();
+            assertThat(out.toString()).contains("is kept: 2 requests").contains("removed 0 of 1");
+            assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isZero();
+            assertThat(names()).contains("caller");
+
+            assertThat(run("workers", "remove", "caller", "--force", "--archive", temporary + "/archive"))
+                    .as(err.toString())
+                    .isZero();
+            assertThat(out.toString()).contains("is removed; lost: 2 requests that server has not completed");
+            assertThat(names()).containsExactly(server.info().name());
+            assertThat(run("journal", "list", "--home", temporary + "/archive")).isZero();
+            assertThat(out.toString().lines().filter(line -> line.contains("caller")))
+                    .hasSize(2);
+            blocks = false;
+        }
+    }
+
+    @Test
+    void refusesALiveOneAndOneThatIsNotThereAndNoNameAtAll() throws IOException {
+        try (WorkerDirectory alive = home.join("alive")) {
+            assertThat(run("workers", "remove", alive.name())).isEqualTo(1);
+            assertThat(err.toString()).contains("worker alive is alive").hasLineCount(1);
+        }
+        assertThat(run("workers", "remove", "nobody")).isEqualTo(1);
+        assertThat(err.toString()).contains("no worker nobody");
+        assertThat(run("workers", "remove")).isEqualTo(2);
+        assertThat(run("workers", "remove", "alive", "--all-departed")).isEqualTo(2);
+        assertThat(names()).containsExactly("alive");
+    }
+
+    @Test
+    void policyRemovesOnlyThoseThatLeftLongEnoughAgo() throws IOException {
+        home.join("old").leave();
+        assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ofHours(1))).isZero();
+        assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isEqualTo(1);
+        assertThat(names()).isEmpty();
+    }
+}
