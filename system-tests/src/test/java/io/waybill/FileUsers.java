@@ -51,6 +51,7 @@ final class FileUsers {
             "QueueWatch",
             "Recording",
             "Replay",
+            "Removal",
             "Reservation",
             "RewrittenFile",
             "RocksLibrary",
@@ -96,18 +97,19 @@ final class FileUsers {
             "BundleDirectory",
             "BundleHandlers",
             "ConfDirectory",
+            "Home",
             "IndexDirectory",
             "KeptJars",
             "PowerCut",
             "QueueRepair",
+            "Removal",
             "Reservation",
             "RewrittenFile",
             "RocksLibrary",
             "ScriptStaging",
             "SliceOutput",
             "Staging",
-            "TemporaryDirectory",
-            "WorkerDirectory");
+            "TemporaryDirectory");
 
     private FileUsers() {}
 

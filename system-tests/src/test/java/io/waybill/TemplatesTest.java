@@ -31,7 +31,7 @@ class TemplatesTest {
     private final Path root = Repository.root();
 
     @ParameterizedTest
-    @ValueSource(strings = {ARCHETYPE + "pom.xml", "examples/word-count/pom.xml"})
+    @ValueSource(strings = {ARCHETYPE + "pom.xml", "examples/word-count/pom.xml", "examples/orders/pom.xml"})
     void usesTheVersionsOfTheRepository(String template) throws IOException {
         Map<String, String> expected = versions("pom.xml");
         Map<String, String> found = versions(template);

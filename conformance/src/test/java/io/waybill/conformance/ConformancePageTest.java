@@ -39,7 +39,7 @@ class ConformancePageTest {
     private static final Pattern ROW =
             Pattern.compile("\\| `(\\w+\\.[\\w.]+)` \\| (" + String.join("|", STATES) + ") \\| (\\S.*\\S) \\|");
     private static final int ALL = 543;
-    private static final Set<String> FEATURES = Set.of("profiling", "GPUs");
+    private static final Set<String> FEATURES = Set.of("profiling", "libtorch for CUDA");
     private static final Pattern CASE = Pattern.compile("`([\\w-]+\\.json)`: ([^;|]+)");
     private static final Pattern JAVA = Pattern.compile("`(\\w+)#(\\w+)`");
 

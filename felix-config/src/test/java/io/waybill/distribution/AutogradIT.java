@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -107,7 +106,7 @@ class AutogradIT {
         for (String name : List.of("ps0", "ps1")) {
             Command node = begin("node", "--name", name);
             nodes.add(node);
-            until("ready " + name, () -> {
+            Command.until("ready " + name, () -> {
                 assertThat(node.process.isAlive()).as(node.err()).isTrue();
                 return node.out().contains("ready " + name);
             });
@@ -155,23 +154,7 @@ class AutogradIT {
 
     /** Runs a command that must succeed, and returns its output. */
     private String output(String... words) throws Exception {
-        Result result = waybill(words);
-        assertThat(result.exitCode())
-                .as("%s: %s", String.join(" ", words), result.err())
-                .isZero();
-        return result.out();
-    }
-
-    private interface Check {
-        boolean isSo() throws Exception;
-    }
-
-    private static void until(String what, Check check) throws Exception {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
-        while (!check.isSo()) {
-            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(untilNs);
-            LockSupport.parkNanos(5_000_000);
-        }
+        return waybill(words).output();
     }
 
     private void update(String version) throws Exception {
@@ -222,7 +205,7 @@ class AutogradIT {
                 .isEqualTo("1");
         output("steps", "release", "--node", "ps0");
         for (String node : List.of("ps0", "ps1")) {
-            until("no context in " + node, () -> contexts(node).size() == 1);
+            Command.until("no context in " + node, () -> contexts(node).size() == 1);
         }
         Result wrong = waybill("autograd", "context", "--node", "ps0");
         assertThat(wrong.exitCode()).isNotZero();

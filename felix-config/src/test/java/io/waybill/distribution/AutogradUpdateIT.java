@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.distribution.Command.Result;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import java.io.IOException;
@@ -20,7 +19,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,7 +35,7 @@ class AutogradUpdateIT {
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
     private static final List<String> NODES = List.of("ps0", "ps1");
     private static final int THREADS = 4;
-    private static final int UPDATES = 10; // of each node
+    private static final int UPDATES = 4; // of each node
 
     /** What the user's component does; {@code what} says which part. */
     private static final String WORK = """
@@ -171,7 +169,7 @@ class AutogradUpdateIT {
         environment.put("WAYBILL_HOME", directory.resolve("home").toString());
         for (String name : NODES) {
             Command node = begin("node", "--name", name);
-            until("ready " + name, () -> {
+            Command.until("ready " + name, () -> {
                 assertThat(node.process.isAlive()).as(node.err()).isTrue();
                 return node.out().contains("ready " + name);
             });
@@ -225,23 +223,7 @@ class AutogradUpdateIT {
     }
 
     private String output(String... words) throws Exception {
-        Result result = begin(words).await(180);
-        assertThat(result.exitCode())
-                .as("%s: %s", String.join(" ", words), result.err())
-                .isZero();
-        return result.out();
-    }
-
-    private interface Check {
-        boolean isSo() throws Exception;
-    }
-
-    private static void until(String what, Check check) throws Exception {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
-        while (!check.isSo()) {
-            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(untilNs);
-            LockSupport.parkNanos(50_000_000);
-        }
+        return begin(words).await(180).output();
     }
 
     private void update(String node, String version) throws Exception {
@@ -260,10 +242,10 @@ class AutogradUpdateIT {
 
     private void awaitNothing() throws Exception {
         for (String node : NODES) {
-            until(
+            Command.until(
                     "no context in " + node,
                     () -> output("autograd", "contexts", "--node", node).lines().count() == 1);
-            until(
+            Command.until(
                     "no handle in " + node,
                     () -> output("call", "--to", node, "acme.work", "what=handles")
                             .strip()
@@ -303,7 +285,7 @@ class AutogradUpdateIT {
                 for (String node : NODES) {
                     update(node, "0.1." + (100 + i));
                     long before = steps.get();
-                    until(
+                    Command.until(
                             "steps go on",
                             () -> steps.get() > before + THREADS
                                     || training.stream().anyMatch(CompletableFuture::isDone));
@@ -317,9 +299,9 @@ class AutogradUpdateIT {
         System.out.println(steps + " steps during " + 2 * UPDATES + " updates");
         awaitNothing();
         for (String node : NODES) {
-            until("the old class loaders of " + node + " are unreachable", () -> {
+            Command.until("the old class loaders of " + node + " are unreachable", () -> {
                 output("call", "--to", node, "acme.work", "what=gc");
-                return output("call", "--to", node, "control:loaders.leaked", "seconds=0")
+                return output("call", "--to", node, "control:loaders.leaked", "seconds:=0")
                         .strip()
                         .equals("{'loaders': []}");
             });

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * it leaves in order.
  */
 @Tag("ci")
-@Timeout(value = 240, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BadBundlesIT {
 

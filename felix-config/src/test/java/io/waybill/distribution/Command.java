@@ -1,5 +1,7 @@
 package io.waybill.distribution;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -10,15 +12,25 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /** A process of the distribution in a test: with nothing of the test's own environment, its output in files. Its maker closes it. */
 final class Command implements AutoCloseable {
 
-    private static final long LIMIT_S = 60;
+    private static final long LIMIT_S = 240;
+    private static final long UNTIL_NS = 120_000_000_000L;
 
     /** What a process left behind. */
-    record Result(int exitCode, String out, String err) {}
+    record Result(int exitCode, String out, String err) {
+
+        /** What it printed, if it succeeded. */
+        String output() {
+            assertThat(exitCode).as(err).isZero();
+            return out;
+        }
+    }
 
     final Process process;
     private final Path outFile;
@@ -110,6 +122,15 @@ final class Command implements AutoCloseable {
 
     String err() throws IOException {
         return Files.readString(errFile, StandardCharsets.UTF_8);
+    }
+
+    /** Waits until a condition holds. */
+    static void until(String what, Callable<Boolean> isSo) throws Exception {
+        long untilNs = System.nanoTime() + UNTIL_NS;
+        while (!isSo.call()) {
+            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(untilNs);
+            LockSupport.parkNanos(5_000_000);
+        }
     }
 
     @Override

@@ -13,9 +13,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A command of a bundle in a node of the assembled distribution, and its state on disk, while its user or its node is killed. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class CommandsIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -124,18 +122,10 @@ class CommandsIT {
     }
 
     private static void awaitOutput(Command command, String part, int times) throws Exception {
-        until(part, () -> {
+        Command.until(part, () -> {
             assertThat(command.process.isAlive()).as(command.err()).isTrue();
             return command.out().split(part, -1).length > times;
         });
-    }
-
-    private static void until(String what, Callable<Boolean> isSo) throws Exception {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
-        while (!isSo.call()) {
-            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(untilNs);
-            LockSupport.parkNanos(5_000_000);
-        }
     }
 
     private static void signal(Command command, String name) throws Exception {
@@ -144,7 +134,8 @@ class CommandsIT {
     }
 
     private void awaitCounts(String counts) throws Exception {
-        until(counts, () -> waybill("ticks", "--count", "--node", "ps0").out().equals(counts + "\n"));
+        Command.until(
+                counts, () -> waybill("ticks", "--count", "--node", "ps0").out().equals(counts + "\n"));
     }
 
     private StateFiles stores() {
@@ -153,7 +144,7 @@ class CommandsIT {
     }
 
     private void awaitOnDisk(String key, long count) throws Exception {
-        until(key + " " + count + " on disk", () -> {
+        Command.until(key + " " + count + " on disk", () -> {
             for (StateRecord each : stores().read(NAME, "runs")) {
                 if (each.key().equals(key) && each.value().equals(Value.of(count))) {
                     return true;

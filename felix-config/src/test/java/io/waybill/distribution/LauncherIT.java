@@ -6,19 +6,23 @@ import io.waybill.distribution.Command.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Runs the assembled distribution as a user does. */
-@Timeout(value = 180, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class LauncherIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -72,6 +76,67 @@ class LauncherIT {
     }
 
     @Test
+    @Tag("ci")
+    @Timeout(value = 600, unit = TimeUnit.SECONDS)
+    void findsOrMakesItsClassArchiveWhereverItLies() throws IOException, InterruptedException {
+        Path first = directory.resolve("first-place");
+        copyOfWhatPrepareNeeds(first);
+        assertThat(loadsFrom(first)).as("before it was prepared").doesNotContain("top");
+        Result prepared =
+                Command.run(directory, environment, first.resolve("bin/waybill").toString(), "prepare");
+        assertThat(prepared.exitCode()).as(prepared.err()).isZero();
+        assertThat(loadsFrom(first)).contains("shared objects file (top)");
+
+        Path second = Files.move(first, directory.resolve("second-place"));
+        assertThat(loadsFrom(second)).as("after a move").contains("shared objects file (top)");
+
+        Path jar = second.resolve("lib/cli-0.1.0.jar");
+        Files.setLastModifiedTime(jar, FileTime.fromMillis(1_000_000_000_000L));
+        assertThat(loadsFrom(second)).as("after another build").contains("shared objects file (top)");
+        try (Stream<Path> archives = Files.list(second.resolve("lib/cds"))) {
+            assertThat(archives.map(file -> file.getFileName().toString()))
+                    .as("nothing is left of those before")
+                    .allMatch(name -> name.equals("lock") || name.endsWith(".jsa") || name.endsWith(".jsa.of"))
+                    .hasSize(3);
+        }
+    }
+
+    /** Whence the JVM loads the first class of the command. */
+    private String loadsFrom(Path distribution) throws IOException, InterruptedException {
+        Path log = directory.resolve("classes.log");
+        Map<String, String> logging = new HashMap<>(environment);
+        logging.merge("WAYBILL_JAVA_OPTS", "-Xlog:class+load:file=" + log, (before, more) -> before + " " + more);
+        Result result = Command.run(
+                directory, logging, distribution.resolve("bin/waybill").toString(), "--version");
+        assertThat(result).isEqualTo(new Result(0, "waybill 0.1.0\n", ""));
+        try (Stream<String> lines = Files.lines(log)) {
+            return lines.filter(line -> line.contains(" io.waybill.cli.Main source: "))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** Without bundles and libtorch, which are most of it. */
+    private static void copyOfWhatPrepareNeeds(Path target) throws IOException {
+        try (Stream<Path> all = Files.walk(DISTRIBUTION)) {
+            for (Path file : all.toList()) {
+                Path path = DISTRIBUTION.relativize(file);
+                boolean isNeeded = path.startsWith("bin")
+                        || path.startsWith("conf")
+                        || path.startsWith("lib")
+                                && !path.startsWith("lib/cds")
+                                && !path.toString().contains("torch");
+                if (isNeeded && Files.isDirectory(file)) {
+                    Files.createDirectories(target.resolve(path));
+                } else if (isNeeded) {
+                    Files.copy(file, target.resolve(path), StandardCopyOption.COPY_ATTRIBUTES);
+                }
+            }
+        }
+        Files.createDirectory(target.resolve("bundles"));
+    }
+
+    @Test
     void saysWhichJavaIsTooOld() throws IOException, InterruptedException {
         Path old = Files.createDirectories(directory.resolve("jdk-11/bin")).resolve("java");
         Files.createFile(old, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
@@ -93,7 +158,7 @@ class LauncherIT {
             Result added = waybill("call", "--to", "ps0", "aten::add", "[1.0]", "1", "--json");
             assertThat(added.exitCode()).as(added.err()).isEqualTo(1); // a list is no tensor
             assertThat(added.err()).startsWith("waybill call: ").hasLineCount(1);
-            Result ones = waybill("call", "--to", "ps0", "aten::ones", "[2, 2]", "dtype=int64", "--out", "ones.npy");
+            Result ones = waybill("call", "--to", "ps0", "aten::ones", "[2, 2]", "dtype:=int64", "--out", "ones.npy");
             assertThat(ones).isEqualTo(new Result(0, "ones.npy: int64[2, 2]\n", ""));
             Result doubled = waybill("call", "--to", "ps0", "aten::add", "ones.npy", "ones.npy");
             assertThat(doubled).isEqualTo(new Result(0, "int64[2, 2]\n[[2, 2],\n [2, 2]]\n", ""));
@@ -115,8 +180,35 @@ class LauncherIT {
             }
             assertThat(waybill("call", "--to", "ps0", "aten::full", "[1]", "2"))
                     .isEqualTo(new Result(0, "int64[1] [2]\n", ""));
-            node.process.destroy();
-            node.await();
+            Result refused = waybill("restart", "ps0");
+            assertThat(refused.exitCode()).isEqualTo(1);
+            assertThat(refused.err())
+                    .startsWith("waybill restart: ps0 is not run by waybill up")
+                    .hasLineCount(1);
+            Result stopped = waybill("stop", "ps0");
+            assertThat(stopped).isEqualTo(new Result(0, "stopped ps0 pid=" + node.process.pid() + "\n", ""));
+            assertThat(node.await().exitCode()).as(node.err()).isZero();
+        }
+    }
+
+    @Test
+    void readsLogLevelsAgainWhileANodeRuns() throws IOException, InterruptedException {
+        String shipped = Files.readString(DISTRIBUTION.resolve("conf/logback.xml"));
+        String level = "level=\"${waybill.log.level:-WARN}\"";
+        Path log = Files.writeString(directory.resolve("logback.xml"), shipped);
+        environment.put("WAYBILL_LOGBACK", log.toString());
+        try (Command node = Command.start(directory, environment, List.of(words("node", "--name", "ps0")))) {
+            awaitReady(node);
+            assertThat(shipped).contains(level);
+            assertThat(node.err()).contains(" INFO ").doesNotContain(" DEBUG ");
+
+            Files.writeString(log, shipped.replace(level, "level=\"DEBUG\""));
+
+            while (!node.err().contains(" DEBUG ")) {
+                assertThat(node.process.isAlive()).as(node.err()).isTrue();
+                waybill("bundle", "stop", "--node", "ps0", "io.waybill.script-ops");
+                waybill("bundle", "start", "--node", "ps0", "io.waybill.script-ops");
+            }
         }
     }
 

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.net.httpserver.HttpServer;
 import io.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
 import io.opentelemetry.proto.trace.v1.Span;
-import io.waybill.distribution.Command.Result;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
@@ -33,7 +31,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The metrics of nodes of the assembled distribution. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class MetricsIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -62,7 +60,7 @@ class MetricsIT {
         List<String> words = new ArrayList<>(List.of("node", "--name", name, "--shipped", "io.waybill.metrics"));
         words.addAll(List.of(more));
         Command started = begin(words.toArray(String[]::new));
-        until("ready " + name, () -> {
+        Command.until("ready " + name, () -> {
             assertThat(started.process.isAlive()).as(started.err()).isTrue();
             return started.out().contains("ready " + name);
         });
@@ -90,23 +88,7 @@ class MetricsIT {
     }
 
     private String output(String... words) throws Exception {
-        Result result = begin(words).await(120);
-        assertThat(result.exitCode())
-                .as("%s: %s", String.join(" ", words), result.err())
-                .isZero();
-        return result.out();
-    }
-
-    private interface Check {
-        boolean isSo() throws Exception;
-    }
-
-    private static void until(String what, Check check) throws Exception {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
-        while (!check.isSo()) {
-            assertThat(System.nanoTime()).as("in time: %s", what).isLessThan(untilNs);
-            LockSupport.parkNanos(50_000_000);
-        }
+        return begin(words).await(120).output();
     }
 
     private void configure(String line) throws IOException {
@@ -141,7 +123,7 @@ class MetricsIT {
     void oneLineServesTheFiguresOfTheWholeHome() throws Exception {
         assertThat(node.err()).doesNotContain("Metrics are served");
         configure("listen = 127.0.0.1:0");
-        until("it is served", () -> SERVED_AT.matcher(node.err()).find());
+        Command.until("it is served", () -> SERVED_AT.matcher(node.err()).find());
         Matcher at = SERVED_AT.matcher(node.err());
         assertThat(at.find()).isTrue();
         URI page = URI.create("http://127.0.0.1:" + at.group(1) + "/metrics");
@@ -149,15 +131,15 @@ class MetricsIT {
             count("ps0");
         }
         count("ps1");
-        until("ps0 has counted", () -> served(get(page), "ps0") == 3);
-        until("ps1 has counted", () -> served(get(page), "ps1") == 1);
+        Command.until("ps0 has counted", () -> served(get(page), "ps0") == 3);
+        Command.until("ps1 has counted", () -> served(get(page), "ps1") == 1);
         assertThat(get(page.resolve("/healthz"))).isEqualTo("ok\n");
 
         Path next = directory.resolve("metrics-next.jar");
         BundleMaker.writeOtherVersion(bundle(), "0.1.9", next);
         output("bundle", "update", "--node", "ps0", next.toString());
         assertThat(output("bundle", "list", "--node", "ps0")).contains("0.1.9");
-        until(
+        Command.until(
                 "the next version serves",
                 () -> SERVED_AT.matcher(node.err()).results().count() == 2);
         Matcher last = SERVED_AT.matcher(node.err());
@@ -192,7 +174,7 @@ class MetricsIT {
         try {
             configure(
                     "otlp.endpoint = http://127.0.0.1:" + receiver.getAddress().getPort());
-            until("a call has a span", () -> {
+            Command.until("a call has a span", () -> {
                 count("ps0", "--traceparent", "00-" + TRACE + "-00f067aa0ba902b7-01");
                 return !spans.isEmpty();
             });

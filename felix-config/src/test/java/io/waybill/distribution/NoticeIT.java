@@ -31,6 +31,9 @@ class NoticeIT {
         TreeSet<String> bundles = foreign("bundles", 2);
         bundles.addAll(List.of("metrics", "torch-runtime")); // our own, with classes of others
         assertThat(named("bundles")).isEqualTo(bundles);
+        TreeSet<String> optional = foreign("optional", 1);
+        optional.add("cuda-runtime"); // ours, with classes and a library of others
+        assertThat(named("optional")).isEqualTo(optional);
     }
 
     @Test
@@ -52,6 +55,17 @@ class NoticeIT {
         for (Path jar : own) {
             assertThat(entry(jar, "META-INF/LICENSE")).as(jar.toString()).isEqualTo(license);
         }
+    }
+
+    @Test
+    void saysInTheOneJarThatIsModifiedThatItIs() throws IOException {
+        List<String> modified = files("lib", 1)
+                .filter(file -> file.toString().endsWith(".jar"))
+                .filter(jar -> !entry(jar, RewrittenJar.NOTE).isEmpty())
+                .map(NoticeIT::name)
+                .toList();
+        assertThat(modified).containsExactly("picocli");
+        assertThat(Files.readString(DISTRIBUTION.resolve("NOTICE"))).contains("unmodified but for picocli");
     }
 
     @Test

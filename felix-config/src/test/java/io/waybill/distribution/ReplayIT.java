@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Calls of a node of the assembled distribution, recorded and replayed by its command, from a home that may only be read. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReplayIT {
 
@@ -46,6 +46,8 @@ class ReplayIT {
     private static final Path COMMAND = DISTRIBUTION.resolve("bin/waybill");
     private static final int TEXTS = 20;
     private static final int OPERATORS = 5;
+    private static final int COMMANDS = 2;
+    private static final int CALLS = TEXTS + 2 * OPERATORS + COMMANDS;
     private static final int WRONG = 7;
     private static final String COUNT_WRONGLY = """
             try {
@@ -80,6 +82,7 @@ class ReplayIT {
             awaitReady(node);
             install();
             call();
+            callWithLargeTensors();
             node.process.destroy();
             assertThat(node.await().exitCode()).as(node.err()).isZero();
         }
@@ -139,6 +142,14 @@ class ReplayIT {
         }
     }
 
+    /** As the first calls of a new user: arrays of 4 MB as arguments and results, with the settings as they are shipped. */
+    private void callWithLargeTensors() throws IOException, InterruptedException {
+        Result full = waybill("call", "--to", "ps0", "aten::full", "[1000,1000]", "0.25", "--out", "a.npy");
+        assertThat(full.exitCode()).as(full.err()).isZero();
+        Result product = waybill("call", "--to", "ps0", "aten::mm", "a.npy", "a.npy", "--out", "c.npy");
+        assertThat(product.exitCode()).as(product.err()).isZero();
+    }
+
     private void permitWriting(boolean permitted) throws IOException {
         try (Stream<Path> all = Files.walk(home)) {
             for (Path each : all.filter(path -> !Files.isSymbolicLink(path)).toList()) {
@@ -178,7 +189,7 @@ class ReplayIT {
         Map<Path, String> before = files();
         Result replayed = waybill("replay");
         assertThat(replayed.exitCode()).as(replayed.out() + replayed.err()).isZero();
-        int calls = TEXTS + 2 * OPERATORS;
+        int calls = CALLS;
         assertThat(replayed.out())
                 .contains("All " + calls + " calls gave the response on record.", "ps0", "text.count", "aten::add")
                 .containsPattern("ps0 +text.count +installed +" + TEXTS + " +0 +0 +0");
@@ -197,7 +208,7 @@ class ReplayIT {
         String id = ids.get(WRONG);
         assertThat(replayed.out())
                 .contains(
-                        "1 of " + (TEXTS + 2 * OPERATORS) + " calls did not give the response on record.",
+                        "1 of " + CALLS + " calls did not give the response on record.",
                         "1. Call " + id + " from app to ps0: text.count(text='word word",
                         "different: reply.words: recorded 7, replayed 8")
                 .doesNotContain("2. Call");

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Scripts in a node of the assembled distribution: added, replaced and removed while they are called. */
 @Tag("ci")
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class ScriptsIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -220,12 +220,12 @@ class ScriptsIT {
                         .exitCode())
                 .isZero();
 
-        assertThat(waybill("call", "--to", "ps0", "math.scale", "a.npy", "by=3"))
+        assertThat(waybill("call", "--to", "ps0", "math.scale", "a.npy", "by:=3"))
                 .isEqualTo(new Result(0, "float32[2] [3.0, 3.0]\n", ""));
         assertThat(waybill("call", "--to", "ps0", "function:math.longest", "['to','be','better']")
                         .out())
                 .contains("better");
-        Result wrong = waybill("call", "--to", "ps0", "math.scale", "word");
+        Result wrong = waybill("call", "--to", "ps0", "math.scale", "'word'");
         assertThat(wrong.exitCode()).isEqualTo(1);
         assertThat(wrong.err()).contains("math.scale(Tensor x, float by=2.) -> Tensor");
         Result async = waybill("call", "--to", "ps0", "--async", "math.scale", "a.npy");

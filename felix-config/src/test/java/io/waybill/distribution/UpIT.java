@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Supervised nodes of the assembled distribution, which are killed. */
-@Timeout(value = 180, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class UpIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -120,6 +120,34 @@ class UpIT {
             assertThat(ended.out()).contains("stopped ops: exit code 0").contains("stopped main: exit code 0");
         }
         assertThat(waybill("workers").err()).startsWith("No worker is there");
+    }
+
+    @Test
+    void restartsAndStopsOneNodeByItsName() throws IOException, InterruptedException {
+        Path nodes = Files.writeString(
+                directory.resolve("nodes.properties"), "nodes = a, b\nnode.a.shipped = none\nnode.b.shipped = none\n");
+        try (Command up = up("--nodes", nodes.toString())) {
+            awaitSaid(up, 1, "ready a id=");
+            awaitSaid(up, 1, "ready b id=");
+            long first = newest(up, "a").pid();
+
+            Result restarted = waybill("restart", "a");
+            assertThat(restarted.exitCode()).as(restarted.err()).isZero();
+            long second = newest(up, "a").pid();
+            assertThat(restarted.out()).isEqualTo("restarted a pid=" + second + ", which was pid=" + first + "\n");
+
+            Result stopped = waybill("stop", "a");
+            assertThat(stopped).isEqualTo(new Result(0, "stopped a pid=" + second + "\n", ""));
+            awaitSaid(up, 1, "stopped a: exit code 3");
+            assertThat(waybill("stop", "a").err()).startsWith("waybill stop: a does not run; start it: ");
+            assertThat(waybill("journal", "list", "--control", "--to", "a").out())
+                    .containsPattern("control:node.stop(.*\n)+.*control:node.stop");
+
+            assertThat(waybill("stop", "b").exitCode()).isZero();
+            Result ended = up.await();
+            assertThat(ended.exitCode()).as(ended.err()).isZero();
+            assertThat(ended.out()).doesNotContain("gave up").contains("died a: exit code 0");
+        }
     }
 
     @Test

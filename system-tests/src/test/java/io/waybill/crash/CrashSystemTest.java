@@ -25,21 +25,21 @@ class CrashSystemTest {
     }
 
     @Test
-    @Timeout(240)
+    @Timeout(600)
     void givesEveryCallOneOutcomeWhicheverIsKilled() throws Exception {
         run("--kills 4 --rate 5000");
     }
 
     @Test
     @Tag("ci")
-    @Timeout(240)
+    @Timeout(600)
     void givesEveryCallOneOutcomeWhicheverIsPaused() throws Exception {
         run("--fault pause --kills 1 --pause-most-ms 1500 --rate 5000");
     }
 
     @Test
     @Tag("ci")
-    @Timeout(240)
+    @Timeout(600)
     void givesEveryCallOneOutcomeWhereverAWorkerDies() throws Exception {
         run("--kills 3 --point all --rate 5000");
     }

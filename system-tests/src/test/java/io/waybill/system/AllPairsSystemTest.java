@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Sixteen processes that all call each other, and themselves. */
-@Timeout(300)
+@Timeout(600)
 class AllPairsSystemTest {
 
     private static final Logger LOG = LoggerFactory.getLogger(AllPairsSystemTest.class);

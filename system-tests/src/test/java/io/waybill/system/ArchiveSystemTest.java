@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Archives of workers that are killed, and of workers whose disk is full. */
 @Tag("ci")
-@Timeout(500)
+@Timeout(600)
 class ArchiveSystemTest {
 
     private static final int KILLS = 4;

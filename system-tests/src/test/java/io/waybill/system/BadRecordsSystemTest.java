@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A live worker beside a peer whose queues hold records that nobody should have written. */
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BadRecordsSystemTest {
 
     @TempDir
@@ -50,7 +50,7 @@ class BadRecordsSystemTest {
         swarm = new Swarm(directory.resolve("home"), directory.resolve("calls"));
         victim = swarm.join("victim");
         good = swarm.join("good");
-        bad = new RawWorker(swarm.home(), "bad").publish();
+        bad = new RawWorker(swarm.home(), "bad").publish().contact(victim.info().id());
         bad.write(next());
         Waits.until("the bad one known", () -> victim.counters().requestsBegun() == 1);
     }

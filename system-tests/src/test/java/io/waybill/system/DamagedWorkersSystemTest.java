@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Somebody damages the files of one worker: errors have a code and name the file, and the other workers call each other as before. */
 @Tag("ci")
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 240, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class DamagedWorkersSystemTest {
 
     private static final Set<ErrorCode> TYPED =

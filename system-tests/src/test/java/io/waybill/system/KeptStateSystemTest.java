@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Stores that are kept on a disk that another process fills, and files of them that others changed. */
-@Timeout(300)
+@Timeout(600)
 class KeptStateSystemTest {
 
     private static final String OWNER = "(program)";

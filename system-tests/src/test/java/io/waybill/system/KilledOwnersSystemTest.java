@@ -43,7 +43,7 @@ class KilledOwnersSystemTest {
     @ParameterizedTest
     @EnumSource
     @Tag("ci")
-    @Timeout(240)
+    @Timeout(600)
     void balanceEveryReference(Keeping keeping) throws Exception {
         run(keeping, SHORT);
     }

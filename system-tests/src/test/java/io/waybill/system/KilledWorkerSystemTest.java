@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Workers that are killed, stopped and started again while they call each other. */
 @Tag("ci")
-@Timeout(150)
+@Timeout(600)
 class KilledWorkerSystemTest {
 
     private static final int KILLS = 3;

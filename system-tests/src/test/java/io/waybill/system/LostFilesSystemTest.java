@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Workers under load whose files are lost: between two of their processes, and under one that lives. */
 @Tag("ci")
-@Timeout(150)
+@Timeout(600)
 class LostFilesSystemTest {
 
     private static final long LONG_MS = 600_000;

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Workers that are stopped under calls with deadlines, and go on when those are over. */
-@Timeout(150)
+@Timeout(600)
 class PausedWorkerSystemTest {
 
     private static final int PAUSES = 3;

@@ -2,7 +2,9 @@ package io.waybill.system;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.home.Contacts;
 import io.waybill.home.Home;
+import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.host.failure.MappedFaults;
@@ -74,6 +76,19 @@ final class RawWorker implements AutoCloseable {
 
     Path path() {
         return directory.path();
+    }
+
+    /** Announces itself to a worker as one that is about to call it. */
+    RawWorker contact(int peer) throws IOException {
+        directory.cursors().slot(peer);
+        try (Membership membership = new Membership(directory.home())) {
+            membership.refresh();
+            Contacts.announce(
+                    membership.members().find(peer).orElseThrow(),
+                    id(),
+                    directory.home().host().files());
+        }
+        return this;
     }
 
     /** A good request to the first life of a worker, with the next id. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What becomes of requests that a killed worker had begun, or had not yet begun, when it returns. The handlers keep their own account. */
 @Tag("ci")
-@Timeout(150)
+@Timeout(600)
 class RecoverySystemTest {
 
     private static final int KILLS = 3;

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Remote references among three processes. */
 @Tag("ci")
-@Timeout(180)
+@Timeout(600)
 class ReferencesSystemTest {
 
     private static final String NOTHING = "{num_owner_rrefs=0,num_forks=0,num_pending_users=0,num_pending_futures=0}";

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
  * was for.
  */
 @Tag("ci")
-@Timeout(300)
+@Timeout(600)
 class RejoinSystemTest {
 
     private static final int INCARNATIONS = 60;

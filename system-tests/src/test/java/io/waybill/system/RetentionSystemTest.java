@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What is kept of a journal, and what is not, for a worker that was killed. */
 @Tag("ci")
-@Timeout(300)
+@Timeout(600)
 class RetentionSystemTest {
 
     private static final int WINDOW = 64;

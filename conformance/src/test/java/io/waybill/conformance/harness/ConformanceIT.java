@@ -147,7 +147,7 @@ class ConformanceIT {
     }
 
     @Test
-    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    @Timeout(value = 300, unit = TimeUnit.SECONDS)
     void reportsWhatDoesNotHold() throws IOException {
         Path path = directory.resolve("wrong.json");
         Files.writeString(path, """
@@ -176,7 +176,7 @@ class ConformanceIT {
     }
 
     @Test
-    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    @Timeout(value = 300, unit = TimeUnit.SECONDS)
     void reportsAWorkerThatCanNotStart() throws IOException {
         Path path = directory.resolve("twice.json");
         Files.writeString(path, """

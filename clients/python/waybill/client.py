@@ -1,0 +1,89 @@
+"""Calls by name, for programs that need nothing else."""
+
+import atexit
+import os
+import threading
+from typing import Any, Callable, Dict, Optional, TypeVar
+
+from waybill import gateway
+from waybill.worker import Worker, WorkerInfo
+
+F = TypeVar("F", bound=Callable[..., Any])
+_DEFAULT_TIMEOUT = 60.0
+_operations: Dict[str, Callable[..., Any]] = {}
+_lock = threading.Lock()
+_shared: Optional["Client"] = None
+
+
+def operation(name: str) -> Callable[[F], F]:
+    """Decorator: this process serves calls by this name. Their fields are the function's named arguments.
+
+    Example::
+
+        @waybill.operation("text.count")
+        def count(text):
+            return {"words": len(text.split())}
+    """
+
+    def register(function: F) -> F:
+        _operations[name] = function
+        return function
+
+    return register
+
+
+class Client:
+    """A process in the home: calls operations by name, and serves those that :func:`operation` registered."""
+
+    def __init__(self, name: str, home: Optional[str] = None, socket: Optional[str] = None, serve: bool = True) -> None:
+        hello: Dict[str, Any] = {"role": "client", "name": name}
+        if not serve:
+            hello["serves"] = []
+        self._worker = Worker(socket or gateway.find(home or gateway.home_of()), hello)
+        self._worker.find_operation = _operations.get
+        self._worker.start()
+
+    @property
+    def info(self) -> WorkerInfo:
+        """Name and id of this process in the home."""
+        return self._worker.info
+
+    def call(self, operation: str, *args: Any, to: str, timeout: float = _DEFAULT_TIMEOUT, **fields: Any) -> Any:
+        """Calls an operation of a worker and returns its response.
+
+        :param operation: such as ``text.count``, or ``aten::mm`` for an operator of libtorch
+        :param to: name or id of the worker
+        :param timeout: in seconds; 0 means none
+        """
+        return self._worker.call_named(str(to), operation, args, fields, int(timeout * 1000) * 1000000)
+
+    def close(self) -> None:
+        """Leaves the home."""
+        self._worker.leave()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def connect(name: Optional[str] = None, home: Optional[str] = None, serve: bool = True) -> Client:
+    """Joins a home; without a name under one made of the process id."""
+    return Client(name or "python-%d" % os.getpid(), home, serve=serve)
+
+
+def call(operation: str, *args: Any, to: str, timeout: float = _DEFAULT_TIMEOUT, **fields: Any) -> Any:
+    """Calls an operation by name; the first call joins the home, the end of the process leaves it.
+
+    Example::
+
+        waybill.call("text.count", to="ps0", text="to be or not to be")["words"]
+    """
+    global _shared
+    with _lock:
+        if _shared is None:
+            _shared = connect(serve=False)
+            atexit.register(_shared.close)
+        client = _shared
+    return client.call(operation, *args, to=to, timeout=timeout, **fields)

@@ -1,0 +1,450 @@
+"""A process's connection to a gateway: frames in both directions, calls in flight, regions and releases."""
+
+import collections
+import functools
+import operator
+import os
+import socket
+import struct
+import sys
+import threading
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+
+from waybill import frames
+from waybill.errors import CallError, ProtocolError, WorkerLost, call_error
+from waybill.executor import Executor
+from waybill.frames import Bytes, Message
+from waybill.regions import InRegion, OutRegion
+from waybill.turns import Turns, Waiting
+from waybill.values import decode_value, encode_value
+
+# numbers of a RELEASE or DROP frame
+_MAX_NUMBERS = 1024
+# bytes of one receive
+_CHUNK = 1 << 16
+_MAX_CHUNK = 1 << 20
+# pieces that are sent at a time
+_MAX_PIECES = 512
+
+
+class Outcome(NamedTuple):
+    """The response to a call."""
+
+    result: frames.Result
+    message: Message
+
+
+class Exchange(Waiting):
+    """A call in flight from this process. Completed once, by the thread that reads the connection."""
+
+    __slots__ = ("_connection", "_body", "_error", "listener")
+
+    def __init__(self, connection: "Connection", listener: Optional[Callable[["Exchange"], None]]) -> None:
+        super().__init__()
+        self._connection = connection
+        self._body: Optional[memoryview] = None
+        self._error: Optional[BaseException] = None
+        self.listener = listener
+
+    def complete(self, body: Optional[memoryview], error: Optional[BaseException]) -> None:
+        """Stores the response or the error and wakes the waiting thread or the listener; without effect when done."""
+        if self.done:
+            return
+        self._body = body
+        self._error = error
+        self.done = True
+        if self.listener is not None:
+            self.listener(self)
+        else:
+            self.ring()
+
+    def wait(self) -> Outcome:
+        """Waits for the response and returns it, or raises the error."""
+        self._connection.turns.wait(self)
+        return self.outcome()
+
+    def outcome(self) -> Outcome:
+        """The response of a completed call; raises its error."""
+        if self._error is not None:
+            raise self._error
+        assert self._body is not None
+        result, at = frames.read_result(self._body)
+        return Outcome(result, self._connection.read_message(self._body, at))
+
+
+class Incoming(NamedTuple):
+    """A request that the gateway sent to this process."""
+
+    exchange: int
+    call: frames.Call
+    body: memoryview
+    at: int
+
+
+class Listener:
+    """What happens on a connection; called by the thread that reads it, which must not wait."""
+
+    def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
+        """A request arrived. ``run`` calls a function with its arguments, on this thread or another one."""
+
+    def on_cancel(self, exchange: int) -> None:
+        """The gateway needs the outcome of a request no more."""
+
+    def on_forget(self, numbers: Tuple[int, ...]) -> None:
+        """No reference names these objects any more."""
+
+    def on_lost(self, error: BaseException) -> None:
+        """The connection ended, by the gateway or by a broken rule."""
+
+
+class Connection:
+    """Frames between this process and its gateway. Any thread may call; threads read :class:`in turns <Turns>`."""
+
+    def __init__(self, path: str, hello: Dict[str, Any], listener: Listener, executor: Executor) -> None:
+        self._listener = listener
+        self._executor = executor
+        self.turns = Turns(self._read, self._has_more, executor)
+        # what was received, and where in it the next frame begins; replaced as a whole
+        self._input: Tuple[bytearray, int] = (bytearray(), 0)
+        self._write_lock = threading.Lock()
+        self._releases: Deque[Tuple[int, int]] = collections.deque()
+        self._calls: Dict[int, Exchange] = {}
+        self._calls_lock = threading.Lock()
+        self._next = 0
+        self._end: Optional[BaseException] = None
+        self._left = threading.Event()
+        self._pid = os.getpid()
+        self._out: Optional[OutRegion] = None
+        self._in: Optional[InRegion] = None
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+            self._check_peer(path)
+            self.welcome = self._greet(hello)
+        except BaseException:
+            self._socket.close()
+            self._close_regions()
+            raise
+        self.max_frame = min(int(self.welcome["max_frame"]), frames.MAX_FRAME)
+        self._inline_max = int(self.welcome["inline_max"])
+        self._has_regions = bool(self.welcome["regions"])
+
+    def _check_peer(self, path: str) -> None:
+        """Refuses a gateway of another user: what it sends is unpickled here."""
+        uid = struct.unpack("3i", self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+        if uid not in (os.getuid(), 0):
+            raise PermissionError(
+                "gateway: expected one of uid %d or 0, found uid %d, at %s" % (os.getuid(), uid, path)
+            )
+
+    def _greet(self, hello: Dict[str, Any]) -> Dict[str, Any]:
+        greeting = dict(hello, protocol=frames.PROTOCOL, pid=self._pid)
+        if hasattr(os, "memfd_create"):
+            self._out = OutRegion()
+            self._in = InRegion(self._release_region)
+            greeting.update({"out": self._out.fd, "in": self._in.fd})
+        self._socket.sendall(frames.frame(frames.HELLO, 0, encode_value(greeting)))
+        kind, _, body, end = self._next_frame()
+        self._taken(end)
+        if kind == frames.FAILED:
+            raise call_error(*frames.read_failed(body))
+        welcome = decode_value(body) if kind == frames.WELCOME else None
+        if not isinstance(welcome, dict) or welcome.get("protocol") != frames.PROTOCOL:
+            raise ProtocolError("gateway: expected WELCOME of protocol %d, found kind %d" % (frames.PROTOCOL, kind))
+        return welcome
+
+    def start(self) -> None:
+        """Begins to read. The listener is called from now on."""
+        self.turns.start()
+
+    # Calls of this process
+
+    def call(
+        self, call: frames.Call, message: Message, listener: Optional[Callable[[Exchange], None]] = None
+    ) -> Exchange:
+        """Sends a request. The listener, if any, is called by the reading thread when the call is completed."""
+        exchange = Exchange(self, listener)
+        number = 0
+        sent: List[int] = []
+        try:
+            with self._calls_lock:
+                if self._end is not None:
+                    raise self._ended()
+                self._next += 1
+                number = self._next
+                self._calls[number] = exchange
+            self._send_message(frames.CALL, number, frames.call_prefix(call), message, sent)
+        except BaseException as e:
+            if sent and not isinstance(e, OSError):
+                # a signal's exception: the response is to come
+                raise
+            with self._calls_lock:
+                unsent = self._calls.pop(number, None) is not None
+            if isinstance(e, OSError) and number and not unsent:
+                # the reading thread saw the end first, and has completed the call
+                return exchange
+            raise self._ended() if isinstance(e, OSError) else e
+        return exchange
+
+    def in_flight(self) -> int:
+        """Number of calls of this process without an outcome."""
+        with self._calls_lock:
+            return sum(not exchange.done for exchange in self._calls.values())
+
+    # Responses to calls of the gateway
+
+    def respond(self, exchange: int, result: frames.Result, message: Message) -> None:
+        """Sends the response to a request."""
+        self._send_message(frames.RESULT, exchange, frames.result_prefix(result), message)
+
+    def fail(self, exchange: int, code: int, kind: int, text: str) -> None:
+        """Sends the error of a request."""
+        self._write([frames.failed(exchange, code, kind, text)])
+
+    # References, regions, leaving
+
+    def drop(self, handle: int) -> None:
+        """Tells the gateway that no object of this process refers to a reference any more. Never waits."""
+        self._tell(frames.DROP, handle)
+
+    def ask_to_leave(self) -> None:
+        """Asks for no further requests: the gateway closes the connection when nothing here is used any more."""
+        self._write([frames.frame(frames.LEAVE, 0)])
+
+    def leave(self, timeout: float) -> None:
+        """Has the gateway leave the home in the name of this process, and closes the connection."""
+        try:
+            self._write([frames.frame(frames.LEAVE, 0)])
+            self._left.wait(timeout)
+        except OSError:
+            pass
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection; calls in flight end with ``WORKER_LOST``."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def read_message(self, body: memoryview, at: int) -> Message:
+        """The message of a frame, over its bytes."""
+        return frames.read_message(body, at, self._view)
+
+    def _view(self, position: int, size: int) -> memoryview:
+        if self._in is None or not self._has_regions:
+            raise ProtocolError("storage: expected an inlined one, found a position in a region")
+        return self._in.view(position, size)
+
+    def _release_region(self, position: int) -> None:
+        self._tell(frames.RELEASE, position)
+
+    def _tell(self, kind: int, number: int) -> None:
+        """Sends a number, at once or by the thread that is writing. Garbage collection calls this at any point."""
+        if self._end is None and self._pid == os.getpid():
+            self._releases.append((kind, number))
+            self._flush()
+
+    def _flush(self) -> None:
+        while self._releases and self._write_lock.acquire(False):
+            try:
+                self._write_releases()
+            except OSError:
+                self._releases.clear()
+            finally:
+                self._write_lock.release()
+
+    def _write_releases(self) -> None:
+        told: Dict[int, List[int]] = {}
+        for _ in range(_MAX_NUMBERS):
+            try:
+                kind, number = self._releases.popleft()
+            except IndexError:
+                break
+            told.setdefault(kind, []).append(number)
+        for kind, numbers in told.items():
+            self._send([frames.numbers(kind, numbers)], [])
+
+    # Writing
+
+    def _send_message(
+        self, kind: int, exchange: int, prefix: bytes, message: Message, sent: Optional[List[int]] = None
+    ) -> None:
+        storages = message.storages
+        if not storages:
+            self._write(frames.message_frame(kind, exchange, prefix, message, (), self.max_frame), sent)
+            return
+        places: List[int] = []
+        try:
+            for storage in storages:
+                large = len(storage) > self._inline_max and self._has_regions
+                places.append(self._out.write(storage) if large and self._out is not None else -1)
+            pieces = frames.message_frame(kind, exchange, prefix, message, places, self.max_frame)
+        except BaseException:
+            for place in places:
+                if place >= 0 and self._out is not None:
+                    self._out.release(place)
+            raise
+        self._write(pieces, sent)
+
+    def _write(self, pieces: List[Bytes], sent: Optional[List[int]] = None) -> None:
+        with self._write_lock:
+            self._send(pieces, [] if sent is None else sent)
+        if self._releases:
+            self._flush()
+
+    def _send(self, pieces: List[Bytes], sent: List[int]) -> None:
+        """Sends a frame whole or not at all: a signal's exception is raised when the rest of a begun frame is sent.
+
+        :param sent: is given the numbers of the bytes that were sent at a time
+        """
+        views = [memoryview(piece) for piece in pieces if len(piece)]
+        total = sum(map(len, views))
+        raised: Optional[BaseException] = None
+        while sum(sent) < total:
+            try:
+                # in one step, as in _need
+                sent.extend(map(self._socket.sendmsg, (_behind(views, sum(sent)),)))
+            except OSError:
+                raise
+            except BaseException as e:
+                if not sent:
+                    raise
+                raised = e
+        if raised is not None:
+            raise raised
+
+    # Reading, by the thread that has the right to
+
+    def _next_frame(self) -> Tuple[int, int, memoryview, int]:
+        """Kind, exchange and body of the next frame, and where it ends. It stays in the input until :meth:`_taken`."""
+        content, at = self._input
+        self._need(at + frames.HEAD.size)
+        length, kind, _, _, exchange = frames.HEAD.unpack_from(content, at)
+        if length > frames.MAX_FRAME:
+            raise ProtocolError("frame: expected a body of at most %d bytes, found %d" % (frames.MAX_FRAME, length))
+        end = at + frames.HEAD.size + length
+        self._need(end)
+        return kind, exchange, memoryview(content[at + frames.HEAD.size : end]), end
+
+    def _taken(self, end: int) -> None:
+        """Removes the frame that ends there."""
+        content, _ = self._input
+        if end >= len(content):
+            self._input = (bytearray(), 0)
+        else:
+            self._input = (content, end) if end < _CHUNK else (content[end:], 0)
+
+    def _has_more(self) -> bool:
+        """Whether something behind the last frame has been received."""
+        return len(self._input[0]) > self._input[1]
+
+    def _need(self, end: int) -> None:
+        content = self._input[0]
+        while len(content) < end:
+            before = len(content)
+            size = min(max(end - before, _CHUNK), _MAX_CHUNK)
+            # in one step: a signal's exception between two would lose what was received
+            functools.reduce(operator.iadd, map(self._socket.recv, (size,)), content)
+            if len(content) == before:
+                raise ConnectionResetError("the gateway closed the connection")
+
+    def _read(self, may_run: bool) -> bool:
+        """Reads a frame and does what it says; returns whether it was the outcome that a thread waits for.
+
+        :param may_run: whether this thread may run a request
+        """
+        try:
+            kind, exchange, body, end = self._next_frame()
+            if kind == frames.RESULT:
+                return self._complete(exchange, end, body, None)
+            if kind == frames.FAILED and exchange:
+                return self._complete(exchange, end, None, call_error(*frames.read_failed(body)))
+            self._taken(end)
+            if kind == frames.CALL:
+                call, at = frames.read_call(body)
+                run = self.turns.run if may_run and not self._has_more() else self._executor.submit
+                self._listener.on_call(Incoming(exchange, call, body, at), run)
+            else:
+                self._act(kind, exchange, body)
+        except (OSError, CallError) as e:
+            self._finish(e)
+        except Exception as e:
+            self._refuse(e)
+            self._finish(e)
+        return False
+
+    def _act(self, kind: int, exchange: int, body: memoryview) -> None:
+        if kind == frames.RELEASE and self._out is not None:
+            for position in frames.read_numbers(body):
+                self._out.release(position)
+        elif kind == frames.FORGET:
+            self._listener.on_forget(frames.read_numbers(body))
+        elif kind == frames.CANCEL:
+            self._listener.on_cancel(exchange)
+        elif kind == frames.LEAVE:
+            raise ConnectionResetError("this worker left the home")
+        elif kind == frames.FAILED:
+            raise call_error(*frames.read_failed(body))
+        else:
+            raise ProtocolError("frame: expected a kind that a gateway sends, found %d" % kind)
+
+    def _complete(self, number: int, end: int, body: Optional[memoryview], error: Optional[BaseException]) -> bool:
+        exchange = self._calls.get(number)
+        if exchange is None:
+            raise ProtocolError("RESULT or FAILED: expected a call in flight, found exchange %d" % number)
+        # in an order in which any of these steps may be the last one, and be repeated
+        exchange.complete(body, error)
+        self._taken(end)
+        with self._calls_lock:
+            self._calls.pop(number, None)
+        return exchange.listener is None
+
+    def _refuse(self, error: Exception) -> None:
+        """Tells the gateway which rule it broke."""
+        print("waybill: connection closed: %s" % error, file=sys.stderr)
+        try:
+            self._write([frames.failed(0, 1, 0, str(error))])
+        except OSError:
+            pass
+
+    def _finish(self, error: BaseException) -> None:
+        with self._calls_lock:
+            self._end = error
+            calls = list(self._calls.values())
+            self._calls.clear()
+        self._releases.clear()
+        self._socket.close()
+        self._left.set()
+        for exchange in calls:
+            exchange.complete(None, self._ended())
+        self.turns.end()
+        self._close_regions()
+        self._listener.on_lost(error)
+
+    def _ended(self) -> WorkerLost:
+        return WorkerLost("connection to the gateway ended: %s" % (self._end or "the socket is closed"), "WORKER_LOST")
+
+    def _close_regions(self) -> None:
+        for region in (self._out, self._in):
+            if region is not None:
+                region.close()
+
+
+def _behind(views: List[memoryview], count: int) -> List[memoryview]:
+    """What is left of a frame behind so many bytes of it, as far as one step sends it."""
+    first = 0
+    while count and count >= len(views[first]):
+        count -= len(views[first])
+        first += 1
+    rest = views[first : first + _MAX_PIECES]
+    if count:
+        rest[0] = rest[0][count:]
+    return rest
+
+
+def process_names() -> str:
+    """Version of the interpreter and of this package, for operators."""
+    from waybill import __version__
+
+    return "Python %d.%d.%d, waybill %s" % (sys.version_info[0], sys.version_info[1], sys.version_info[2], __version__)

@@ -1,0 +1,245 @@
+"""Frames of the protocol between a Python process and a gateway (docs/reference/python-protocol.md)."""
+
+import struct
+from typing import Any, List, NamedTuple, Sequence, Tuple, Union
+
+from waybill import tensors
+from waybill.errors import MalformedError, ProtocolError
+from waybill.tensors import Descriptor
+
+PROTOCOL = 1
+HELLO, WELCOME, CALL, RESULT, FAILED, CANCEL, RELEASE, DROP, FORGET, LEAVE = range(1, 11)
+
+NAMED_CALL, NAMED_RET = 0x140, 0x241
+SCRIPT_CALL, SCRIPT_RET = 0x100, 0x201
+PYTHON_CALL, PYTHON_RET = 0x102, 0x203
+PYTHON_REMOTE_CALL, REMOTE_RET = 0x105, 0x206
+PYTHON_RREF_FETCH_CALL, PYTHON_RREF_FETCH_RET = 0x108, 0x20A
+
+CREATE = 1
+KEPT = 1
+NO_DEADLINE = (1 << 63) - 1
+DEFAULT_TIMEOUT = -(1 << 63)
+MAX_FRAME = 64 << 20
+MAX_TABLE = 1024
+
+HEAD = struct.Struct("<IBBHQ")
+_MESSAGE = struct.Struct("<IHHHH")
+_STORAGE = struct.Struct("<QQB7x")
+_TENSOR = struct.Struct("<HBBB3xq")
+_REFERENCE = struct.Struct("<QHB5x")
+_CALL = struct.Struct("<HHHHQq")
+_RESULT = struct.Struct("<HHHHQ")
+_FAILED = struct.Struct("<IB3xI")
+_INLINED, _REGION = 0, 1
+_ALIGNMENT = 16
+Bytes = Union[bytes, bytearray, memoryview]
+
+
+class Reference(NamedTuple):
+    """A remote reference of a message."""
+
+    handle: int
+    owner: int = 0
+    flags: int = 0
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the value lies in this process."""
+        return bool(self.flags & 1)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the owner knows of this reference."""
+        return bool(self.flags & 2)
+
+
+class Message(NamedTuple):
+    """What a call or its result carries."""
+
+    payload: Bytes = b""
+    descriptors: Sequence[Descriptor] = ()
+    storages: Sequence[memoryview] = ()
+    references: Sequence[Reference] = ()
+
+
+class Stored(NamedTuple):
+    """A storage of a frame: inlined at a position of the body, or at a position of the sender's region file."""
+
+    size: int
+    position: int
+    in_region: bool
+
+
+class Call(NamedTuple):
+    """A request: the body of ``CALL``."""
+
+    type: int
+    flags: int
+    sender: int
+    receiver: str
+    parent: int
+    time_ns: int
+
+
+class Result(NamedTuple):
+    """A response: the body of ``RESULT``."""
+
+    type: int
+    flags: int
+    responder: int
+    number: int
+
+
+def frame(kind: int, exchange: int, body: Bytes = b"") -> bytes:
+    """A frame of one piece."""
+    return HEAD.pack(len(body), kind, 0, 0, exchange) + body
+
+
+def numbers(kind: int, values: Sequence[int]) -> bytes:
+    """A frame that lists positions or handles."""
+    return frame(kind, 0, struct.pack("<%dQ" % len(values), *values))
+
+
+def call_prefix(call: Call) -> bytes:
+    """The body of ``CALL`` before its message."""
+    receiver = call.receiver.encode("utf-8")
+    return _CALL.pack(call.type, call.flags, call.sender, len(receiver), call.parent, call.time_ns) + receiver
+
+
+def result_prefix(result: Result) -> bytes:
+    """The body of ``RESULT`` before its message."""
+    return _RESULT.pack(result.type, result.flags, result.responder, 0, result.number)
+
+
+def failed(exchange: int, code: int, kind: int, text: str) -> bytes:
+    """A frame ``FAILED``."""
+    content = text.encode("utf-8", "replace")
+    return frame(FAILED, exchange, _FAILED.pack(code, kind, len(content)) + content)
+
+
+def message_frame(
+    kind: int, exchange: int, prefix: bytes, message: Message, places: Sequence[int], max_frame: int
+) -> List[Bytes]:
+    """A frame with a message, in pieces. ``places`` has each storage's position in the region, or -1 to inline it."""
+    payload = message.payload
+    head = _MESSAGE.pack(len(payload), len(message.storages), len(message.descriptors), len(message.references), 0)
+    if not (message.storages or message.references):
+        if len(prefix) + len(head) + len(payload) > max_frame:
+            raise _too_large(len(payload), max_frame)
+        return [HEAD.pack(len(prefix) + len(head) + len(payload), kind, 0, 0, exchange) + prefix + head + payload]
+    tables = bytearray()
+    for tensor in message.descriptors:
+        dimensions = len(tensor.sizes)
+        tables += _TENSOR.pack(tensor.storage, tensor.dtype, tensor.flags, dimensions, tensor.offset)
+        for pair in zip(tensor.sizes, tensor.strides):
+            tables += struct.pack("<qq", *pair)
+    for reference in message.references:
+        tables += _REFERENCE.pack(*reference)
+    at = len(prefix) + len(head) + _STORAGE.size * len(message.storages) + len(tables) + len(payload)
+    entries = bytearray()
+    inlined: List[Bytes] = []
+    for storage, place in zip(message.storages, places):
+        if place >= 0:
+            entries += _STORAGE.pack(len(storage), place, _REGION)
+            continue
+        padding = -at % _ALIGNMENT
+        entries += _STORAGE.pack(len(storage), at + padding, _INLINED)
+        if padding:
+            inlined.append(bytes(padding))
+        inlined.append(storage)
+        at += padding + len(storage)
+    if at > max_frame:
+        raise _too_large(at, max_frame)
+    first = b"".join((HEAD.pack(at, kind, 0, 0, exchange), prefix, head, entries, tables, payload))
+    return [first] + inlined
+
+
+def _too_large(found: int, limit: int) -> ValueError:
+    return ValueError(
+        "message: expected at most %d bytes outside of regions, found %d; send large data as a tensor" % (limit, found)
+    )
+
+
+def read_call(body: memoryview) -> Tuple[Call, int]:
+    """The head of a ``CALL`` and the offset of its message."""
+    _need(body, _CALL.size, 0)
+    kind, flags, sender, length, parent, time_ns = _CALL.unpack_from(body)
+    _need(body, length, _CALL.size)
+    receiver = _text(body[_CALL.size : _CALL.size + length])
+    return Call(kind, flags, sender, receiver, parent, time_ns), _CALL.size + length
+
+
+def read_result(body: memoryview) -> Tuple[Result, int]:
+    """The head of a ``RESULT`` and the offset of its message."""
+    _need(body, _RESULT.size, 0)
+    kind, flags, responder, _, number = _RESULT.unpack_from(body)
+    return Result(kind, flags, responder, number), _RESULT.size
+
+
+def read_failed(body: memoryview) -> Tuple[int, int, str]:
+    """Code, kind and text of a ``FAILED``."""
+    _need(body, _FAILED.size, 0)
+    code, kind, length = _FAILED.unpack_from(body)
+    _need(body, length, _FAILED.size)
+    return code, kind, str(body[_FAILED.size : _FAILED.size + length], "utf-8", "replace")
+
+
+def read_numbers(body: memoryview) -> Tuple[int, ...]:
+    """Positions, handles or numbers of a ``RELEASE``, ``DROP`` or ``FORGET``."""
+    if len(body) % 8:
+        raise ProtocolError("list of numbers: expected a multiple of 8 bytes, found %d" % len(body))
+    return struct.unpack("<%dQ" % (len(body) // 8), body)
+
+
+def read_message(body: memoryview, at: int, region: Any) -> Message:
+    """The message of a frame. ``region(position, size)`` gives the bytes of a storage in the region file."""
+    _need(body, _MESSAGE.size, at)
+    length, storage_count, tensor_count, reference_count, _ = _MESSAGE.unpack_from(body, at)
+    at += _MESSAGE.size
+    if not (storage_count or tensor_count or reference_count):
+        _need(body, length, at)
+        return Message(body[at : at + length])
+    if storage_count > MAX_TABLE or tensor_count > MAX_TABLE or reference_count > MAX_TABLE:
+        raise ProtocolError("message: expected tables of at most %d entries, found more" % MAX_TABLE)
+    _need(body, storage_count * _STORAGE.size, at)
+    stored = [Stored(*_STORAGE.unpack_from(body, at + i * _STORAGE.size)) for i in range(storage_count)]
+    at += storage_count * _STORAGE.size
+    descriptors = []
+    for _ in range(tensor_count):
+        _need(body, _TENSOR.size, at)
+        storage, dtype, flags, dimensions, offset = _TENSOR.unpack_from(body, at)
+        at += _TENSOR.size
+        _need(body, 16 * dimensions, at)
+        pairs = struct.unpack_from("<%dq" % (2 * dimensions), body, at)
+        at += 16 * dimensions
+        descriptors.append(Descriptor(dtype, flags, pairs[0::2], pairs[1::2], offset, storage))
+    _need(body, reference_count * _REFERENCE.size, at)
+    references = [Reference(*_REFERENCE.unpack_from(body, at + i * _REFERENCE.size)) for i in range(reference_count)]
+    at += reference_count * _REFERENCE.size
+    _need(body, length, at)
+    storages = []
+    for size, position, place in stored:
+        if place == _REGION:
+            storages.append(region(position, size))
+        elif position > len(body) or size > len(body) - position:
+            raise ProtocolError("storage: expected %d bytes at %d in a body of %d" % (size, position, len(body)))
+        else:
+            storages.append(body[position : position + size])
+    try:
+        tensors.check(descriptors, storages)
+    except MalformedError as e:
+        raise ProtocolError(str(e)) from e
+    return Message(body[at : at + length], descriptors, storages, references)
+
+
+def _need(body: memoryview, length: int, at: int) -> None:
+    if at > len(body) or length > len(body) - at:
+        raise ProtocolError("frame: expected %d bytes at offset %d, found %d" % (length, at, max(0, len(body) - at)))
+
+
+def _text(content: memoryview) -> str:
+    try:
+        return str(content, "utf-8")
+    except UnicodeDecodeError as e:
+        raise ProtocolError("frame: expected UTF-8") from e

@@ -1,0 +1,94 @@
+"""Finds the gateway of a home, and starts one where there is none."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from typing import List, Optional
+
+from waybill.errors import CallError
+
+GATEWAY_NAME = "python-gateway"
+_START_SECONDS = 120.0
+_SCHEME = "waybill:"
+
+
+def home_of(init_method: Optional[str] = None) -> str:
+    """The home that ``waybill:<path>`` names; otherwise ``$WAYBILL_HOME``, or the user's default home."""
+    if init_method is not None and init_method.startswith(_SCHEME):
+        return init_method[len(_SCHEME) :]
+    named = os.environ.get("WAYBILL_HOME", "")
+    if named:
+        return named
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = state if state.startswith("/") else os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "waybill", "home")
+
+
+def find(home: str) -> str:
+    """Path of the socket of a gateway of the home. Starts a node if there is none, by the ``waybill`` command."""
+    named = os.environ.get("WAYBILL_PYTHON_SOCKET", "")
+    if named:
+        return named
+    found = _serving(home)
+    if found is None:
+        found = _start(home)
+    return found
+
+
+def worker_id(path: str) -> int:
+    """Id of the node whose socket this is, from the name of its directory; -1 for a socket elsewhere."""
+    number, separator, _ = os.path.basename(os.path.dirname(os.path.abspath(path))).partition("-")
+    return int(number) if separator and number.isdigit() else -1
+
+
+def _candidates(home: str) -> List[str]:
+    workers = os.path.join(home, "workers")
+    try:
+        names = sorted(os.listdir(workers))
+    except FileNotFoundError:
+        return []
+    return [os.path.join(workers, name, "python.sock") for name in names]
+
+
+def _serving(home: str) -> Optional[str]:
+    for path in _candidates(home):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(path)
+            except OSError:
+                continue
+            return path
+    return None
+
+
+def _start(home: str) -> str:
+    command = os.environ.get("WAYBILL_COMMAND", "") or shutil.which("waybill")
+    if not command:
+        raise CallError(
+            "gateway: expected a node with the bundle io.waybill.python in the home %s, found none; start one with "
+            "`waybill node --name %s`, or put `waybill` on the PATH" % (home, GATEWAY_NAME),
+            "UNKNOWN_WORKER",
+        )
+    os.makedirs(home, exist_ok=True)
+    with open(os.path.join(home, GATEWAY_NAME + ".log"), "ab") as log:
+        # several processes may start one at once: the name is unique, and those that come too late end
+        process = subprocess.Popen(
+            [command, "node", "--name", GATEWAY_NAME, "--home", home],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end:
+        found = _serving(home)
+        if found is not None:
+            return found
+        if process.poll() not in (None, 0) and time.monotonic() > end - _START_SECONDS + 30:
+            break
+        time.sleep(0.05)
+    raise CallError(
+        "gateway: expected one to serve in %s, found none; its log: %s" % (home, log.name), "UNKNOWN_WORKER"
+    )

@@ -1,0 +1,243 @@
+"""Calls of Python functions as messages: the function's name and what its arguments are, for readers, and a pickle."""
+
+import builtins
+import sys
+import traceback
+from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple
+
+from waybill import pickling, profiling, tensors
+from waybill.errors import CodeRefused, MalformedError
+from waybill.frames import Message
+from waybill.native_values import Place, references_of, resolve
+from waybill.values import Invocation, TensorIndex, decode_invocation, decode_value, encode_invocation, encode_value
+
+_MAX_NAME = 256
+_MAX_DESCRIBED = 32
+_MAX_TEXT = 64
+
+
+class PythonCall(NamedTuple):
+    """A received call of a Python function."""
+
+    name: str
+    function: Callable[..., Any]
+    args: Tuple[Any, ...]
+    kwargs: Dict[str, Any]
+    is_async: bool
+    autograd: Optional[Any]
+    profile: Optional[Any] = None
+    # whether arguments and result are values, and not pickled
+    plain: bool = False
+
+
+class RemoteException(NamedTuple):
+    """The error of a function: its text with the traceback, its class, and the class's name."""
+
+    msg: str
+    exception_type: type
+    type_name: str = ""
+
+
+def function_name(function: Any) -> str:
+    """``module:qualname`` of a function, of a bound method with its class, or of an object's class."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        module, name = type(function).__module__, type(function).__qualname__
+    if module is None:
+        owner = getattr(function, "__self__", None)
+        module = getattr(owner, "__module__", None) or type(owner).__module__
+    return "%s:%s" % (module, name)
+
+
+def describe(value: Any) -> str:
+    """What a value is, in at most 64 characters, for people who read the journal."""
+    kind = type(value)
+    if value is None:
+        text = "None"
+    elif kind in (int, float, bool):
+        text = "%s %r" % (kind.__name__, value)
+    elif kind in (str, bytes):
+        text = "%s %r" % (kind.__name__, value[:_MAX_TEXT])
+    elif kind in (list, tuple, dict, set):
+        text = "%s of %d" % (kind.__name__, len(value))
+    elif isinstance(value, type):
+        text = "class " + value.__qualname__
+    else:
+        text = kind.__name__ + _shape(value)
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+
+
+def _shape(value: Any) -> str:
+    """Element type and shape of an array or a tensor; empty for other objects, whose attributes may do anything."""
+    try:
+        return " %s%s" % (str(value.dtype).replace("torch.", ""), [int(size) for size in value.shape])
+    except Exception:
+        return ""
+
+
+def _with_pickle(fields: Dict[str, Any], packed: pickling.Packed) -> None:
+    fields["pickle"] = packed.payload
+    if packed.buffers:
+        count = len(packed.table.descriptors)
+        fields["buffers"] = [TensorIndex(i) for i in range(count - packed.buffers, count)]
+
+
+def _message(payload: bytes, packed: pickling.Packed) -> Message:
+    return Message(payload, packed.table.descriptors, packed.table.storages, packed.references)
+
+
+def encode_call(
+    function: Any,
+    args: Tuple[Any, ...],
+    kwargs: Dict[str, Any],
+    is_async: bool,
+    packed: pickling.Packed,
+    autograd: Any = None,
+    profile: Any = None,
+) -> Message:
+    """The message of a call; ``packed`` has the pickle of ``(function, args, kwargs)``."""
+    named: Dict[str, Any] = {
+        "args": [describe(value) for value in args[:_MAX_DESCRIBED]],
+        "kwargs": {str(key)[:_MAX_TEXT]: describe(kwargs[key]) for key in list(kwargs)[:_MAX_DESCRIBED]},
+    }
+    _with_pickle(named, packed)
+    if autograd is not None:
+        named["autograd"] = autograd
+    if profile is not None:
+        named["profile"] = profile
+    name = function_name(function).encode("utf-8")[-_MAX_NAME:].decode("utf-8", "ignore")
+    return _message(encode_invocation(Invocation(name, (), named, is_async)), packed)
+
+
+def decode_call(message: Message, load: Callable[..., Any], by_value: bool = True) -> PythonCall:
+    """A received call. ``load`` unpickles; its errors are raised, and :class:`CodeRefused` for code that may not be."""
+    call = decode_invocation(message.payload)
+    if "pickle" not in call.named:
+        function = pickling.named_function(call.name, by_value)
+        references = references_of(message)
+        args = tuple(resolve(value, message, references) for value in call.positional)
+        kwargs = {key: resolve(value, message, references) for key, value in call.named.items()}
+        return PythonCall(call.name, function, args, kwargs, call.is_async, None, None, True)
+    if call.named.get("by_value") and not by_value:
+        raise CodeRefused("call %s contains code: %s" % (call.name, pickling.CODE_REFUSED))
+    content = _loaded(call.named, message, load, "call " + call.name)
+    if not (isinstance(content, tuple) and len(content) == 3 and callable(content[0])):
+        raise MalformedError("call %s: expected a pickle of (function, args, kwargs)" % call.name)
+    function, args, kwargs = content
+    named = call.named
+    return PythonCall(
+        call.name,
+        function,
+        tuple(args or ()),
+        kwargs or {},
+        call.is_async,
+        named.get("autograd"),
+        _profile_of(named, call.name),
+    )
+
+
+def _profile_of(named: Dict[str, Any], name: str) -> Any:
+    found = named.get("profile")
+    if found is None or profiling.is_field(found):
+        return found
+    raise MalformedError("call %s: expected flags and a token as its profile, found %s" % (name, describe(found)))
+
+
+def profile_of(message: Message) -> Any:
+    """How a call wants to be profiled; None if it does not."""
+    call = decode_invocation(message.payload)
+    return _profile_of(call.named, call.name)
+
+
+def events_of(message: Message) -> Any:
+    """The events of a profiled call in its result."""
+    fields = decode_value(message.payload)
+    return fields.get("profile") if isinstance(fields, dict) else None
+
+
+def encode_result(value: Any, packed: pickling.Packed, autograd: Any = None, profile: Any = None) -> Message:
+    """The message of a result; ``packed`` has the pickle of the value."""
+    fields: Dict[str, Any] = {"value": describe(value)}
+    _with_pickle(fields, packed)
+    if autograd is not None:
+        fields["autograd"] = autograd
+    if profile is not None:
+        fields["profile"] = profile
+    return _message(encode_value(fields), packed)
+
+
+def encode_plain(value: Any) -> Message:
+    """The message of a result for a caller that reads no pickles; raises TypeError for what is no value."""
+    place = Place()
+    return place.message(encode_value({"result": value}, place))
+
+
+def encode_error(error: RemoteException) -> Message:
+    """The message of an error that a function raised."""
+    return Message(encode_value({"error": error.msg, "type": error.type_name}))
+
+
+def decode_result(message: Message, load: Callable[..., Any]) -> Tuple[Any, Optional[Any]]:
+    """A received result, or a :class:`RemoteException`, and what autograd says of it."""
+    fields = decode_value(message.payload)
+    if not isinstance(fields, dict):
+        raise MalformedError("result of a Python function: expected a dict, found %s" % type(fields).__name__)
+    text = fields.get("error")
+    if text is not None:
+        name = str(fields.get("type", ""))
+        return RemoteException(str(text), exception_class(name), name), None
+    return _loaded(fields, message, load, "result of a Python function"), fields.get("autograd")
+
+
+def _loaded(fields: Dict[str, Any], message: Message, load: Callable[..., Any], what: str) -> Any:
+    content = fields.get("pickle")
+    if not isinstance(content, bytes):
+        raise MalformedError("%s: expected bytes as its pickle, found %s" % (what, type(content).__name__))
+    buffers = fields.get("buffers", [])
+    first = len(message.descriptors) - len(buffers)
+    if [TensorIndex(first + i) for i in range(len(buffers))] != buffers:
+        raise MalformedError("%s: expected its buffers as the last tensors of the message" % what)
+    for descriptor in message.descriptors[first:]:
+        if descriptor.dtype != tensors.UINT8 or len(descriptor.sizes) != 1 or descriptor.strides != (1,):
+            raise MalformedError("%s: expected bytes of one dimension as a buffer" % what)
+    return load(content, message, len(buffers), _autograd_of(fields, what))
+
+
+def _autograd_of(fields: Dict[str, Any], what: str) -> Any:
+    """Context id, message id and sender's worker id; None for a message outside of a context."""
+    found = fields.get("autograd")
+    if found is None or (isinstance(found, list) and len(found) == 3 and all(type(one) is int for one in found)):
+        return found
+    raise MalformedError("%s: expected three ints as its autograd, found %s" % (what, describe(found)))
+
+
+def remote_exception(error: BaseException, worker: Any) -> RemoteException:
+    """What a caller is told of an exception that is being handled."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    kind = type(error)
+    message = "On %s:\n%s: %s\n%s" % (worker, kind.__name__, error, text)
+    return RemoteException(message, kind, "%s:%s" % (kind.__module__, kind.__qualname__))
+
+
+def report(error: RemoteException) -> None:
+    """Prints an error to the standard error of the process whose function raised it."""
+    print(error.msg, file=sys.stderr)
+
+
+def exception_class(name: str) -> type:
+    """The class of an exception by its name, if this process has it loaded; otherwise RuntimeError."""
+    module, _, qualname = name.partition(":")
+    found: Any = builtins if module == "builtins" else sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+
+
+def raise_remote(error: RemoteException) -> NoReturn:
+    """Raises the error of a function with its own class, or as RuntimeError if that takes no text."""
+    try:
+        raised = error.exception_type(error.msg)
+    except Exception:
+        raised = RuntimeError(error.msg)
+    raise raised

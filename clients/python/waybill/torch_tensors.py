@@ -1,0 +1,123 @@
+"""Memory of torch tensors: the only place that knows how versions of torch name it. Imports torch at first use."""
+
+import ctypes
+from typing import Any, Dict, List, Sequence, Tuple
+
+# A storage of 8 KiB or more that is at least twice as large as what the tensor shows is not sent whole
+_COMPACT_FROM = 8192
+_NAMES = (
+    (0, "uint8"),
+    (1, "int8"),
+    (2, "int16"),
+    (3, "int32"),
+    (4, "int64"),
+    (5, "float16"),
+    (6, "float32"),
+    (7, "float64"),
+    (8, "complex32"),
+    (9, "complex64"),
+    (10, "complex128"),
+    (11, "bool"),
+    (15, "bfloat16"),
+    (21, "bits8"),
+    (22, "bits16"),
+    (23, "float8_e5m2"),
+    (24, "float8_e4m3fn"),
+    (25, "float8_e5m2fnuz"),
+    (26, "float8_e4m3fnuz"),
+    (27, "uint16"),
+    (28, "uint32"),
+    (29, "uint64"),
+    (44, "float8_e8m0fnu"),
+)
+_codes: Dict[Any, int] = {}
+_types: Dict[int, Any] = {}
+
+
+def _load() -> Any:
+    import torch
+
+    if not _codes:
+        for code, name in _NAMES:
+            dtype = getattr(torch, name, None)
+            if dtype is not None:
+                _types[code] = dtype
+                _codes[dtype] = code
+    return torch
+
+
+def travels(tensor: Any) -> bool:
+    """Whether a tensor is dense, not quantised and of an element type that the tensor section has."""
+    torch = _load()
+    return tensor.layout is torch.strided and tensor.dtype in _codes and not tensor.is_quantized
+
+
+def code_of(dtype: Any) -> int:
+    """libtorch's code of an element type."""
+    _load()
+    return _codes[dtype]
+
+
+def compact(tensor: Any) -> Any:
+    """The tensor to send in place of one: in host memory, and not a small view of a large storage."""
+    if tensor.device.type != "cpu":
+        raise RuntimeError(
+            "RPC backend only supports CPU tensors by default, please move your tensors to CPU before sending them "
+            "over RPC, or call `set_device_map` on `TensorPipeRpcBackendOptions` to explicitly configure device "
+            "mapping. "
+            "Found tensor on device: %s" % tensor.device
+        )
+    dense = tensor.detach()
+    if dense.is_conj() or dense.is_neg():
+        dense = dense.resolve_conj().resolve_neg()
+    held = address(dense)[1]
+    if held >= _COMPACT_FROM and held >= 2 * dense.element_size() * dense.numel():
+        dense = dense.clone()
+    return dense
+
+
+def address(tensor: Any) -> Tuple[int, int]:
+    """Address and length in bytes of the storage of a tensor."""
+    untyped = getattr(tensor, "untyped_storage", None)
+    storage = untyped() if untyped is not None else tensor.storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def memory(where: Tuple[int, int]) -> memoryview:
+    """The bytes at an address. The caller holds the tensor that owns them."""
+    if where[1] == 0:
+        return memoryview(b"")
+    return memoryview((ctypes.c_ubyte * where[1]).from_address(where[0])).cast("B")
+
+
+def restore(descriptors: Sequence[Any], storages: Sequence[memoryview], gradients: bool = True) -> List[Any]:
+    """Tensors over received storages, without a copy; those of one storage share it.
+
+    Those that need gradients are leaves, or with ``gradients`` false tensors that need none.
+    """
+    torch = _load()
+    held: Dict[int, Any] = {}
+    tensors = []
+    for tensor in descriptors:
+        dtype = _types.get(tensor.dtype)
+        if dtype is None:
+            raise RuntimeError(
+                "tensor: expected an element type of torch %s, found code %d" % (torch.__version__, tensor.dtype)
+            )
+        storage = held.get(tensor.storage)
+        if storage is None:
+            storage = held[tensor.storage] = _storage_over(torch, storages[tensor.storage])
+        if hasattr(torch.Tensor, "untyped_storage"):
+            view = torch.empty(0, dtype=dtype).set_(storage, tensor.offset, tensor.sizes, tensor.strides)
+        else:
+            typed = torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype)
+            view = torch.empty(0, dtype=dtype).set_(typed, tensor.offset, tensor.sizes, tensor.strides)
+        if tensor.flags & 1 and gradients:
+            view.requires_grad_()
+        tensors.append(view)
+    return tensors
+
+
+def _storage_over(torch: Any, content: memoryview) -> Any:
+    flat = torch.frombuffer(content, dtype=torch.uint8) if len(content) else torch.empty(0, dtype=torch.uint8)
+    return flat.untyped_storage() if hasattr(flat, "untyped_storage") else flat.storage().untyped()

@@ -1,0 +1,445 @@
+"""A Python process as a worker of a home: its calls, the requests that it serves, and objects behind references."""
+
+import itertools
+import re
+import threading
+import time
+import weakref
+from functools import partial
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from waybill import frames, pickling, profiling, python_calls
+from waybill.connection import Connection, Exchange, Incoming, Listener, Outcome, process_names
+from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError
+from waybill.executor import Executor
+from waybill.frames import Message, Reference
+from waybill.futures import Future
+from waybill.libraries import loaded
+from waybill.native_values import Place, references_of, resolve
+from waybill.python_calls import RemoteException
+from waybill.values import Invocation, ReferenceIndex, decode_invocation, decode_value, encode_invocation, encode_value
+
+DEFAULT_THREADS = 16
+_LEAVE_SECONDS = 10.0
+_NAME = re.compile(r"^[A-Za-z0-9\-_:]*$")
+_current = threading.local()
+
+
+class _NameAndId(NamedTuple):
+    name: str
+    id: int
+
+
+class WorkerInfo(_NameAndId):
+    """Name and id of a worker."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, id: int) -> "WorkerInfo":
+        check_name(name)
+        return super().__new__(cls, name, id)
+
+    def __repr__(self) -> str:
+        return "WorkerInfo(id=%d, name=%s)" % (self.id, self.name)
+
+
+class Handle:
+    """A reference that the gateway holds for this process, until this object is gone."""
+
+    __slots__ = ("number", "_finalizer", "__weakref__")
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.number = number
+        self._finalizer = weakref.finalize(self, connection.drop, number)
+        self._finalizer.atexit = False
+
+
+def check_name(name: str) -> None:
+    """Raises unless the name is one that a worker can have."""
+    if not _NAME.match(name) or not 0 < len(name) < 128:
+        raise RuntimeError(
+            "Worker name must match ^[A-Za-z0-9-_:]*$, and must be non-empty and shorter than 128 chars, but got %s"
+            % name
+        )
+
+
+class Worker(Listener):
+    """A connected process. Serves calls of Python functions, and calls by name that ``find_operation`` knows."""
+
+    def __init__(self, path: str, hello: Dict[str, Any], threads: int = DEFAULT_THREADS, base: int = 0) -> None:
+        self.executor = Executor(threads)
+        # ids that programs see are those of the home less this
+        self.base = base
+        self.objects: Dict[int, "Future[Any]"] = {}
+        self.operations: Dict[str, Callable[..., Any]] = {}
+        self.find_operation: Callable[[str], Optional[Callable[..., Any]]] = self.operations.get
+        self.on_lost_callback: Optional[Callable[[BaseException], None]] = None
+        self.serving = 0
+        # ns between the end of reading a request and the begin of its run, of the last ones; None: not measured
+        self.waits: Optional[Deque[int]] = None
+        self._numbers = itertools.count(1)
+        self._cancelled: Dict[int, bool] = {}
+        self.connection = Connection(path, dict(hello, version=process_names()), self, self.executor)
+        welcome = self.connection.welcome
+        self.info = WorkerInfo(str(welcome["name"]), int(welcome["worker"]) - base)
+        self.home = str(welcome.get("home", ""))
+        self._by_value = bool(welcome.get("by_value", False))
+        self._unpack = partial(pickling.unpack, by_value=self._by_value)
+
+    def start(self) -> None:
+        """Begins to serve."""
+        self.connection.start()
+
+    def leave(self, timeout: float = _LEAVE_SECONDS) -> None:
+        """Leaves the home; calls in flight end with ``WORKER_LOST``."""
+        self.connection.leave(timeout)
+        self.executor.close()
+
+    # Calls
+
+    def call_python(
+        self,
+        to: str,
+        to_id: int,
+        function: Any,
+        args: Tuple[Any, ...],
+        kwargs: Dict[str, Any],
+        timeout_ns: int,
+        create: bool = False,
+        listener: Optional[Callable[[Exchange], None]] = None,
+        profile: Any = None,
+    ) -> Exchange:
+        """Sends the call of a Python function."""
+        is_async = hasattr(function, "_wrapped_async_rpc_function")
+        packed = pickling.pack((function, args, kwargs))
+        autograd = _autograd()
+        field = None if autograd is None else autograd.sent(packed.table.gradients, to_id, autograd.current_id(), True)
+        message = python_calls.encode_call(function, args, kwargs, is_async, packed, field, profile)
+        return self.send(frames.PYTHON_CALL, to, message, timeout_ns, frames.CREATE if create else 0, listener)
+
+    def send(
+        self,
+        kind: int,
+        to: str,
+        message: Message,
+        timeout_ns: int,
+        flags: int = 0,
+        listener: Optional[Callable[[Exchange], None]] = None,
+    ) -> Exchange:
+        """Sends a request of any type."""
+        parent = getattr(_current, "exchange", 0)
+        return self.connection.call(frames.Call(kind, flags, 0, to, parent, timeout_ns), message, listener)
+
+    def call_named(self, to: str, name: str, positional: Sequence[Any], named: Dict[str, Any], timeout_ns: int) -> Any:
+        """Calls an operation by name and returns its value."""
+        kind = frames.SCRIPT_CALL if "::" in name else frames.NAMED_CALL
+        place = Place()
+        payload = encode_invocation(Invocation(name, tuple(positional), named), place)
+        exchange = self.send(kind, to, place.message(payload), timeout_ns)
+        return self.value_of(self.wait(exchange).message)
+
+    def gateway(
+        self,
+        operation: str,
+        fields: Dict[str, Any],
+        handle: Optional[Handle] = None,
+        timeout_ns: int = 0,
+        listener: Optional[Callable[[Exchange], None]] = None,
+    ) -> Exchange:
+        """Calls an operation of the gateway itself."""
+        references: List[Reference] = []
+        if handle is not None:
+            fields = dict(fields, reference=ReferenceIndex(0))
+            references.append(Reference(handle.number))
+        payload = encode_invocation(Invocation(operation, (), fields))
+        return self.send(frames.NAMED_CALL, "", Message(payload, references=references), timeout_ns, 0, listener)
+
+    def ask_gateway(
+        self, operation: str, fields: Dict[str, Any], handle: Optional[Handle] = None, timeout_ns: int = 0
+    ) -> Any:
+        """Calls an operation of the gateway and returns its value."""
+        return self.value_of(self.wait(self.gateway(operation, fields, handle, timeout_ns)).message)
+
+    def wait(self, exchange: Exchange) -> Outcome:
+        """Waits for a response; other requests may take this thread's place meanwhile."""
+        counted = self.executor.before_wait()
+        try:
+            return exchange.wait()
+        finally:
+            if counted:
+                self.executor.after_wait()
+
+    def result_of(self, outcome: Outcome) -> Any:
+        """The value of a Python function's response, or a :class:`RemoteException`."""
+        if outcome.result.type in (frames.PYTHON_RET, frames.PYTHON_RREF_FETCH_RET):
+            return python_calls.decode_result(outcome.message, self._unpack)[0]
+        return self.value_of(outcome.message)
+
+    def value_of(self, message: Message) -> Any:
+        """The value of a response to a call by name, with tensors and references as objects."""
+        if not message.payload:
+            return None
+        references = references_of(message)
+        return resolve(decode_value(message.payload), message, references)
+
+    def workers(self) -> List[WorkerInfo]:
+        """The live workers of the home, this one first."""
+        found = self.ask_gateway("gateway.workers", {})["workers"]
+        return [WorkerInfo(str(one["name"]), int(one["id"]) - self.base) for one in found]
+
+    # Objects that references name
+
+    def keep(self, value: "Future[Any]") -> int:
+        """Keeps an object for references to it, until the gateway forgets it."""
+        number = next(self._numbers)
+        self.objects[number] = value
+        return number
+
+    def handle(self, number: int) -> Handle:
+        """An object that drops the reference when it is gone."""
+        return Handle(self.connection, number)
+
+    # What arrives, on the thread that reads
+
+    def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
+        self._cancelled[incoming.exchange] = False
+        if self.waits is None:
+            run(self._serve, incoming)
+        else:
+            run(self._serve_measured, incoming, time.monotonic_ns())
+
+    def on_cancel(self, exchange: int) -> None:
+        if exchange in self._cancelled:
+            self._cancelled[exchange] = True
+
+    def on_forget(self, numbers: Tuple[int, ...]) -> None:
+        # the objects' own finalizers may be user code
+        self.executor.submit(_drop, [self.objects.pop(number, None) for number in numbers])
+
+    def on_lost(self, error: BaseException) -> None:
+        if self.on_lost_callback is not None:
+            self.on_lost_callback(error)
+        self.executor.close()
+
+    # Serving, on a thread of the executor
+
+    def _serve_measured(self, incoming: Incoming, read_ns: int) -> None:
+        waits = self.waits
+        if waits is not None:
+            waits.append(time.monotonic_ns() - read_ns)
+        self._serve(incoming)
+
+    def _serve(self, incoming: Incoming) -> None:
+        if self._cancelled.get(incoming.exchange):
+            self._fail(incoming, "TIMED_OUT", "the caller waits no more")
+            return
+        outer = getattr(_current, "exchange", 0)
+        _current.exchange = incoming.exchange
+        try:
+            message = self.connection.read_message(incoming.body, incoming.at)
+            kind = incoming.call.type
+            if kind in (frames.PYTHON_CALL, frames.PYTHON_REMOTE_CALL):
+                self._serve_python(incoming, message)
+            elif kind == frames.PYTHON_RREF_FETCH_CALL:
+                self._serve_fetch(incoming, message)
+            elif kind == frames.NAMED_CALL:
+                self._serve_named(incoming, message)
+            else:
+                self._fail(incoming, "UNKNOWN_TYPE", "type 0x%x: expected one that Python processes serve" % kind)
+        except MalformedError as e:
+            self._fail(incoming, "MALFORMED_BODY", str(e))
+        except CodeRefused as e:
+            self._fail(incoming, "REFUSED", str(e))
+        except BaseException as e:
+            self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e))
+        finally:
+            _current.exchange = outer
+
+    def _serve_python(self, incoming: Incoming, message: Message) -> None:
+        create = bool(incoming.call.flags & frames.CREATE)
+        try:
+            call = python_calls.decode_call(message, self._unpack, self._by_value)
+        except (AttributeError, ImportError) as e:
+            error = python_calls.remote_exception(FunctionNotFound(str(e) + pickling.UNKNOWN_FUNCTION), self.info)
+            python_calls.report(error)
+            profile = profiling.served(python_calls.profile_of(message))
+            self._complete(_Served(incoming, create, None, None, profile, False), error)
+            return
+        del message
+        kept: Optional["Future[Any]"] = Future() if create and call.is_async else None
+        if kept is not None:
+            # references to the object may be used before its function's future is completed
+            self._respond_kept(incoming, kept)
+        context = None if call.autograd is None else call.autograd[0]
+        served = _Served(incoming, create, kept, context, profiling.served(call.profile), call.plain)
+        try:
+            run = partial(_run_in_context, context, call)
+            value = run() if served.profile is None else served.profile.run(run)
+            if call.is_async and not (hasattr(value, "add_done_callback") and hasattr(value, "wait")):
+                found = type(value)
+                raise RuntimeError(
+                    "Functions decorated with @rpc.async_function must return a torch.futures.Future object, but got "
+                    "%s.%s." % (found.__module__, found.__qualname__)
+                )
+        except BaseException as e:
+            error = python_calls.remote_exception(e, self.info)
+            python_calls.report(error)
+            self._complete(served._replace(context=None), error)
+            return
+        if call.is_async:
+            del call, run
+            value.add_done_callback(lambda done: self._complete_from(served, done))
+        else:
+            self._complete(served, value)
+
+    def _complete_from(self, served: "_Served", done: Any) -> None:
+        try:
+            value = done.value()
+        except BaseException as e:
+            value = python_calls.remote_exception(e, self.info)
+        self._complete(served, value)
+
+    def _complete(self, served: "_Served", value: Any) -> None:
+        events = None if served.profile is None else served.profile.events()
+        if served.kept is not None:
+            _set(served.kept, value)
+        elif served.create:
+            held: "Future[Any]" = Future()
+            _set(held, value)
+            self._respond_kept(served.incoming, held)
+        elif served.plain:
+            self._respond(served.incoming, frames.PYTHON_RET, value, python_calls.encode_plain)
+        else:
+            encode = partial(self._encode, served.incoming, served.context, events)
+            self._respond(served.incoming, frames.PYTHON_RET, value, encode)
+
+    def _respond_kept(self, incoming: Incoming, held: "Future[Any]") -> None:
+        self._cancelled.pop(incoming.exchange, None)
+        result = frames.Result(frames.REMOTE_RET, frames.KEPT, 0, self.keep(held))
+        self.connection.respond(incoming.exchange, result, Message())
+
+    def _encode(self, incoming: Incoming, context: Optional[int], events: Any, value: Any) -> Message:
+        packed = pickling.pack(value)
+        autograd = None if context is None else _autograd()
+        field = autograd and autograd.sent(packed.table.gradients, incoming.call.sender - self.base, context, False)
+        return python_calls.encode_result(value, packed, field or None, events)
+
+    def _respond(self, incoming: Incoming, kind: int, value: Any, encode: Callable[[Any], Message]) -> None:
+        self._cancelled.pop(incoming.exchange, None)
+        if not isinstance(value, RemoteException):
+            try:
+                message = encode(value)
+            except Exception as e:
+                value = python_calls.remote_exception(e, self.info)
+                python_calls.report(value)
+        if isinstance(value, RemoteException):
+            message = python_calls.encode_error(value)
+        try:
+            self.connection.respond(incoming.exchange, frames.Result(kind, 0, 0, 0), message)
+        except ValueError as e:
+            self.connection.fail(incoming.exchange, NUMBERS["TOO_LARGE"], 0, str(e))
+        except OSError:
+            # the connection is gone, and with it the call
+            pass
+
+    def _serve_fetch(self, incoming: Incoming, message: Message) -> None:
+        fields = decode_value(message.payload)
+        number = fields.get("object") if isinstance(fields, dict) else None
+        held = self.objects.get(number) if isinstance(number, int) else None
+        if held is None:
+            self._fail(
+                incoming, "REFERENCE_DELETED", "reference: expected an object of this process, found number %s" % number
+            )
+        else:
+            held.add_done_callback(
+                lambda done: self._respond(
+                    incoming, frames.PYTHON_RREF_FETCH_RET, _held(done), partial(self._encode, incoming, None, None)
+                )
+            )
+
+    def _serve_named(self, incoming: Incoming, message: Message) -> None:
+        call = decode_invocation(message.payload)
+        function = self.find_operation(call.name)
+        if function is None:
+            self._fail(incoming, "UNKNOWN_OPERATION", "operation %s: expected one that this process serves" % call.name)
+            return
+        references = references_of(message)
+        positional = [resolve(value, message, references) for value in call.positional]
+        named = {key: resolve(value, message, references) for key, value in call.named.items()}
+        try:
+            value = function(*positional, **named)
+        except Exception as e:
+            self._fail(
+                incoming, "REFUSED" if isinstance(e, CallError) else "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e)
+            )
+            return
+        self._cancelled.pop(incoming.exchange, None)
+        place = Place()
+        payload = encode_value(value, place)
+        self.connection.respond(incoming.exchange, frames.Result(frames.NAMED_RET, 0, 0, 0), place.message(payload))
+
+    def _fail(self, incoming: Incoming, code: str, text: str) -> None:
+        self._cancelled.pop(incoming.exchange, None)
+        try:
+            self.connection.fail(incoming.exchange, NUMBERS[code], 0, text)
+        except OSError:
+            # the connection is gone, and with it the call
+            pass
+
+
+class _Served(NamedTuple):
+    """A call of a Python function whose value is to be kept or sent."""
+
+    incoming: Incoming
+    create: bool
+    kept: Optional["Future[Any]"]
+    context: Optional[int]
+    profile: Optional[profiling.Served]
+    plain: bool
+
+
+def _set(future: "Future[Any]", value: Any) -> None:
+    if isinstance(value, RemoteException):
+        future.set_exception(KeptError(value))
+    else:
+        future.set_result(value)
+
+
+def _held(done: "Future[Any]") -> Any:
+    try:
+        return done.value()
+    except KeptError as e:
+        return e.remote
+
+
+class KeptError(Exception):
+    """In the place of an object: the error of the function that was to make it."""
+
+    def __init__(self, remote: RemoteException) -> None:
+        super().__init__(remote.msg)
+        self.remote = remote
+
+
+def _autograd() -> Any:
+    """Distributed autograd, in a program that uses it."""
+    return loaded("waybill.autograd")
+
+
+def _run_in_context(context: Optional[int], call: python_calls.PythonCall) -> Any:
+    """Calls the function inside the caller's context of distributed autograd."""
+    if context is None:
+        return call.function(*call.args, **call.kwargs)
+    from waybill import autograd
+
+    outer = autograd.enter(context)
+    try:
+        return call.function(*call.args, **call.kwargs)
+    finally:
+        autograd.leave(outer)
+
+
+def _drop(objects: List[Any]) -> None:
+    objects.clear()
+
+
+Destination = Union[str, int, WorkerInfo]

@@ -1,0 +1,2 @@
+/** A bundle with a library inside. */
+package org.acme.orders;

@@ -1,0 +1,177 @@
+package io.waybill.distribution;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.waybill.distribution.Command.Result;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Python functions in a node of the assembled distribution. Skipped without {@code /usr/bin/python3}. */
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
+class PythonIT {
+
+    private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
+    private static final Path PYTHON = Path.of("/usr/bin/python3");
+    private static final Path REPOSITORY = Path.of("..").toAbsolutePath().normalize();
+    private static final long SUITE_LIMIT_S = 7_000;
+    /** Runs the cells of a notebook, one after the other, as a script. */
+    private static final String RUN_CELLS = String.join(
+            "\n",
+            "import json, sys",
+            "notebook = json.load(open(sys.argv[1]))",
+            "assert notebook['nbformat'] == 4",
+            "assert all(not cell.get('outputs') for cell in notebook['cells']), 'expected cells without outputs'",
+            "names = {'__name__': '__main__'}",
+            "for cell in notebook['cells']:",
+            "    if cell['cell_type'] == 'code':",
+            "        exec(compile(''.join(cell['source']), cell['id'], 'exec'), names)");
+
+    @TempDir
+    Path directory;
+
+    private final Map<String, String> environment = new HashMap<>();
+    private Command node;
+
+    @BeforeEach
+    void startNode() throws Exception {
+        assumeTrue(Files.isExecutable(PYTHON), "there is no " + PYTHON);
+        environment.putAll(Command.environment(directory));
+        environment.put("WAYBILL_HOME", directory.resolve("home").toString());
+        environment.put("PATH", DISTRIBUTION.resolve("bin") + ":" + environment.get("PATH"));
+        environment.put("PYTHONPATH", DISTRIBUTION.resolve("share/python").toString());
+        node = Command.start(
+                directory,
+                environment,
+                List.of(
+                        waybill(),
+                        "node",
+                        "--name",
+                        "ps0",
+                        "--conf",
+                        settings(1).toString()));
+        Command.until("the node is ready", () -> node.out().startsWith("ready ps0"));
+    }
+
+    @AfterEach
+    void stopNode() {
+        if (node != null) {
+            node.close();
+        }
+    }
+
+    private static String waybill() {
+        return DISTRIBUTION.resolve("bin/waybill").toString();
+    }
+
+    /** Makes settings with which a pool imports a version of the module prices: the factor that its function has. */
+    private Path settings(int version) throws IOException {
+        Path modules = Files.createDirectory(directory.resolve("modules-" + version));
+        Files.writeString(
+                modules.resolve("prices.py"), "def total(*amounts):\n    return " + version + " * sum(amounts)\n");
+        Path settings = Files.createDirectory(directory.resolve("conf-" + version));
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(DISTRIBUTION.resolve("conf"))) {
+            for (Path file : files) {
+                Files.copy(file, settings.resolve(file.getFileName()));
+            }
+        }
+        Files.writeString(settings.resolve("io.waybill.python.cfg"), "path = " + modules + "\n");
+        return settings;
+    }
+
+    private Result run(String... words) throws IOException, InterruptedException {
+        return Command.run(directory, environment, words);
+    }
+
+    @Test
+    void functionsAreCalledFromTheCommandLine() throws Exception {
+        assertThat(run(waybill(), "call", "--to", "ps0", "statistics:mean", "[1,2,6]")
+                        .output())
+                .isEqualToIgnoringNewLines("3");
+        assertThat(run(waybill(), "call", "--to", "ps0", "textwrap:shorten", "'to be or not'", "width:=9")
+                        .output())
+                .isEqualToIgnoringNewLines("'to [...]'");
+
+        Result failed = run(waybill(), "call", "--to", "ps0", "statistics:mean", "[]");
+        assertThat(failed.exitCode()).isEqualTo(1);
+        assertThat(failed.err()).contains("StatisticsError: mean requires at least one data point", "Traceback");
+
+        Result refused = run(waybill(), "call", "--to", "ps0", "builtins:eval", "'1+1'");
+        assertThat(refused.exitCode()).isEqualTo(1);
+        assertThat(refused.err()).contains("makes code", "[REFUSED]");
+    }
+
+    @Test
+    void recordedCallsRunAgainInAPoolOfAnotherVersion() throws Exception {
+        String[] replay = {waybill(), "replay", "--to", "ps0", "--operation", "prices:total"};
+        assertThat(run(waybill(), "call", "--to", "ps0", "prices:total", "2", "5")
+                        .output())
+                .isEqualToIgnoringNewLines("7");
+        assertThat(run(replay).exitCode())
+                .as("the settings of the distribution: no module")
+                .isEqualTo(1);
+
+        String same = directory.resolve("conf-1").toString();
+        assertThat(run(with(replay, same)).output()).contains("All 1 calls gave the response on record.");
+
+        Result other = run(with(replay, settings(2).toString()));
+        assertThat(other.exitCode()).as(other.out()).isEqualTo(1);
+        assertThat(other.out()).containsPattern("prices:total +installed +0 +1 +0 +0");
+    }
+
+    private static String[] with(String[] replay, String settings) {
+        return Stream.concat(Stream.of(replay), Stream.of("--conf", settings)).toArray(String[]::new);
+    }
+
+    @Test
+    void theNotebookOfTheBookRuns() throws Exception {
+        Path notebook = REPOSITORY.resolve("docs/extending/python-notebook.ipynb");
+
+        String said = run(PYTHON.toString(), "-B", "-c", RUN_CELLS, notebook.toString())
+                .output();
+
+        assertThat(said)
+                .startsWith("notebook\n3\n[0.816, 1.414, 2.0]\nps0 [('to', 2)]\n")
+                .contains(
+                        "statistics.StatisticsError: StatisticsError: mean requires at least one data point\n",
+                        "statistics:mean notebook -> ps0 ok\n",
+                        "payload  statistics:mean(args=['list of 3'], kwargs={}, pickle=<",
+                        "All 5 calls gave the response on record.");
+    }
+
+    /** {@code clients/python/tests/peer/kept.txt} says what is expected. With torch from elsewhere, {@code PYTHONPATH} and {@code LD_LIBRARY_PATH} name it. */
+    @Test
+    @Tag("slow")
+    @Timeout(value = 2 * SUITE_LIMIT_S, unit = TimeUnit.SECONDS)
+    void passesTheTestsOfPyTorchThatAreListedAsPassed() throws Exception {
+        Path client = REPOSITORY.resolve("clients/python");
+        String path = System.getenv("PYTHONPATH");
+        environment.put("PYTHONPATH", path == null ? client.toString() : client + ":" + path);
+        if (System.getenv("LD_LIBRARY_PATH") != null) {
+            environment.put("LD_LIBRARY_PATH", System.getenv("LD_LIBRARY_PATH"));
+        }
+        assumeTrue(run(PYTHON.toString(), "-c", "import torch").exitCode() == 0, PYTHON + " has no torch");
+        Path socket = Path.of(environment.get("WAYBILL_HOME"), "workers", "0-ps0", "python.sock");
+
+        try (Command suite = Command.start(
+                directory,
+                environment,
+                List.of(PYTHON.toString(), "-B", "-m", "tests.peer.run", "--socket", socket.toString()))) {
+            Result done = suite.await(SUITE_LIMIT_S);
+            assertThat(done.exitCode()).as(done.out() + done.err()).isZero();
+        }
+    }
+}
