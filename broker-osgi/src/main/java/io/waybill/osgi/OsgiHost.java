@@ -203,6 +203,11 @@ public final class OsgiHost implements AutoCloseable {
         return own.notStarted();
     }
 
+    /** Sets what is notified after {@link #notStarted} has changed; it does not wait. */
+    public void onNotStartedChange(Runnable listener) {
+        own.onChange(listener);
+    }
+
     private Map<Path, String> refused() {
         Map<Path, String> refused = new TreeMap<>(own.notStarted());
         refused.putAll(watched.problems());

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * The bundles that a node comes with, and those that were installed earlier by command: they are installed at its start. Those that the disk
  * has no room for are tried again.
  *
- * <p><b>Threads.</b> {@link #notStarted} any; the others the thread that starts the node, and then the one that checks directories.
+ * <p><b>Threads.</b> {@link #notStarted} and {@link #onChange} any; the others the thread that starts the node, and then the one that checks directories.
  */
 final class OwnBundles {
 
@@ -31,6 +31,7 @@ final class OwnBundles {
     private final BundleControl bundles;
     private final AccessPolicies policies;
     private final Map<Path, LeftOut> leftOut = new ConcurrentSkipListMap<>();
+    private volatile Runnable changed = () -> {};
 
     /** A bundle that was not started. */
     private record LeftOut(BundleRefusedException why, Runnable again) {}
@@ -39,6 +40,11 @@ final class OwnBundles {
         this.staging = staging;
         this.bundles = bundles;
         this.policies = policies;
+    }
+
+    /** Sets what is notified, on the thread that starts bundles, after {@link #notStarted} has changed. */
+    void onChange(Runnable listener) {
+        changed = listener;
     }
 
     void installShipped(ShippedBundles.Jar jar) {
@@ -78,6 +84,7 @@ final class OwnBundles {
     private void taken(Path jar) {
         if (leftOut.remove(jar) != null) {
             LOG.info("{} is started now", jar);
+            changed.run();
         }
     }
 
@@ -85,6 +92,7 @@ final class OwnBundles {
         LeftOut before = leftOut.put(jar, new LeftOut(why, again));
         if (before == null) {
             PolicyDeclaration.in(jar).ifPresent(policies::require);
+            changed.run();
         }
         if (before == null || before.why().reason() != why.reason()) {
             LOG.error("{} does not start: {}", jar, why.getMessage());

@@ -135,6 +135,6 @@ final class Command implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        process.destroyForcibly().onExit().join(); // so that its directory is no longer in use
     }
 }
