@@ -7,10 +7,25 @@ import java.util.Arrays;
 /** Paths as system calls take them. Stateless. */
 final class PathBytes {
 
+    private static final char FIRST_NOT_ASCII = 0x80; // what a locale can't read is no ASCII either
+
     private PathBytes() {}
 
     /** The exact bytes of a path, whatever the locale, ended by a zero. */
     static byte[] of(Path path) {
+        String text = path.toString();
+        byte[] plain = new byte[text.length() + 1];
+        for (int i = 0; i < text.length(); i++) {
+            if (text.charAt(i) >= FIRST_NOT_ASCII || text.charAt(i) == 0) {
+                return ofAny(path.toAbsolutePath());
+            }
+            plain[i] = (byte) text.charAt(i);
+        }
+        return plain;
+    }
+
+    /** Takes a URI's way around the locale, which looks at the file system at each use. */
+    private static byte[] ofAny(Path path) {
         String raw = path.toUri().getRawPath();
         int end = raw.length() > 1 && raw.endsWith("/") ? raw.length() - 1 : raw.length();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(end + 1);
