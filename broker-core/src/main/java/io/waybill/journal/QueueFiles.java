@@ -40,20 +40,26 @@ public final class QueueFiles {
 
     /** Lists the files, oldest first. */
     public List<QueueFile> list() throws IOException {
-        List<QueueFile> found = new ArrayList<>();
         try {
-            for (RollFile file : RollFile.in(directory, files)) {
-                add(file, found);
-            }
+            return of(RollFile.in(directory, files));
         } catch (NoSuchFileException | NotDirectoryException e) {
             return List.of(); // the worker never wrote
+        }
+    }
+
+    /** Those of these files that are still there. */
+    public List<QueueFile> of(List<RollFile> listed) throws IOException {
+        List<QueueFile> found = new ArrayList<>();
+        boolean archives = Files.isDirectory(archive, LinkOption.NOFOLLOW_LINKS);
+        for (RollFile file : listed) {
+            add(file, archives, found);
         }
         return found;
     }
 
-    private void add(RollFile file, List<QueueFile> found) throws IOException {
+    private void add(RollFile file, boolean archives, List<QueueFile> found) throws IOException {
         try {
-            long bytes = files.allocatedBytes(file.path()) + archivedBytes(file.path());
+            long bytes = files.allocatedBytes(file.path()) + (archives ? archivedBytes(file.path()) : 0);
             long writtenMs = Files.getLastModifiedTime(file.path(), LinkOption.NOFOLLOW_LINKS)
                     .toMillis();
             found.add(new QueueFile(queue, file.path(), file.cycle(), bytes, writtenMs));

@@ -27,6 +27,11 @@ public record RollFile(Path path, Roll roll, int cycle) implements Comparable<Ro
         return found;
     }
 
+    /** Whether it is newer than the file of this position: when it is the oldest, the owner has removed that one. */
+    public boolean isAfter(RecordPosition position) {
+        return compareTo(new RollFile(path, position.roll(), position.cycle())) > 0;
+    }
+
     private long startMs() {
         return roll.startMs(cycle);
     }

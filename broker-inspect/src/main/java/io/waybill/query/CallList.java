@@ -42,7 +42,7 @@ final class CallList {
         List<QueueSource> sources = new ArrayList<>();
         for (StoredJournal journal : journals.all()) {
             if (filter.takesCaller(journal.info().id())) {
-                sources.add(new QueueSource(journal, JournalQueue.REQUESTS, journals.host()));
+                sources.add(QueueSource.ofPresent(journal, JournalQueue.REQUESTS, journals.host()));
             }
         }
         Deque<Seen> kept = new ArrayDeque<>();

@@ -81,7 +81,7 @@ public final class JournalFollower implements Closeable {
             if (filter.takesWorker(journal.info().id())
                     && followed.add(journal.info().id())) {
                 for (JournalQueue queue : JournalQueue.values()) {
-                    sources.add(new QueueSource(journal, queue, journals.host()));
+                    sources.add(QueueSource.following(journal, queue, journals.host()));
                 }
             }
         }

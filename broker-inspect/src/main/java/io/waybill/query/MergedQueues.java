@@ -10,6 +10,8 @@ import java.util.PriorityQueue;
 /** Several queues read as one, by the time at which the records were sent. One thread at a time. */
 final class MergedQueues implements Closeable {
 
+    private static final int READ_AHEAD_BYTES = 64 << 20; // all of them together
+
     private final List<QueueSource> sources;
     private final PriorityQueue<QueueSource> waiting = new PriorityQueue<>(
             Comparator.comparingLong((QueueSource source) -> source.header().sentNs()));
@@ -18,6 +20,7 @@ final class MergedQueues implements Closeable {
     MergedQueues(List<QueueSource> sources) throws IOException {
         this.sources = new ArrayList<>(sources);
         for (QueueSource source : sources) {
+            source.readAhead(READ_AHEAD_BYTES / sources.size());
             if (source.next()) {
                 waiting.add(source);
             }

@@ -17,15 +17,31 @@ final class QueueSource implements Closeable {
 
     private final StoredJournal journal;
     private final JournalQueue queue;
+    private final Host host;
     private final QueueReader headers;
-    private final QueueReader whole;
+    private QueueReader whole; // null before its first use: a home may have thousands of queues
     private boolean lookedBehindEnd;
 
-    QueueSource(StoredJournal journal, JournalQueue queue, Host host) {
+    private QueueSource(StoredJournal journal, JournalQueue queue, Host host, QueueReader headers) {
         this.journal = journal;
         this.queue = queue;
-        this.headers = journal.read(queue, host);
-        this.whole = journal.read(queue, host);
+        this.host = host;
+        this.headers = headers;
+    }
+
+    /** Reads the files that are there now. */
+    static QueueSource ofPresent(StoredJournal journal, JournalQueue queue, Host host) throws IOException {
+        return new QueueSource(journal, queue, host, journal.read(queue, journal.files(queue, host), host));
+    }
+
+    /** Also reads what is written later, after the end was reached. */
+    static QueueSource following(StoredJournal journal, JournalQueue queue, Host host) {
+        return new QueueSource(journal, queue, host, journal.read(queue, host));
+    }
+
+    /** Sets how much is read at once, for one of many. */
+    void readAhead(int maxBytes) {
+        headers.readAhead(maxBytes);
     }
 
     /** Reads the next header, unchecked; false when there is none. Damage is skipped: {@code verify} reports it. */
@@ -37,6 +53,7 @@ final class QueueSource implements Closeable {
             }
             if (step == Step.END) {
                 if (lookedBehindEnd) {
+                    headers.rest();
                     return false;
                 }
                 lookedBehindEnd = headers.searchBehindEnd() == Step.END;
@@ -54,6 +71,9 @@ final class QueueSource implements Closeable {
 
     /** Reads the whole record at a position; empty when it is damaged. */
     Optional<RecordView> read(RecordPosition position) throws IOException {
+        if (whole == null) {
+            whole = journal.read(queue, host);
+        }
         return whole.moveTo(position) && whole.next() == Step.RECORD && whole.offset() == position.offset()
                 ? Optional.of(whole.record())
                 : Optional.empty();
@@ -74,6 +94,8 @@ final class QueueSource implements Closeable {
     @Override
     public void close() {
         headers.close();
-        whole.close();
+        if (whole != null) {
+            whole.close();
+        }
     }
 }

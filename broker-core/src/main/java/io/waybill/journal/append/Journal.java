@@ -157,7 +157,7 @@ public final class Journal implements Closeable {
             long end = Frame.behind(position - Frame.LENGTH, 0);
             // unless it is the first in its file, or behind what a crash has left
             if (start - Frame.LENGTH != end && lastLength != 0) {
-                new ChronicleDocuments(settings.roll()).requireBetween(end, start - Frame.LENGTH);
+                ChronicleDocuments.of(settings.roll()).requireBetween(end, start - Frame.LENGTH);
             }
             bytes.write(source, 0L, (long) length);
             position = start + length;

@@ -45,7 +45,7 @@ public final class FileCheck implements Closeable {
     public FileCheck(RollFile file, SafeFiles safeFiles, StructureFindings findings) throws IOException {
         this.file = file;
         this.findings = findings;
-        this.own = new ChronicleDocuments(file.roll());
+        this.own = ChronicleDocuments.of(file.roll());
         window.open(file.path(), safeFiles);
     }
 

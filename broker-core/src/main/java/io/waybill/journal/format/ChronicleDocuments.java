@@ -1,6 +1,8 @@
 package io.waybill.journal.format;
 
 import io.waybill.journal.Roll;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import net.openhft.chronicle.queue.RollCycle;
 
 /**
@@ -21,6 +23,7 @@ public final class ChronicleDocuments {
 
     public static final String INDEX = "index";
 
+    private static final Map<Roll, ChronicleDocuments> BY_ROLL = new ConcurrentHashMap<>();
     private static final int META = 0x40000000;
     private static final int LIST_HEAD = 2 * Long.BYTES;
 
@@ -32,12 +35,17 @@ public final class ChronicleDocuments {
     private long rootAt;
     private long nextIndexedAt;
 
-    public ChronicleDocuments(Roll roll) {
+    private ChronicleDocuments(Roll roll) {
         RollCycle cycle = roll.cycle();
         entries = cycle.defaultIndexCount();
         spacing = cycle.defaultIndexSpacing();
         sequenceBits = Long.numberOfTrailingZeros(cycle.toIndex(1, 0));
         header = headerBytes();
+    }
+
+    /** Those of the files of a roll cycle. */
+    public static ChronicleDocuments of(Roll roll) {
+        return BY_ROLL.computeIfAbsent(roll, ChronicleDocuments::new);
     }
 
     private byte[] headerBytes() {

@@ -57,6 +57,15 @@ public final class FileWindow implements Closeable {
         length = 0;
     }
 
+    /** Discards the window, and gives back its memory but for a small read. */
+    public void rest() {
+        forget();
+        if (memory.capacity() > SMALL) {
+            copied = null;
+            memory.wrap(0, 0);
+        }
+    }
+
     /**
      * Ensures that a range is in memory.
      *

@@ -26,10 +26,10 @@ public final class RollFiles {
         this.safeFiles = safeFiles;
     }
 
-    /** Returns a list of one file, whatever others exist. */
-    public static RollFiles of(RollFile file) {
+    /** Returns a list of these files, oldest first, whatever others exist. */
+    public static RollFiles of(List<RollFile> files) {
         RollFiles only = new RollFiles(null, null);
-        only.files = List.of(file);
+        only.files = List.copyOf(files);
         return only;
     }
 
@@ -58,7 +58,7 @@ public final class RollFiles {
 
     private void refresh() throws IOException {
         if (directory == null) {
-            return; // of one file
+            return; // of given files
         }
         try {
             FileTime changed = Files.getLastModifiedTime(directory, LinkOption.NOFOLLOW_LINKS);

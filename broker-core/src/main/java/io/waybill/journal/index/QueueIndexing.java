@@ -6,6 +6,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
+import io.waybill.journal.RollFile;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.Envelope;
@@ -53,9 +54,9 @@ final class QueueIndexing implements Closeable {
         Optional<Checkpoint> checkpoint = store.checkpoint(queue);
         QueueReader reader = QueueReader.open(queue.in(workerDirectory), files, settings);
         if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
-            boolean removed = reader.isBeforeOldest(checkpoint.get().position());
+            Optional<RollFile> oldest = reader.oldest();
             reader.close();
-            if (!removed) {
+            if (oldest.isEmpty() || !oldest.get().isAfter(checkpoint.get().position())) {
                 return Optional.empty();
             }
             reader = QueueReader.open(queue.in(workerDirectory), files, settings);
@@ -123,8 +124,8 @@ final class QueueIndexing implements Closeable {
 
     /** Removes the entries of removed files. */
     private void forgetRemoved(IndexStore store) throws IOException, RocksDBException {
-        int oldest = reader.oldestCycle();
-        if (oldest == Integer.MAX_VALUE || oldest <= removedBelow) {
+        int oldest = reader.oldest().map(RollFile::cycle).orElse(removedBelow);
+        if (oldest <= removedBelow) {
             return;
         }
         for (LowestIds.Bound bound : lowest.bounds(oldest)) {

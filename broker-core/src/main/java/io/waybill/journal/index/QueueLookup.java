@@ -81,7 +81,7 @@ final class QueueLookup implements Closeable {
         if (stored.isEmpty() || reads(stored.get(), id)) {
             return stored;
         }
-        if (found.isBeforeOldest(stored.get())) {
+        if (isRemoved(stored.get())) {
             return Optional.empty();
         }
         if (damage == null) {
@@ -201,12 +201,16 @@ final class QueueLookup implements Closeable {
         Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
         if (checkpoint.isPresent()
                 && !QueueIndexing.moveBehind(tail, checkpoint.get())
-                && !tail.isBeforeOldest(checkpoint.get().position())) {
+                && !isRemoved(checkpoint.get().position())) {
             shared.distrust("it was made from other records than " + directory + " has");
             tail.close();
             tail = QueueReader.open(directory, files, settings);
         }
         storeInUse = shared.opened();
+    }
+
+    private boolean isRemoved(RecordPosition position) throws IOException {
+        return found.oldest().filter(oldest -> oldest.isAfter(position)).isPresent();
     }
 
     /** Reads the blocks that may have it. The newest of several records with this id counts. */

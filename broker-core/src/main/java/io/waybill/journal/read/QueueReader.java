@@ -19,6 +19,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Reads a queue's files by positional reads: nothing is mapped, locked or written, and no content of the files can
@@ -62,6 +63,7 @@ public final class QueueReader implements Closeable {
     private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
     private int readAhead = FileWindow.SMALL;
+    private int maxReadAhead = FileWindow.CAPACITY;
     private RecordPosition position;
     private String fileName = "";
     private long recordAt;
@@ -81,9 +83,21 @@ public final class QueueReader implements Closeable {
         return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings.maxRecordBytes());
     }
 
-    /** Opens one file of a queue, and reads no other. */
-    public static QueueReader openFile(Path directory, RollFile file, SafeFiles safeFiles, JournalSettings settings) {
-        return new QueueReader(directory, RollFiles.of(file), safeFiles, settings.maxRecordBytes());
+    /** Opens these files of a queue, oldest first, and reads no other in order. */
+    public static QueueReader openFiles(
+            Path directory, List<RollFile> files, SafeFiles safeFiles, JournalSettings settings) {
+        return new QueueReader(directory, RollFiles.of(files), safeFiles, settings.maxRecordBytes());
+    }
+
+    /** Sets how much is read at once, for one of many readers: 4 KiB at least, 256 KiB at most, as without. */
+    public QueueReader readAhead(int maxBytes) {
+        maxReadAhead = Math.max(FileWindow.SMALL, Math.min(maxBytes, FileWindow.CAPACITY));
+        return this;
+    }
+
+    /** Gives back the memory of the window, for a reader that is at its end; the next step takes it again. */
+    public void rest() {
+        window.rest();
     }
 
     /** Reads the next record, and checks all of it. */
@@ -151,7 +165,7 @@ public final class QueueReader implements Closeable {
             return openFrame(window.int32(filePosition));
         }
         int frame = window.int32(filePosition);
-        readAhead = Math.min(readAhead * READ_GROWTH, FileWindow.CAPACITY);
+        readAhead = Math.min(readAhead * READ_GROWTH, maxReadAhead);
         return Frame.isMeta(frame) ? meta(frame) : data(frame, depth);
     }
 
@@ -334,17 +348,9 @@ public final class QueueReader implements Closeable {
         return true;
     }
 
-    /** Whether all files of the queue are newer than that of this position: its owner has removed that one. */
-    public boolean isBeforeOldest(RecordPosition position) throws IOException {
-        List<RollFile> there = RollFile.in(directory, safeFiles);
-        return !there.isEmpty()
-                && there.get(0).compareTo(new RollFile(directory, position.roll(), position.cycle())) > 0;
-    }
-
-    /** The number of the oldest file that is there; {@link Integer#MAX_VALUE} when there is none. */
-    public int oldestCycle() throws IOException {
-        List<RollFile> there = RollFile.in(directory, safeFiles);
-        return there.isEmpty() ? Integer.MAX_VALUE : there.get(0).cycle();
+    /** The oldest file that the queue has now. */
+    public Optional<RollFile> oldest() throws IOException {
+        return RollFile.in(directory, safeFiles).stream().findFirst();
     }
 
     /** Returns the record of the last {@link Step#RECORD}. */

@@ -36,7 +36,7 @@ final class RecordProbe {
     /** Returns where the last record begins, as the writer noted; {@link Long#MAX_VALUE} without a note. */
     long lastWritten(Roll roll) throws IOException {
         buffer.reserve(Long.BYTES);
-        long at = new ChronicleDocuments(roll).writePositionAt();
+        long at = ChronicleDocuments.of(roll).writePositionAt();
         long written = window.read(at, buffer.memory(), Long.BYTES)
                 ? buffer.memory().getLong(0, ByteOrder.LITTLE_ENDIAN)
                 : Long.MAX_VALUE;
@@ -110,7 +110,7 @@ final class RecordProbe {
             return lastWritten(roll) == at;
         }
         if (Frame.isMeta(frame) && frame != Frame.END) {
-            return Frame.bytes(frame) == new ChronicleDocuments(roll).bytesAt(behind);
+            return Frame.bytes(frame) == ChronicleDocuments.of(roll).bytesAt(behind);
         }
         return frame == Frame.END || headerFits(behind, frame, FileWindow.SMALL);
     }
@@ -129,10 +129,16 @@ final class RecordProbe {
     /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
     long wholeRecordBehind(long from) throws IOException {
         int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
-        for (long at = from + Frame.LENGTH; window.covers(at, needed, FileWindow.CAPACITY); at += Frame.LENGTH) {
+        int ahead = FileWindow.SMALL; // most often nothing but a hole lies behind
+        for (long at = from + Frame.LENGTH; window.covers(at, needed, ahead); at += Frame.LENGTH) {
+            ahead = FileWindow.CAPACITY;
             if (window.int32(at)
                     == 0) { // no frame, and most often nothing but zeros up to the end of what was reserved
-                long next = window.firstNonZero(at, window.size());
+                long size = window.size();
+                long next = window.firstNonZero(at, size);
+                if (next == size) {
+                    return NOWHERE;
+                }
                 at += (next - at) / Frame.LENGTH * Frame.LENGTH - Frame.LENGTH;
                 continue;
             }
@@ -150,7 +156,7 @@ final class RecordProbe {
 
     /** Returns the problem of a frame that is marked as a document of Chronicle; empty when there is none. */
     String metaProblem(long at, int bytes, Roll roll) throws IOException {
-        int expected = new ChronicleDocuments(roll).bytesAt(at);
+        int expected = ChronicleDocuments.of(roll).bytesAt(at);
         if (bytes != expected) {
             return "a document of the queue's own has " + expected + " bytes here, and this one says " + bytes;
         }

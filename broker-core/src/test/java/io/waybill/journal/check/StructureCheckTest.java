@@ -150,7 +150,7 @@ class StructureCheckTest {
     }
 
     private ChronicleDocuments own() {
-        return new ChronicleDocuments(Roll.DAILY);
+        return ChronicleDocuments.of(Roll.DAILY);
     }
 
     private void write(int records) {
