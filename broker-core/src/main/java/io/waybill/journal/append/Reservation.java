@@ -260,8 +260,22 @@ final class Reservation {
                 growTo(LOOKS_AHEAD * (written - writtenAtLook));
                 writtenAtLook = written;
                 if (room() < reserveBytes) {
-                    extend(reserveBytes + slackBytes);
+                    extendAhead();
                 }
+            }
+        }
+    }
+
+    /** Extends by the reserve, or by a smaller one that the disk has room for. */
+    private void extendAhead() throws JournalFullException {
+        while (room() < reserveBytes) {
+            try {
+                extend(reserveBytes + slackBytes);
+            } catch (JournalFullException e) {
+                if (reserveBytes == firstReserveBytes) {
+                    throw e;
+                }
+                reserveBytes = Math.max(firstReserveBytes, reserveBytes / 2);
             }
         }
     }

@@ -1,6 +1,7 @@
 package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
@@ -45,6 +46,7 @@ class ReserveTest {
     private static final class Counted implements DiskSpace {
         private final DiskSpace disk;
         private long reservedTo;
+        private long fullAt = Long.MAX_VALUE; // position in the file behind which it has no room
 
         Counted(DiskSpace disk) {
             this.disk = disk;
@@ -52,6 +54,9 @@ class ReserveTest {
 
         @Override
         public void reserve(Path file, long offset, long length) throws IOException {
+            if (offset + length > fullAt) {
+                throw new IOException("no room behind " + fullAt);
+            }
             disk.reserve(file, offset, length);
             if (file.toString().endsWith(".cq4")) {
                 assertThat(offset).as("no gap in what is reserved").isLessThanOrEqualTo(reservedTo);
@@ -113,6 +118,31 @@ class ReserveTest {
             assertThat(allocated(journal)).isBetween(MIB, 7 * MIB / 4);
             assertThat(journal.isComfortable()).isTrue();
         }
+    }
+
+    @Test
+    void takesWhatADiskHasThatIsAlmostFull() throws Exception {
+        try (Journal journal = open()) {
+            append(journal, 1_000);
+            journal.topUp();
+            append(journal, 10_000);
+            journal.topUp();
+            disk.fullAt = disk.reservedTo + 4 * MIB;
+            while (disk.fullAt - journal.writtenTo() > 2 * MIB) {
+                append(journal, 100);
+                journal.topUp();
+                assertThat(journal.isComfortable())
+                        .as("calls are made with %d bytes left", disk.fullAt - journal.writtenTo())
+                        .isTrue();
+            }
+            assertThatThrownBy(() -> {
+                        append(journal, 1_500);
+                        journal.topUp();
+                    })
+                    .isInstanceOf(JournalFullException.class);
+            assertThat(journal.isComfortable()).isFalse();
+        }
+        assertAllReadable();
     }
 
     @Test
