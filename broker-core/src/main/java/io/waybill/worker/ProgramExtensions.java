@@ -20,6 +20,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.handling.Route;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.tool.ToolCommands;
@@ -151,7 +152,7 @@ final class ProgramExtensions implements AutoCloseable {
     void addHandler(MessageHandler handler, String... texts) {
         Class<?> type = handler.getClass();
         Provider provider = providerOf(type);
-        List<HandlerKey> keys = keys(texts);
+        List<HandlerKey> keys = handlerKeys(texts);
         for (HandlerKey key : keys) {
             Provider other = claimed.putIfAbsent(key, provider);
             if (other != null) {
@@ -172,7 +173,13 @@ final class ProgramExtensions implements AutoCloseable {
                 executor));
     }
 
-    static List<HandlerKey> keys(String... texts) {
+    static List<HandlerKey> handlerKeys(String... texts) {
+        List<HandlerKey> keys = keys(texts);
+        keys.forEach(Route::requireReachable);
+        return keys;
+    }
+
+    private static List<HandlerKey> keys(String... texts) {
         List<HandlerKey> keys = Arrays.stream(texts)
                 .map(String::strip)
                 .map(HandlerKey::parse)

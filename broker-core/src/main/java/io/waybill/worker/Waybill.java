@@ -93,7 +93,7 @@ public final class Waybill {
      */
     public Waybill with(String key, MessageHandler handler) {
         Objects.requireNonNull(handler);
-        ProgramExtensions.keys(key);
+        ProgramExtensions.handlerKeys(key);
         extensions.add(installed -> installed.addHandler(handler, key));
         return this;
     }

@@ -21,6 +21,7 @@ import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 final class ComponentCheck {
 
     private static final long LOOK_INTERVAL_NS = 10_000_000;
+    private static final String CAUSE = "Caused by: ";
     private static final int MAX_TEXT = 300;
 
     private final BundleContext context;
@@ -143,15 +144,18 @@ final class ComponentCheck {
                 configuration.description.name + " could not be activated: " + innermost(configuration.failure), false);
     }
 
-    /** The last cause's line of a printed stack trace. */
+    /** The last cause's line of a printed stack trace, or that of the last one that is Waybill's own, which says what to do. */
     private static String innermost(String stackTrace) {
         String line = "it does not say why";
+        String own = null;
         for (String next : stackTrace == null ? new String[0] : stackTrace.split("\n")) {
             if (!next.isBlank() && !next.startsWith("\tat ") && !next.startsWith("\t...")) {
                 line = next.strip();
+                own = line.startsWith(CAUSE + "io.waybill.api.") ? line : own;
             }
         }
-        String text = line.startsWith("Caused by: ") ? line.substring("Caused by: ".length()) : line;
+        line = own != null ? own : line;
+        String text = line.startsWith(CAUSE) ? line.substring(CAUSE.length()) : line;
         return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) + "…" : text;
     }
 }

@@ -19,6 +19,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
 class BundleControlBundleTest {
@@ -303,6 +305,18 @@ class BundleControlBundleTest {
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(jar))
                 .withMessageContaining("control operations are the node's own");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"NAMED_CALL", "0x1f0", "0x1f1", "RREF_USER_DELETE", "SCRIPT_REMOTE_CALL"})
+    void keepsTypesThatTheWorkerServesFromBundles(String type) throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.0.0")
+                .handler("Count", '"' + type + '"', "")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining(" is the worker's own: a handler takes an operation");
     }
 
     @Test

@@ -1,5 +1,6 @@
 package org.acme.watch;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Message;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -41,11 +42,15 @@ public final class PeerWatch implements MessageHandler {
     }
 
     private void ask() {
+        broker.schedule(INTERVAL, this::ask);
         for (Incarnation peer : broker.peers()) {
             Request request = Request.operation(peer.worker().name(), "watch.health");
-            broker.caller().callAsync(request.timeout(INTERVAL)).thenAccept(this::responded);
+            try {
+                broker.caller().callAsync(request.timeout(INTERVAL)).thenAccept(this::responded);
+            } catch (CallException e) {
+                // it starts or has left just now: it is asked again next time
+            }
         }
-        broker.schedule(INTERVAL, this::ask);
     }
 
     private void responded(Response response) {

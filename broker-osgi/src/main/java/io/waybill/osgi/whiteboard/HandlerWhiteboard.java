@@ -14,6 +14,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
+import io.waybill.handling.Route;
 import io.waybill.host.failure.ForeignErrors;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -129,6 +130,7 @@ public final class HandlerWhiteboard
         DeliveryPolicy delivery;
         try {
             keys = ServiceKeys.of(reference, HANDLES, "a handler");
+            keys.forEach(Route::requireReachable);
             delivery = delivery(reference);
         } catch (IllegalArgumentException e) {
             problems.report(reference, e.getMessage());
