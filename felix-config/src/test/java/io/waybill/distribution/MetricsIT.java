@@ -35,7 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 class MetricsIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
-    private static final Pattern SERVED_AT = Pattern.compile("Metrics are served at .*?(\\d+)\\n");
+    private static final Pattern SERVED_AT =
+            Pattern.compile(" INFO  \\[[^\n]*\\] HttpEndpoint: Metrics are served at 127\\.0\\.0\\.1:(\\d+)\\n");
     private static final String TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
     @TempDir

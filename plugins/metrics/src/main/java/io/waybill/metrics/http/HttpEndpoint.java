@@ -3,6 +3,7 @@ package io.waybill.metrics.http;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -74,13 +75,20 @@ public final class HttpEndpoint implements AutoCloseable {
         }
     }
 
+    /** Formats an address as it is written in the settings. */
+    private static String shown(SocketAddress address) {
+        return address instanceof InetSocketAddress inet
+                ? inet.getAddress().getHostAddress() + ":" + inet.getPort()
+                : address.toString();
+    }
+
     /** Returns the channel once the address is free; null when this is closed before. */
     private ServerSocketChannel open() throws IOException {
         for (boolean isSaid = false; !closed; isSaid = true) {
             try {
                 ServerSocketChannel server = address.open();
                 bound = server.getLocalAddress();
-                LOG.log(Level.INFO, "Metrics are served at " + bound);
+                LOG.log(Level.INFO, "Metrics are served at " + shown(bound));
                 return server;
             } catch (IOException e) {
                 if (!isSaid) {
