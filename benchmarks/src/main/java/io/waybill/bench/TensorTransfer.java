@@ -17,6 +17,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -56,7 +57,9 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                     .put("empty_call_ns", empty)
                     .put("loaned_ratio", (double) uncopied / empty));
         }
-        return new Figures().put("waiting", waiting).put("sizes", rows);
+        return new Figures()
+                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
+                .put("sizes", rows);
     }
 
     /** One size, with fresh processes. */

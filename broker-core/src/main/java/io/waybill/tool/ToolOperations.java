@@ -25,8 +25,8 @@ import java.util.Map;
  * The control operations by which {@code waybill} runs a command of a worker.
  *
  * <pre>
- * control:tools.list                        {commands: [{name, summary, help, options: [{name, value, text}], argument, minArguments,
- *                                            maxArguments, limitMs, provider, version, runs, failed, stuck}]}
+ * control:tools.list                        {commands: [{name, summary, help, options: [{name, value, text}], argument, min_arguments,
+ *                                            max_arguments, limit_ms, provider, version, runs, failed, stuck}]}
  * control:tools.run   name, words, json     {run, exit, error}
  * control:tools.read  run                   {items: [text | (document)], done, exit, error}
  * control:tools.end   run                   {}
@@ -140,9 +140,9 @@ final class ToolOperations implements AutoCloseable {
         });
         put(fields, "options", new Value.Items(options));
         put(fields, "argument", Value.of(description.argument()));
-        put(fields, "minArguments", Value.of(description.minArguments()));
-        put(fields, "maxArguments", Value.of(description.maxArguments()));
-        put(fields, "limitMs", Value.of(description.limit().toMillis()));
+        put(fields, "min_arguments", Value.of(description.minArguments()));
+        put(fields, "max_arguments", Value.of(description.maxArguments()));
+        put(fields, "limit_ms", Value.of(description.limit().toMillis()));
         put(fields, "provider", Value.of(entry.provider().name()));
         put(fields, "version", Value.of(entry.provider().version()));
         put(fields, "runs", Value.of(entry.counts().runs()));

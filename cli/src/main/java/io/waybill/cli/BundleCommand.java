@@ -284,9 +284,9 @@ final class BundleCommand implements Runnable {
         for (Value policy : items(response.value("absentPolicies"))) {
             surroundings
                     .out()
-                    .println("requests are refused: the access policy of " + text(policy, "name") + " "
-                            + text(policy, "version")
-                            + " is required and away; start its bundle, or uninstall it; if it is in no list, remove its jar"
+                    .println("requests wait, and are refused after the parking limit: the access policy of "
+                            + text(policy, "name") + " " + text(policy, "version")
+                            + " is away; start its bundle, or uninstall it; if it is in no list, remove its jar"
                             + " and restart the node");
         }
     }

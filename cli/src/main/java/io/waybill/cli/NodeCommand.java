@@ -40,7 +40,7 @@ import picocli.CommandLine.Option;
                     + " exits with 0.",
             "",
             "What a power cut may take is the setting journal.durability in conf/waybill.properties: process, the default, may lose"
-                    + " the last seconds; interval at most the last milliseconds; each nothing that anybody heard of.",
+                    + " the last seconds; interval at most the last milliseconds; each nothing whose outcome a caller has.",
             ""
         },
         footer = {

@@ -176,6 +176,12 @@ class CommandsTest {
     }
 
     @Test
+    void refusesMoreReferencesThanANodeLists() {
+        assertThat(run("rrefs", "--limit", "10001")).isEqualTo(2);
+        assertOneLine("waybill rrefs: --limit is 0 to 10000: 10001");
+    }
+
+    @Test
     void refusesATypeThatIsNoRequest() {
         assertThat(run("call", "--to", "ps0", "--type", "0x242")).isEqualTo(2);
         assertOneLine("waybill call: no request type '0x242'");

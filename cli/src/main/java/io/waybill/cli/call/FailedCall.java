@@ -25,6 +25,9 @@ import java.util.stream.Stream;
  */
 record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
 
+    /** Characters of names in a record that is so full that it may lack some: it has room for 32 KiB. */
+    private static final int FULL_RECORD = 24 << 10;
+
     CommandFailedException explained(CallException failure) {
         Optional<Peer> callee = caller.peer(to);
         String text = named(failure.getMessage(), callee);
@@ -69,6 +72,10 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
         }
         HandlerKey key = key();
         List<String> served = callee.get().record().map(WorkerRecord::serves).orElse(List.of());
+        int names = served.stream().mapToInt(String::length).sum();
+        if (names > FULL_RECORD) {
+            return "";
+        }
         boolean isServed = Stream.concat(Stream.of(key), HandlerKey.patternsFor(key).stream())
                 .map(HandlerKey::text)
                 .anyMatch(served::contains);

@@ -34,7 +34,7 @@ public final class CallErrorText {
             case BACK_PRESSURE:
                 return "; try again when the peer has caught up";
             case JOURNAL_FULL:
-                return "; make room on the home's disk";
+                return "; make room on the home's disk, or raise the callee's retention.max-bytes if its log names that";
             default:
                 return "";
         }

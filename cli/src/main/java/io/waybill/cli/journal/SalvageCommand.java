@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.LongAdder;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -72,13 +73,26 @@ final class SalvageCommand implements Callable<Integer> {
         Home damaged = home.openDamaged(surroundings, Host.real());
         Optional<WorkerInfo> only = worker == null ? Optional.empty() : Optional.of(find(damaged));
         SalvageReport report = new Salvage(damaged, out, watched::records).run(only);
+        long missed = report.isWhole() ? missed(damaged, only) : 0;
         watched.done();
         if (json) {
-            Json.print(surroundings.out(), generator -> write(report, generator));
+            Json.print(surroundings.out(), generator -> write(report, missed, generator));
         } else {
-            print(report, surroundings.out());
+            print(report, missed, surroundings.out());
         }
         return 0;
+    }
+
+    /** Counts what the damaged home lacks although all that is there was copied, such as whole files. */
+    private static long missed(Home damaged, Optional<WorkerInfo> only) throws IOException {
+        LongAdder missed = new LongAdder();
+        try (HomeJournals journals = HomeJournals.open(damaged)) {
+            journals.verify(finding -> {
+                boolean counts = finding.isDamage() && (only.isEmpty() || only.equals(finding.worker()));
+                missed.add(counts ? 1 : 0);
+            });
+        }
+        return missed.sum();
     }
 
     private WorkerInfo find(Home damaged) throws IOException, CommandFailedException {
@@ -89,7 +103,7 @@ final class SalvageCommand implements Callable<Integer> {
         }
     }
 
-    private void print(SalvageReport report, PrintWriter out) {
+    private void print(SalvageReport report, long missed, PrintWriter out) {
         report.problems().forEach(problem -> out.println("home: " + Printable.oneLine(problem)));
         for (SalvagedWorker salvaged : report.workers()) {
             String name = salvaged.info().id() + "-" + salvaged.info().name();
@@ -105,12 +119,17 @@ final class SalvageCommand implements Callable<Integer> {
                     salvaged.files());
             salvaged.problems().forEach(problem -> out.println(name + ": " + Printable.oneLine(problem)));
         }
-        out.printf(
-                Locale.ROOT,
-                "%d workers are in %s%s%n",
-                report.workers().size(),
-                this.out,
-                report.isWhole() ? ", whole" : "; what is missing is said above");
+        out.printf(Locale.ROOT, "%d workers are in %s%s%n", report.workers().size(), this.out, outcome(report, missed));
+    }
+
+    private static String outcome(SalvageReport report, long missed) {
+        if (!report.isWhole()) {
+            return "; what is missing is said above";
+        }
+        return missed == 0
+                ? ", whole"
+                : ", all that was there; the damaged home lacks more, in " + missed
+                        + " places: waybill journal verify names them";
     }
 
     private static String text(SalvagedQueue queue) {
@@ -132,10 +151,11 @@ final class SalvageCommand implements Callable<Integer> {
         return text.toString();
     }
 
-    private void write(SalvageReport report, JsonGenerator generator) throws IOException {
+    private void write(SalvageReport report, long missed, JsonGenerator generator) throws IOException {
         generator.writeStartObject();
         generator.writeStringField("home", out.toString());
-        generator.writeBooleanField("whole", report.isWhole());
+        generator.writeBooleanField("whole", report.isWhole() && missed == 0);
+        generator.writeNumberField("missed", missed);
         writeTexts("problems", report.problems(), generator);
         generator.writeArrayFieldStart("workers");
         for (SalvagedWorker salvaged : report.workers()) {

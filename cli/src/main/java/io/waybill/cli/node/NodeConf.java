@@ -31,11 +31,14 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     }
 
     /**
-     * Reads a directory. A missing file counts as empty.
+     * Reads a directory, which must be there. A missing file in it counts as empty.
      *
      * @throws IOException when a file can't be read or is invalid; all its errors are listed
      */
     public static NodeConf read(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            throw new IOException("expected a directory of settings: " + directory);
+        }
         Path own = directory.resolve("waybill.properties");
         NodeSettings settings;
         try {

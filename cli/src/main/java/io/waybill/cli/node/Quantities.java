@@ -14,9 +14,14 @@ import java.util.stream.Collectors;
 /** Reads times, sizes and choices as people write them. Stateless. All throw {@link IllegalArgumentException} with the form expected. */
 public final class Quantities {
 
-    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(us|ms|s|m|h)");
-    private static final Map<String, Long> UNITS_NS =
-            Map.of("us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L, "m", 60_000_000_000L, "h", 3_600_000_000_000L);
+    private static final Pattern DURATION = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(us|ms|s|m|h|d)");
+    private static final Map<String, Long> UNITS_NS = Map.of(
+            "us", 1_000L,
+            "ms", 1_000_000L,
+            "s", 1_000_000_000L,
+            "m", 60_000_000_000L,
+            "h", 3_600_000_000_000L,
+            "d", 86_400_000_000_000L);
     private static final Pattern BYTES = Pattern.compile("([0-9]{1,18})(|KiB|MiB|GiB|TiB)");
 
     private static final Pattern SHARE = Pattern.compile("([1-9][0-9]?|100)%");
@@ -33,7 +38,7 @@ public final class Quantities {
         Matcher form = DURATION.matcher(text);
         if (!form.matches()) {
             throw new IllegalArgumentException(
-                    "a time is a number with us, ms, s, m or h, such as 500ms: '" + text + "'");
+                    "a time is a number with us, ms, s, m, h or d, such as 500ms: '" + text + "'");
         }
         return Duration.ofNanos(Math.round(Double.parseDouble(form.group(1)) * UNITS_NS.get(form.group(2))));
     }

@@ -17,8 +17,8 @@ final class ToolHelp {
         }
         String argument = ToolFields.text(command, "argument");
         if (!argument.isEmpty()) {
-            boolean needed = ToolFields.number(command, "minArguments") > 0;
-            boolean several = ToolFields.number(command, "maxArguments") > 1;
+            boolean needed = ToolFields.number(command, "min_arguments") > 0;
+            boolean several = ToolFields.number(command, "max_arguments") > 1;
             usage.append(needed ? " " : " [")
                     .append(argument)
                     .append(several ? "..." : "")
@@ -34,7 +34,7 @@ final class ToolHelp {
         for (Value option : ToolFields.items(command, "options")) {
             line(out, String.format("      %-22s %s", written(option), ToolFields.text(option, "text")));
         }
-        long limitMs = ToolFields.number(command, "limitMs");
+        long limitMs = ToolFields.number(command, "limit_ms");
         line(
                 out,
                 "A command of " + ToolFields.text(command, "provider") + " " + ToolFields.text(command, "version")

@@ -11,6 +11,7 @@ import io.waybill.cli.call.CallingWorker;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import io.waybill.cli.show.ValueJson;
@@ -53,6 +54,7 @@ public final class RRefsCommand implements Callable<Integer> {
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final int FAILED = 1;
+    private static final int MAX_LIMIT = 10_000;
 
     private final Surroundings surroundings;
 
@@ -63,7 +65,7 @@ public final class RRefsCommand implements Callable<Integer> {
             names = "--limit",
             paramLabel = "N",
             defaultValue = "1000",
-            description = "Lines of each worker, at most 10000; ${DEFAULT-VALUE}.")
+            description = "Lines of each worker, at most " + MAX_LIMIT + "; ${DEFAULT-VALUE}.")
     private int limit;
 
     @Option(names = "--json", description = "Prints JSON.")
@@ -77,7 +79,10 @@ public final class RRefsCommand implements Callable<Integer> {
     private record Said(Peer worker, Value response, String problem) {}
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, UsageException {
+        if (limit < 0 || limit > MAX_LIMIT) {
+            throw new UsageException("--limit is 0 to " + MAX_LIMIT + ": " + limit);
+        }
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
         Membership membership = Membership.present(opened);

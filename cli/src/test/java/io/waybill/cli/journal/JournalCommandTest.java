@@ -3,16 +3,21 @@ package io.waybill.cli.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Invocation;
+import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.context.CallContext;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.stored.Payload;
 import io.waybill.wire.Observations;
+import io.waybill.worker.Waybill;
+import io.waybill.worker.Worker;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -182,6 +187,27 @@ class JournalCommandTest {
                 .isEqualTo(1);
         assertThat(run("journal", "salvage")).isEqualTo(2);
         assertThat(err.toString()).hasLineCount(3).contains("is not empty", "no worker nobody", "--out");
+    }
+
+    @Test
+    void saysAfterASalvageThatWholeFilesAreMissing() throws Exception {
+        Path home = temporary.resolve("home");
+        MessageHandler handler = (message, outbox) -> outbox.respond(Value.of(1));
+        try (Worker callee =
+                        Waybill.connect(home, "ps0").with("text.count", handler).join();
+                Worker caller = Waybill.connect(home, "cli").join()) {
+            caller.call(Request.operation(callee.info().name(), "text.count")).close();
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(home.resolve("workers/1-cli/requests"), "*.cq4")) {
+            for (Path file : files) {
+                Files.delete(file);
+            }
+        }
+        Path out = temporary.resolve("new");
+        assertThat(run("journal", "salvage", "--out", out.toString())).isZero();
+        assertThat(this.out.toString()).contains(", all that was there; the damaged home lacks more, in ");
+        assertThat(run("journal", "salvage", "--out", out + "2", "--json")).isZero();
+        assertThat(this.out.toString()).contains("\"whole\" : false").doesNotContain("\"missed\" : 0");
     }
 
     @Test

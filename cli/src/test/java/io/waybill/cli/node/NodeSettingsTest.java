@@ -243,6 +243,15 @@ class NodeSettingsTest {
         assertThat(conf.framework()).isEmpty();
     }
 
+    @Test
+    void refusesADirectoryThatIsNotThere() {
+        Path missing = directory.resolve("cnof");
+
+        assertThatThrownBy(() -> NodeConf.read(missing))
+                .isInstanceOf(IOException.class)
+                .hasMessage("expected a directory of settings: " + missing);
+    }
+
     /** What the distribution shows as a default must be one. */
     @Test
     void theDistributionsFileShowsTheDefaults() throws IOException {

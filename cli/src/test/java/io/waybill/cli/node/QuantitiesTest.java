@@ -24,7 +24,8 @@ class QuantitiesTest {
         "1.5s,1500000000",
         "20us,20000",
         "2m,120000000000",
-        "1h,3600000000000"
+        "1h,3600000000000",
+        "1d,86400000000000"
     })
     void readsTimes(String text, long expectedNs) {
         assertThat(Quantities.duration(text)).isEqualTo(Duration.ofNanos(expectedNs));
