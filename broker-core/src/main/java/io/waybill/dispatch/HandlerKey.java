@@ -188,6 +188,28 @@ public sealed interface HandlerKey {
                                 + " text.count, or a request type, such as SCRIPT_CALL or 0x142: \"" + text + "\"")));
     }
 
+    /**
+     * Checks that requests reach a handler that declares this key.
+     *
+     * @throws IllegalArgumentException when it is a type that the worker itself serves, or hands on to other keys
+     */
+    static void requireReachable(HandlerKey key) {
+        if (key instanceof OfType of && isOfWorker(of.type())) {
+            throw new IllegalArgumentException(
+                    of.text() + " is the worker's own: a handler takes an operation, a type of"
+                            + " calls such as SCRIPT_CALL, or a type from 0x142 to 0x1ef");
+        }
+    }
+
+    private static boolean isOfWorker(MessageType type) {
+        int code = type.code();
+        return code > (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
+                || code >= MessageType.RREF_USER_DELETE.code() && code <= MessageType.RREF_CHILD_ACCEPT.code()
+                || type == MessageType.SCRIPT_RREF_FETCH_CALL
+                || type == MessageType.NAMED_CALL
+                || type.isCreating();
+    }
+
     /** Returns whether a name from a message can be a key. */
     static boolean isName(String name) {
         return !name.isBlank() && name.getBytes(StandardCharsets.UTF_8).length <= Invocation.MAX_NAME_BYTES;

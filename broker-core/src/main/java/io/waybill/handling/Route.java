@@ -38,22 +38,6 @@ public final class Route {
         return typeCode == FETCH || typeCode >= FIRST_OF_REFERENCES && typeCode <= LAST_OF_REFERENCES;
     }
 
-    /**
-     * Checks that requests reach a handler that declares this key.
-     *
-     * @throws IllegalArgumentException when it is a type that the worker itself serves, or hands on to other keys
-     */
-    public static void requireReachable(HandlerKey key) {
-        if (key instanceof HandlerKey.OfType of) {
-            int code = of.type().code();
-            if (code == NAMED_CALL || code >= CONTROL_CALL || isOfReferences(code) || RecordView.isCreating(code)) {
-                throw new IllegalArgumentException(
-                        of.text()
-                                + " is the worker's own: a handler takes an operation, a type of calls such as SCRIPT_CALL, or a type from 0x142 to 0x1ef");
-            }
-        }
-    }
-
     /** A request to create a value runs as the call that it names. */
     private static int handledAs(int typeCode) {
         return RecordView.isCreating(typeCode)

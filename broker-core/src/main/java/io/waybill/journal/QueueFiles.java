@@ -40,19 +40,14 @@ public final class QueueFiles {
 
     /** Lists the files, oldest first. */
     public List<QueueFile> list() throws IOException {
-        try {
-            return of(RollFile.in(directory, files));
-        } catch (NoSuchFileException | NotDirectoryException e) {
-            return List.of(); // the worker never wrote
-        }
-    }
-
-    /** Those of these files that are still there. */
-    public List<QueueFile> of(List<RollFile> listed) throws IOException {
         List<QueueFile> found = new ArrayList<>();
         boolean archives = Files.isDirectory(archive, LinkOption.NOFOLLOW_LINKS);
-        for (RollFile file : listed) {
-            add(file, archives, found);
+        try {
+            for (RollFile file : RollFile.in(directory, files)) {
+                add(file, archives, found);
+            }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return List.of(); // the worker never wrote
         }
         return found;
     }

@@ -20,7 +20,6 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
-import io.waybill.handling.Route;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.tool.ToolCommands;
@@ -175,7 +174,7 @@ final class ProgramExtensions implements AutoCloseable {
 
     static List<HandlerKey> handlerKeys(String... texts) {
         List<HandlerKey> keys = keys(texts);
-        keys.forEach(Route::requireReachable);
+        keys.forEach(HandlerKey::requireReachable);
         return keys;
     }
 

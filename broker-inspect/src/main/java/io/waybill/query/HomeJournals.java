@@ -7,7 +7,6 @@ import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.QueueFiles;
 import io.waybill.journal.RecordPosition;
-import io.waybill.journal.RollFile;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
@@ -222,8 +221,7 @@ public final class HomeJournals implements StoredMessages {
 
     private QueueStats stats(StoredJournal journal, JournalQueue queue, MessageFilter filter) throws IOException {
         QueueStats.Sum sum = new QueueStats.Sum();
-        List<RollFile> files = journal.files(queue, journals.host());
-        try (QueueReader reader = journal.read(queue, files, journals.host())) {
+        try (QueueReader reader = journal.readPresent(queue, journals.host())) {
             Step step = reader.next();
             while (step != Step.END || (step = reader.searchBehindEnd()) != Step.END) {
                 if (step == Step.RECORD) {
@@ -240,7 +238,7 @@ public final class HomeJournals implements StoredMessages {
         return sum.stats(
                 journal.info(),
                 queue,
-                new QueueFiles(journal.path(), queue, journals.host().files()).of(files));
+                new QueueFiles(journal.path(), queue, journals.host().files()).list());
     }
 
     @Override

@@ -31,7 +31,7 @@ final class QueueSource implements Closeable {
 
     /** Reads the files that are there now. */
     static QueueSource ofPresent(StoredJournal journal, JournalQueue queue, Host host) throws IOException {
-        return new QueueSource(journal, queue, host, journal.read(queue, journal.files(queue, host), host));
+        return new QueueSource(journal, queue, host, journal.readPresent(queue, host));
     }
 
     /** Also reads what is written later, after the end was reached. */

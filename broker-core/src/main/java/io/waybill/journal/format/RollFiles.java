@@ -20,17 +20,27 @@ public final class RollFiles {
     private List<RollFile> files = List.of();
     private FileTime listedAt = NEVER;
     private FileTime seenAt = NEVER;
+    private boolean isComplete; // the list stays as it is
 
     public RollFiles(Path directory, SafeFiles safeFiles) {
         this.directory = directory;
         this.safeFiles = safeFiles;
     }
 
-    /** Returns a list of these files, oldest first, whatever others exist. */
-    public static RollFiles of(List<RollFile> files) {
+    /** Returns a list of one file, whatever others exist. */
+    public static RollFiles of(RollFile file) {
         RollFiles only = new RollFiles(null, null);
-        only.files = List.copyOf(files);
+        only.files = List.of(file);
+        only.isComplete = true;
         return only;
+    }
+
+    /** Lists the files that a queue has now, once. */
+    public static RollFiles present(Path directory, SafeFiles safeFiles) throws IOException {
+        RollFiles present = new RollFiles(directory, safeFiles);
+        present.refresh();
+        present.isComplete = true;
+        return present;
     }
 
     /** The oldest file that is newer than {@code file}, or the oldest of all for null; null when there is none. */
@@ -57,8 +67,8 @@ public final class RollFiles {
     }
 
     private void refresh() throws IOException {
-        if (directory == null) {
-            return; // of given files
+        if (isComplete) {
+            return;
         }
         try {
             FileTime changed = Files.getLastModifiedTime(directory, LinkOption.NOFOLLOW_LINKS);

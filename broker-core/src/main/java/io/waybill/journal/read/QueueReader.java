@@ -18,7 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -71,22 +70,27 @@ public final class QueueReader implements Closeable {
     private long recordIndex;
     private Damage damage;
 
-    private QueueReader(Path directory, RollFiles files, SafeFiles safeFiles, int maxRecordBytes) {
+    private QueueReader(Path directory, RollFiles files, SafeFiles safeFiles, JournalSettings settings) {
         this.directory = directory;
         this.files = files;
         this.safeFiles = safeFiles;
-        this.probe = new RecordProbe(window, buffer, view, maxRecordBytes);
+        this.probe = new RecordProbe(window, buffer, view, settings.maxRecordBytes());
     }
 
     /** Opens at the oldest record. The queue need not be there yet. */
     public static QueueReader open(Path directory, SafeFiles safeFiles, JournalSettings settings) {
-        return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings.maxRecordBytes());
+        return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings);
     }
 
-    /** Opens these files of a queue, oldest first, and reads no other in order. */
-    public static QueueReader openFiles(
-            Path directory, List<RollFile> files, SafeFiles safeFiles, JournalSettings settings) {
-        return new QueueReader(directory, RollFiles.of(files), safeFiles, settings.maxRecordBytes());
+    /** Opens one file of a queue, and reads no other. */
+    public static QueueReader openFile(Path directory, RollFile file, SafeFiles safeFiles, JournalSettings settings) {
+        return new QueueReader(directory, RollFiles.of(file), safeFiles, settings);
+    }
+
+    /** Opens the files that the queue has now, and reads no newer ones in order. */
+    public static QueueReader openPresent(Path directory, SafeFiles files, JournalSettings settings)
+            throws IOException {
+        return new QueueReader(directory, RollFiles.present(directory, files), files, settings);
     }
 
     /** Sets how much is read at once, for one of many readers: 4 KiB at least, 256 KiB at most, as without. */
@@ -265,13 +269,11 @@ public final class QueueReader implements Closeable {
 
     /** Skips a frame by its length, unless the frame was written elsewhere: then it continues with the first complete record inside. */
     private Step skipDamaged(int bytes, String text) throws IOException {
-        long found = probe.wholeRecordWithin(filePosition, Frame.behind(filePosition, bytes), current.roll());
-        return found == RecordProbe.NOWHERE ? skip(bytes, text) : skipTo(found, text);
-    }
-
-    /** Skips one frame whose length is believed. */
-    private Step skip(int bytes, String text) {
         long from = filePosition;
+        long found = probe.wholeRecordWithin(from, Frame.behind(from, bytes), current.roll());
+        if (found != RecordProbe.NOWHERE) {
+            return skipTo(found, text);
+        }
         filePosition = Frame.behind(from, bytes);
         count.skippedOne();
         return damaged(from, filePosition, text);

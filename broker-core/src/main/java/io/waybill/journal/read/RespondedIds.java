@@ -46,7 +46,7 @@ public final class RespondedIds {
     private static long inFile(Path responses, RollFile file, int workerId, JournalSettings settings, SafeFiles files)
             throws IOException {
         long next = 0;
-        try (QueueReader reader = QueueReader.openFiles(responses, List.of(file), files, settings)) {
+        try (QueueReader reader = QueueReader.openFile(responses, file, files, settings)) {
             for (Step step = reader.next(); step != Step.END; step = reader.next()) {
                 RecordView record = reader.record();
                 if (step == Step.RECORD && record.to() == workerId && MessageId.worker(record.id()) == workerId) {

@@ -148,7 +148,7 @@ final class PowerCut {
 
     private void read(List<RollFile> suspects) throws IOException {
         for (RollFile file : suspects) {
-            try (QueueReader reader = QueueReader.openFiles(directory, List.of(file), files, settings)) {
+            try (QueueReader reader = QueueReader.openFile(directory, file, files, settings)) {
                 read(file, reader);
             }
         }

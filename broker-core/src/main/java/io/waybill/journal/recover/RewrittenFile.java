@@ -14,7 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.List;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptAppender;
@@ -64,7 +63,7 @@ final class RewrittenFile {
         String name = file.path().getFileName().toString();
         disk.reserve(beside.resolve(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
         long startMs = settings.roll().startMs(file.cycle());
-        try (QueueReader reader = QueueReader.openFiles(directory, List.of(file), files, settings);
+        try (QueueReader reader = QueueReader.openFile(directory, file, files, settings);
                 ChronicleQueue queue = QueueBuilder.of(beside, settings)
                         .timeProvider(() -> startMs)
                         .build();

@@ -5,13 +5,10 @@ import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
-import io.waybill.journal.RollFile;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
 
 /**
  * The journal of one worker in the home, alive or not. Immutable.
@@ -31,18 +28,9 @@ public record StoredJournal(WorkerInfo info, Path path) {
         return QueueReader.open(queue.in(path), host.files(), READING);
     }
 
-    /** The files that a queue has now, oldest first; none when nothing was written. */
-    public List<RollFile> files(JournalQueue queue, Host host) throws IOException {
-        try {
-            return RollFile.in(queue.in(path), host.files());
-        } catch (NoSuchFileException e) {
-            return List.of();
-        }
-    }
-
-    /** These files of a queue, and none that is newer. The caller closes. */
-    public QueueReader read(JournalQueue queue, List<RollFile> files, Host host) {
-        return QueueReader.openFiles(queue.in(path), files, host.files(), READING);
+    /** The files that a queue has now, from its oldest record on. The caller closes. */
+    public QueueReader readPresent(JournalQueue queue, Host host) throws IOException {
+        return QueueReader.openPresent(queue.in(path), host.files(), READING);
     }
 
     /** Opens the index of its messages. The caller closes it. */

@@ -14,7 +14,6 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
-import io.waybill.handling.Route;
 import io.waybill.host.failure.ForeignErrors;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -130,7 +129,7 @@ public final class HandlerWhiteboard
         DeliveryPolicy delivery;
         try {
             keys = ServiceKeys.of(reference, HANDLES, "a handler");
-            keys.forEach(Route::requireReachable);
+            keys.forEach(HandlerKey::requireReachable);
             delivery = delivery(reference);
         } catch (IllegalArgumentException e) {
             problems.report(reference, e.getMessage());
