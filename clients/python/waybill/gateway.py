@@ -71,8 +71,10 @@ def _start(home: str) -> str:
             "`waybill node --name %s`, or put `waybill` on the PATH" % (home, GATEWAY_NAME),
             "UNKNOWN_WORKER",
         )
-    os.makedirs(home, exist_ok=True)
-    with open(os.path.join(home, GATEWAY_NAME + ".log"), "ab") as log:
+    home = os.path.abspath(home)
+    # the node makes the home, which must be empty then
+    os.makedirs(os.path.dirname(home), exist_ok=True)
+    with open("%s.%s.log" % (home, GATEWAY_NAME), "ab") as log:
         # several processes may start one at once: the name is unique, and those that come too late end
         process = subprocess.Popen(
             [command, "node", "--name", GATEWAY_NAME, "--home", home],

@@ -115,6 +115,23 @@ class PythonIT {
     }
 
     @Test
+    void aProgramStartsItsGatewayInAHomeThatIsNotThere() throws Exception {
+        Path home = directory.resolve("g/h"); // a path of a socket has 107 bytes at most
+        environment.put("WAYBILL_HOME", home.toString());
+        String program =
+                "import waybill.rpc as rpc; rpc.init_rpc('alone'); print(rpc.get_worker_info().name); rpc.shutdown()";
+        try {
+            assertThat(run(PYTHON.toString(), "-c", program)).isEqualTo(new Result(0, "alone\n", ""));
+            assertThat(home.resolveSibling("h.python-gateway.log"))
+                    .content()
+                    .startsWith("waybill ")
+                    .contains("ready python-gateway id=");
+        } finally {
+            assertThat(run(waybill(), "stop", "python-gateway").output()).startsWith("stopped python-gateway ");
+        }
+    }
+
+    @Test
     void recordedCallsRunAgainInAPoolOfAnotherVersion() throws Exception {
         String[] replay = {waybill(), "replay", "--to", "ps0", "--operation", "prices:total"};
         assertThat(run(waybill(), "call", "--to", "ps0", "prices:total", "2", "5")

@@ -12,6 +12,10 @@ final class PythonSettings {
 
     private static final int MAX_POOL = 256;
 
+    /** Runs a module as -m does, but without the node's current directory among the places that modules are imported from. */
+    private static final String RUN = "import runpy, sys; sys.path[:1] = [each for each in sys.path[:1] if each]; "
+            + "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)";
+
     private final Config config;
     private final Path socket; // null for the default
 
@@ -68,8 +72,8 @@ final class PythonSettings {
 
     /** @param client where the Python package is, if it is known */
     PoolSettings pool(Optional<String> client) {
-        List<String> command =
-                List.of(config.interpreter().strip(), "-m", config.pool_module().strip());
+        List<String> command = List.of(
+                config.interpreter().strip(), "-c", RUN, config.pool_module().strip());
         List<String> path = new ArrayList<>();
         if (!config.path().isBlank()) {
             for (String each : config.path().split(":")) {

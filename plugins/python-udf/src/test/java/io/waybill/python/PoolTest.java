@@ -135,6 +135,16 @@ class PoolTest {
     }
 
     @Test
+    void importNothingFromTheNodesCurrentDirectory() {
+        try (Response response = call("path", "")) {
+            assertThat(((Value.Text) response.value()).value().split("\n"))
+                    .as("where modules are imported from")
+                    .contains(Path.of("src/test/python").toAbsolutePath().toString())
+                    .doesNotContain("", ".", Path.of("").toAbsolutePath().toString());
+        }
+    }
+
+    @Test
     void saysWhyNoProcessCanBeStarted() throws IOException {
         write("interpreter = /nowhere/python");
         Waits.until(
