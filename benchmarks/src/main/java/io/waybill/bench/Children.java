@@ -12,10 +12,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes the directory.
+ * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes the directory;
+ * so does the end of this process, unless it is killed.
  *
  * <p>Children get the JVM flags and the class path of this process.
  */
@@ -27,7 +29,9 @@ final class Children implements AutoCloseable {
 
     private final List<String> options;
     private final Path directory;
-    private final List<Process> processes = new ArrayList<>();
+    private final List<Process> processes = new CopyOnWriteArrayList<>();
+    private final Thread ending = new Thread(this::endAtExit, "waybill-bench-end");
+    private volatile boolean isEnding;
 
     Children() throws IOException {
         this(List.of());
@@ -37,6 +41,7 @@ final class Children implements AutoCloseable {
     Children(List<String> options) throws IOException {
         this.options = List.copyOf(options);
         directory = Files.createTempDirectory("waybill-bench");
+        Runtime.getRuntime().addShutdownHook(ending);
     }
 
     Path directory() {
@@ -89,6 +94,9 @@ final class Children implements AutoCloseable {
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         processes.add(process);
+        if (isEnding) {
+            process.destroyForcibly();
+        }
         Child child = new Child(
                 process,
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)),
@@ -116,6 +124,24 @@ final class Children implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        try {
+            Runtime.getRuntime().removeShutdownHook(ending);
+        } catch (IllegalStateException e) { // it runs
+            return;
+        }
+        end();
+    }
+
+    private void endAtExit() {
+        isEnding = true;
+        try {
+            end();
+        } catch (IOException e) {
+            // a worker of this process still writes: the rest stays in the temporary directory
+        }
+    }
+
+    private void end() throws IOException {
         for (Process process : processes) {
             process.destroyForcibly();
         }

@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +61,32 @@ class BenchIT {
         measure(arguments, figures);
     }
 
+    @Test
+    void leavesNothingWhenItIsInterrupted() throws Exception {
+        try (Command command =
+                Command.start(directory, environment, List.of(COMMAND.toString(), "bench", "rtt", "--rounds", "99"))) {
+            Command.until(
+                    "a round has processes",
+                    () -> !left().isEmpty() && children(command).size() > 0);
+            List<ProcessHandle> children = children(command);
+            command.process.destroy();
+            assertThat(command.await(LIMIT_S).exitCode()).isNotZero();
+            Command.until("its processes are gone", () -> children.stream().noneMatch(ProcessHandle::isAlive));
+        }
+        assertThat(left()).as("what is left of the processes").isEmpty();
+    }
+
+    private static List<ProcessHandle> children(Command command) {
+        return command.process.descendants().toList();
+    }
+
+    private List<Path> left() throws IOException {
+        try (Stream<Path> left = Files.list(directory.resolve("tmp"))) {
+            return left.filter(path -> path.getFileName().toString().startsWith("waybill"))
+                    .toList();
+        }
+    }
+
     private void measure(String arguments, String figures) throws Exception {
         List<String> words = new ArrayList<>(List.of(COMMAND.toString(), "bench"));
         words.addAll(List.of(arguments.split(" ")));
@@ -75,10 +102,6 @@ class BenchIT {
             assertThat(value.find()).as("%s in %s", figure, result.out()).isTrue();
             assertThat(Double.parseDouble(value.group(1))).as(figure).isPositive();
         }
-        try (Stream<Path> left = Files.list(directory.resolve("tmp"))) {
-            assertThat(left.filter(path -> path.getFileName().toString().startsWith("waybill")))
-                    .as("what is left of the processes")
-                    .isEmpty();
-        }
+        assertThat(left()).as("what is left of the processes").isEmpty();
     }
 }
