@@ -182,7 +182,7 @@ final class NodeCommand implements Callable<Integer> {
 
     /** Reads the settings of the directory, and applies the options. */
     private NodeConf settings(Path distribution) throws IOException {
-        NodeConf read = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
+        NodeConf read = conf == null ? NodeConf.read(distribution.resolve("conf")) : NodeConf.readNamed(conf);
         NodeSettings settings = read.settings();
         if (waiting != null) {
             settings = settings.withWorker(

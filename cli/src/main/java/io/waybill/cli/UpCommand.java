@@ -68,7 +68,7 @@ final class UpCommand implements Callable<Integer> {
         Path file = nodes == null ? distribution.resolve("conf").resolve("nodes.properties") : nodes;
         NodesFile plans = NodesFile.read(file);
         for (NodePlan plan : plans.nodes()) {
-            NodeConf.read(plan.conf()); // an error there is better reported once than at every start of a node
+            NodeConf.readNamed(plan.conf()); // an error there is better reported once than at every start of a node
         }
         Host host = Host.real();
         Home opened = home.open(surroundings, host);

@@ -31,14 +31,11 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     }
 
     /**
-     * Reads a directory, which must be there. A missing file in it counts as empty.
+     * Reads a directory. A missing file counts as empty.
      *
      * @throws IOException when a file can't be read or is invalid; all its errors are listed
      */
     public static NodeConf read(Path directory) throws IOException {
-        if (!Files.isDirectory(directory)) {
-            throw new IOException("expected a directory of settings: " + directory);
-        }
         Path own = directory.resolve("waybill.properties");
         NodeSettings settings;
         try {
@@ -47,6 +44,14 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
             throw new IOException(own + ": " + e.getMessage(), e);
         }
         return new NodeConf(directory, settings, load(directory.resolve("framework.properties")));
+    }
+
+    /** Reads a directory that an operator named, which must be there: a typing error must not mean the defaults. */
+    public static NodeConf readNamed(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            throw new IOException("expected a directory of settings: " + directory);
+        }
+        return read(directory);
     }
 
     /**

@@ -199,7 +199,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
     private NodeDistribution distribution() throws IOException, CommandFailedException {
         Path directory = surroundings.requireDistribution();
-        NodeConf settings = NodeConf.read(conf == null ? directory.resolve("conf") : conf);
+        NodeConf settings = conf == null ? NodeConf.read(directory.resolve("conf")) : NodeConf.readNamed(conf);
         return new NodeDistribution(
                 directory.resolve("bundles"),
                 settings.settings().shipped(),

@@ -247,7 +247,7 @@ class NodeSettingsTest {
     void refusesADirectoryThatIsNotThere() {
         Path missing = directory.resolve("cnof");
 
-        assertThatThrownBy(() -> NodeConf.read(missing))
+        assertThatThrownBy(() -> NodeConf.readNamed(missing))
                 .isInstanceOf(IOException.class)
                 .hasMessage("expected a directory of settings: " + missing);
     }
