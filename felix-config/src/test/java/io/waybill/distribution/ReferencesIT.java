@@ -245,7 +245,7 @@ class ReferencesIT {
                 .containsExactly(
                         "10 is twice 5",
                         "{num_owner_rrefs=0, num_forks=0, num_pending_users=0, num_pending_futures=0}");
-        assertThat(DISTRIBUTION.resolve("examples/References.java")).content().hasLineCount(40);
+        assertThat(DISTRIBUTION.resolve("examples/References.java")).content().hasLineCount(31);
         assertNoneIsLeft();
     }
 
