@@ -120,25 +120,34 @@ class HandlerRowsTest {
     @ParameterizedTest
     @MethodSource("stages")
     void aStageOfAFutureCostsItsOwnCallOnly(Row row) throws Exception {
-        Culprit culprit = new Culprit(row);
-        HandlerRegistry.Registration registration = node.workers.handle(node.handlers, CALL, ForeignNode::echo);
-        node.run(
-                row,
-                culprit,
-                CALL,
-                new ForeignNode.Outcomes() {
-                    @Override
-                    void call(Worker caller, Request request) {
-                        caller.callAsync(request)
-                                .whenComplete((response, failure) -> count.incrementAndGet())
-                                .thenAccept(response -> {
-                                    response.close();
-                                    culprit.in("thenAccept", this);
-                                });
-                    }
-                },
-                false);
-        registration.withdraw(Duration.ofSeconds(20));
+        for (boolean isLate : List.of(false, true)) {
+            Culprit culprit = new Culprit(row);
+            HandlerRegistry.Registration registration = node.workers.handle(node.handlers, CALL, ForeignNode::echo);
+            node.run(row, culprit, CALL, outcomesOfAFuture(culprit, isLate), false);
+            registration.withdraw(Duration.ofSeconds(20));
+        }
+    }
+
+    /** @param isLate whether the stage is added to a future that is complete, and runs on the program's thread */
+    private static ForeignNode.Outcomes outcomesOfAFuture(Culprit culprit, boolean isLate) {
+        return new ForeignNode.Outcomes() {
+            @Override
+            void call(Worker caller, Request request) {
+                CompletableFuture<Response> future =
+                        caller.callAsync(request).whenComplete((response, failure) -> count.incrementAndGet());
+                while (isLate && !future.isDone()) {
+                    Thread.onSpinWait(); // until the call's deadline at the latest
+                }
+                try {
+                    future.thenAccept(response -> {
+                        response.close();
+                        culprit.in("thenAccept", this);
+                    });
+                } catch (RuntimeException | StackOverflowError e) {
+                    // it ran on this thread, and CompletableFuture reads what it threw: no outcome of the call
+                }
+            }
+        };
     }
 
     static Stream<Row> listeners() {
