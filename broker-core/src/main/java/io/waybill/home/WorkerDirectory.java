@@ -90,7 +90,7 @@ public final class WorkerDirectory implements AutoCloseable {
             }
             return Optional.empty();
         }
-        if (!home.claims().isClaimed(info)) { // whoever removes a name has the lock meanwhile
+        if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
             if (readOwnRecord(path, files).isEmpty()) { // made by this join
                 DirectoryTree.remove(path);
             }

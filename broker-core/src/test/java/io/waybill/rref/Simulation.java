@@ -89,7 +89,7 @@ final class Simulation {
         checks.requireNothingLeft();
     }
 
-    /** What happened, for whoever wonders whether anything did. */
+    /** What happened, to see that something did. */
     String summary() {
         return events + " events, " + home.reads + " values read, " + home.responded + " responses with references and "
                 + home.late + " too late, " + home.holding + " values that hold references, " + home.broken.size()

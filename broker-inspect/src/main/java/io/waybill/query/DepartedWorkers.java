@@ -31,7 +31,7 @@ import java.util.TreeSet;
  * What others still have to read of a worker that is gone, and it of them: according to all cursors of the home, as they are when this is
  * made. Files are only read, and not mapped.
  *
- * <p>A worker that left in order waits for nothing any more, and nobody waits for one that was given up.
+ * <p>A worker that left in order waits for nothing any more, and no worker waits for one that was given up.
  *
  * <p><b>Threads.</b> One.
  */
@@ -87,7 +87,7 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Removes all workers that left in order at least so long ago, and of which nobody needs anything. Returns how many.
+     * Removes all workers that left in order at least so long ago, and of which no other worker needs anything. Returns how many.
      */
     public static int removeLeftBefore(Home home, Duration age) throws IOException {
         Removal removal = new Removal(home);

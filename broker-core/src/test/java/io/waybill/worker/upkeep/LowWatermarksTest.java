@@ -74,7 +74,7 @@ class LowWatermarksTest {
                 () -> slot.requestsIndex() > 0 && slot.requestsCompletedBefore() == slot.requestsIndex());
     }
 
-    /** After this the places were looked at anew. */
+    /** After this the places were looked at again. */
     private void awaitNextLook() throws Exception {
         callSome(other);
         awaitAllFinished(other);
