@@ -10,6 +10,9 @@ import java.util.List;
  */
 public record Served(List<String> keys, List<String> atLeastOnce) {
 
+    /** Room for the names of all functions and operations: half of a worker's record. What has no room is left out. */
+    public static final int MAX_NAME_BYTES = 32 << 10;
+
     /** No handlers. */
     public static final Served NOTHING = new Served(List.of(), List.of());
 

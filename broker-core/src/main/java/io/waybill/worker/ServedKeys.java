@@ -20,8 +20,6 @@ import java.util.function.Predicate;
  */
 final class ServedKeys {
 
-    /** Room for all functions and operations: half of a worker's record. */
-    private static final int MAX_NAME_BYTES = 32 << 10;
     /** Room for the keys of at-least-once handlers: a quarter of a worker's record. */
     private static final int MAX_AGAIN_BYTES = 16 << 10;
     /** Room for the separators around each key. */
@@ -49,7 +47,7 @@ final class ServedKeys {
         List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
         keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
         Set<String> served = new LinkedHashSet<>();
-        int left = MAX_NAME_BYTES;
+        int left = Served.MAX_NAME_BYTES;
         for (String key : keys) {
             boolean isName = key.startsWith(HandlerKey.FUNCTION_PREFIX) || key.indexOf('.') >= 0;
             left -= isName ? key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN : 0;

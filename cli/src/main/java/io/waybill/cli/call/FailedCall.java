@@ -11,6 +11,7 @@ import io.waybill.cli.command.CommandFailedException;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
+import io.waybill.home.Served;
 import io.waybill.home.WorkerRecord;
 import java.util.List;
 import java.util.Optional;
@@ -25,8 +26,8 @@ import java.util.stream.Stream;
  */
 record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
 
-    /** Characters of names in a record that is so full that it may lack some: it has room for 32 KiB. */
-    private static final int FULL_RECORD = 24 << 10;
+    /** Characters of names in a record that is so full that it may lack some. */
+    private static final int FULL_RECORD = Served.MAX_NAME_BYTES / 4 * 3;
 
     CommandFailedException explained(CallException failure) {
         Optional<Peer> callee = caller.peer(to);
