@@ -68,6 +68,22 @@ public final class BenchProcess {
         System.out.flush();
     }
 
+    /** Ends this process when its standard input ends, whatever its main thread does: for a role that spins. */
+    static void endWithParent() {
+        Thread end = new Thread(
+                () -> {
+                    try {
+                        awaitEnd();
+                    } catch (IOException e) {
+                        // as if it had ended
+                    }
+                    Runtime.getRuntime().halt(1);
+                },
+                "waybill-bench-end");
+        end.setDaemon(true);
+        end.start();
+    }
+
     /** Blocks until standard input ends, which it does with the parent process at the latest. */
     static void awaitEnd() throws IOException {
         while (System.in.read() >= 0) {

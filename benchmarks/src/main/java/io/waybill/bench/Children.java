@@ -31,7 +31,7 @@ final class Children implements AutoCloseable {
     private final Path directory;
     private final List<Process> processes = new CopyOnWriteArrayList<>();
     private final Thread ending = new Thread(this::endAtExit, "waybill-bench-end");
-    private volatile boolean isEnding;
+    private boolean isEnding; // guarded by processes
 
     Children() throws IOException {
         this(List.of());
@@ -90,13 +90,7 @@ final class Children implements AutoCloseable {
         for (Object argument : arguments) {
             command.add(argument.toString());
         }
-        Process process = new ProcessBuilder(command)
-                .redirectError(ProcessBuilder.Redirect.INHERIT)
-                .start();
-        processes.add(process);
-        if (isEnding) {
-            process.destroyForcibly();
-        }
+        Process process = start(command);
         Child child = new Child(
                 process,
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)),
@@ -106,6 +100,19 @@ final class Children implements AutoCloseable {
             throw new IOException("the process " + role + " did not become ready: " + first);
         }
         return child;
+    }
+
+    private Process start(List<String> command) throws IOException {
+        synchronized (processes) { // a process that is begun is known before the end of this one looks which there are
+            if (isEnding) {
+                throw new IOException("no process is started any more: this one ends");
+            }
+            Process process = new ProcessBuilder(command)
+                    .redirectError(ProcessBuilder.Redirect.INHERIT)
+                    .start();
+            processes.add(process);
+            return process;
+        }
     }
 
     /** Ends a child as its standard input ends, or by force. */
@@ -133,7 +140,9 @@ final class Children implements AutoCloseable {
     }
 
     private void endAtExit() {
-        isEnding = true;
+        synchronized (processes) {
+            isEnding = true;
+        }
         try {
             end();
         } catch (IOException e) {

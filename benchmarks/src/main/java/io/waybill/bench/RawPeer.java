@@ -31,6 +31,7 @@ final class RawPeer {
     private final byte[] bytes;
 
     private RawPeer(Path own, Path other, int size) throws IOException {
+        BenchProcess.endWithParent();
         appender = queue(own, false).createAppender();
         write(size); // so that the other one finds a queue
         own.resolve(STARTED).toFile().createNewFile();
@@ -90,7 +91,7 @@ final class RawPeer {
         }
     }
 
-    static void ping(String[] arguments) throws Exception {
+    static void ping(String[] arguments) throws IOException {
         RawPeer peer =
                 new RawPeer(Path.of(arguments[0], "a"), Path.of(arguments[0], "b"), Integer.parseInt(arguments[1]));
         int count = Integer.parseInt(arguments[2]);
@@ -108,7 +109,7 @@ final class RawPeer {
         BenchProcess.awaitEnd();
     }
 
-    static void pipeline(String[] arguments) throws Exception {
+    static void pipeline(String[] arguments) throws IOException {
         RawPeer peer =
                 new RawPeer(Path.of(arguments[0], "a"), Path.of(arguments[0], "b"), Integer.parseInt(arguments[1]));
         int count = Integer.parseInt(arguments[2]);

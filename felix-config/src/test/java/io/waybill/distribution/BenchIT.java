@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Measurements of the assembled distribution, as small as they get: that they run, and give their figures. */
 @Timeout(value = 600, unit = TimeUnit.SECONDS)
@@ -61,19 +62,31 @@ class BenchIT {
         measure(arguments, figures);
     }
 
-    @Test
-    void leavesNothingWhenItIsInterrupted() throws Exception {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2}) // the moment that the first one is begun, and while two run
+    void leavesNothingWhenItIsInterrupted(int processes) throws Exception {
         try (Command command =
                 Command.start(directory, environment, List.of(COMMAND.toString(), "bench", "rtt", "--rounds", "99"))) {
             Command.until(
                     "a round has processes",
-                    () -> !left().isEmpty() && children(command).size() > 0);
+                    () -> !left().isEmpty() && children(command).size() >= processes);
             List<ProcessHandle> children = children(command);
             command.process.destroy();
             assertThat(command.await(LIMIT_S).exitCode()).isNotZero();
             Command.until("its processes are gone", () -> children.stream().noneMatch(ProcessHandle::isAlive));
         }
         assertThat(left()).as("what is left of the processes").isEmpty();
+    }
+
+    @Test
+    void leavesNoProcessWhenItIsKilled() throws Exception {
+        try (Command command =
+                Command.start(directory, environment, List.of(COMMAND.toString(), "bench", "rtt", "--rounds", "99"))) {
+            Command.until("a round has processes", () -> children(command).size() == 2);
+            List<ProcessHandle> children = children(command);
+            command.process.destroyForcibly();
+            Command.until("its processes are gone", () -> children.stream().noneMatch(ProcessHandle::isAlive));
+        }
     }
 
     private static List<ProcessHandle> children(Command command) {
