@@ -298,14 +298,14 @@ public final class NativeCalls {
         if (found >= 0) {
             return found;
         }
-        NativeCallException failure = failure("lseek of ", path);
-        if (failure.is(Errno.ENXIO)) {
+        int errno = libc.errno();
+        if (errno == Errno.ENXIO.intValue()) {
             return Long.MAX_VALUE;
         }
-        if (failure.is(Errno.EINVAL)) { // a file system that knows no holes
+        if (errno == Errno.EINVAL.intValue()) { // a file system that knows no holes
             return position;
         }
-        throw failure;
+        throw NativeCallException.of(errno, "lseek of ", path);
     }
 
     /** Bytes read, fewer at the end of the file. */

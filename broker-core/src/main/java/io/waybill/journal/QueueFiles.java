@@ -57,7 +57,7 @@ public final class QueueFiles {
             long bytes = files.allocatedBytes(file.path()) + (archives ? archivedBytes(file.path()) : 0);
             long writtenMs = Files.getLastModifiedTime(file.path(), LinkOption.NOFOLLOW_LINKS)
                     .toMillis();
-            found.add(new QueueFile(queue, file.path(), file.cycle(), bytes, writtenMs));
+            found.add(new QueueFile(queue, file, bytes, writtenMs));
         } catch (NoSuchFileException e) {
             // its owner has removed it meanwhile
         }

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /** One file of a queue, by its name alone, without its content. Immutable; ordered by time. */
@@ -25,6 +26,11 @@ public record RollFile(Path path, Roll roll, int cycle) implements Comparable<Ro
         }
         found.sort(null);
         return found;
+    }
+
+    /** The oldest file of a queue; empty when it has none. */
+    public static Optional<RollFile> oldest(Path directory, SafeFiles files) throws IOException {
+        return in(directory, files).stream().findFirst();
     }
 
     /** Whether it is newer than the file of this position: when it is the oldest, the owner has removed that one. */

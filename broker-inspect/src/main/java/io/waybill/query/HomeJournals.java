@@ -5,7 +5,6 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueFiles;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
@@ -19,7 +18,6 @@ import io.waybill.query.stored.StoredTensors;
 import io.waybill.query.verify.Finding;
 import io.waybill.query.verify.Verification;
 import io.waybill.query.verify.Verifier;
-import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -208,37 +206,9 @@ public final class HomeJournals implements StoredMessages {
         return new JournalFollower(journals, filter);
     }
 
-    /** Passes on the figures of each queue. */
+    /** Passes on the figures of each queue, by worker id. A home of many workers is read by several threads; the sink is called by this one. */
     public void stats(MessageFilter filter, Consumer<QueueStats> sink) throws IOException {
-        for (StoredJournal journal : journals.all()) {
-            if (filter.takesWorker(journal.info().id())) {
-                for (JournalQueue queue : JournalQueue.values()) {
-                    sink.accept(stats(journal, queue, filter));
-                }
-            }
-        }
-    }
-
-    private QueueStats stats(StoredJournal journal, JournalQueue queue, MessageFilter filter) throws IOException {
-        QueueStats.Sum sum = new QueueStats.Sum();
-        try (QueueReader reader = journal.readPresent(queue, journals.host())) {
-            Step step = reader.next();
-            while (step != Step.END || (step = reader.searchBehindEnd()) != Step.END) {
-                if (step == Step.RECORD) {
-                    RecordView record = reader.record();
-                    if (filter.takes(record) && filter.takesOperationOf(record)) {
-                        sum.record(record.typeCode(), record.buffer().length(), record.sentNs());
-                    }
-                } else {
-                    sum.damage();
-                }
-                step = reader.next();
-            }
-        }
-        return sum.stats(
-                journal.info(),
-                queue,
-                new QueueFiles(journal.path(), queue, journals.host().files()).list());
+        new StatsReader(journals, filter).read().forEach(sink);
     }
 
     @Override

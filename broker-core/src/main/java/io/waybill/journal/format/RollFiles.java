@@ -27,10 +27,10 @@ public final class RollFiles {
         this.safeFiles = safeFiles;
     }
 
-    /** Returns a list of one file, whatever others exist. */
-    public static RollFiles of(RollFile file) {
+    /** Returns a list of these files, oldest first, whatever others exist. */
+    public static RollFiles of(List<RollFile> files) {
         RollFiles only = new RollFiles(null, null);
-        only.files = List.of(file);
+        only.files = List.copyOf(files);
         only.isComplete = true;
         return only;
     }

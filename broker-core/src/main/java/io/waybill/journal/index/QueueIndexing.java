@@ -24,6 +24,8 @@ import org.rocksdb.RocksDBException;
 final class QueueIndexing implements Closeable {
 
     private final JournalQueue queue;
+    private final Path directory;
+    private final SafeFiles files;
     private final QueueReader reader;
     private final LowestIds lowest;
     private int removedBelow = Integer.MIN_VALUE;
@@ -37,8 +39,10 @@ final class QueueIndexing implements Closeable {
     private long id;
     private int checksum;
 
-    private QueueIndexing(JournalQueue queue, QueueReader reader, LowestIds lowest) {
+    private QueueIndexing(JournalQueue queue, Path directory, SafeFiles files, QueueReader reader, LowestIds lowest) {
         this.queue = queue;
+        this.directory = directory;
+        this.files = files;
         this.reader = reader;
         this.lowest = lowest;
     }
@@ -51,17 +55,18 @@ final class QueueIndexing implements Closeable {
     static Optional<QueueIndexing> open(
             JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, IndexStore store)
             throws IOException, RocksDBException {
+        Path directory = queue.in(workerDirectory);
         Optional<Checkpoint> checkpoint = store.checkpoint(queue);
-        QueueReader reader = QueueReader.open(queue.in(workerDirectory), files, settings);
+        QueueReader reader = QueueReader.open(directory, files, settings);
         if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
-            Optional<RollFile> oldest = reader.oldest();
+            Optional<RollFile> oldest = RollFile.oldest(directory, files);
             reader.close();
             if (oldest.isEmpty() || !oldest.get().isAfter(checkpoint.get().position())) {
                 return Optional.empty();
             }
-            reader = QueueReader.open(queue.in(workerDirectory), files, settings);
+            reader = QueueReader.open(directory, files, settings);
         }
-        return Optional.of(new QueueIndexing(queue, reader, store.lowestIds(queue)));
+        return Optional.of(new QueueIndexing(queue, directory, files, reader, store.lowestIds(queue)));
     }
 
     /** Moves the reader after the record of the checkpoint. Returns whether that exists. */
@@ -124,7 +129,7 @@ final class QueueIndexing implements Closeable {
 
     /** Removes the entries of removed files. */
     private void forgetRemoved(IndexStore store) throws IOException, RocksDBException {
-        int oldest = reader.oldest().map(RollFile::cycle).orElse(removedBelow);
+        int oldest = RollFile.oldest(directory, files).map(RollFile::cycle).orElse(removedBelow);
         if (oldest <= removedBelow) {
             return;
         }

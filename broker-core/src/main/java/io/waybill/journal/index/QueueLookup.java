@@ -7,6 +7,7 @@ import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
+import io.waybill.journal.RollFile;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
@@ -210,7 +211,9 @@ final class QueueLookup implements Closeable {
     }
 
     private boolean isRemoved(RecordPosition position) throws IOException {
-        return found.oldest().filter(oldest -> oldest.isAfter(position)).isPresent();
+        return RollFile.oldest(directory, files)
+                .filter(oldest -> oldest.isAfter(position))
+                .isPresent();
     }
 
     /** Reads the blocks that may have it. The newest of several records with this id counts. */

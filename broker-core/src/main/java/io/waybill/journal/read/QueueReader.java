@@ -3,6 +3,7 @@ package io.waybill.journal.read;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueFile;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import io.waybill.journal.RollFile;
@@ -18,7 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Optional;
+import java.util.List;
 
 /**
  * Reads a queue's files by positional reads: nothing is mapped, locked or written, and no content of the files can
@@ -46,8 +47,7 @@ public final class QueueReader implements Closeable {
         WHOLE
     }
 
-    private static final String HOLE =
-            "no document begins here, and a record lies behind: a tailer stops here, silently";
+    private static final String HOLE = "no document begins here, and a record lies behind: a tailer stops here";
     private static final int READ_GROWTH = 4;
 
     private final Path directory;
@@ -84,7 +84,13 @@ public final class QueueReader implements Closeable {
 
     /** Opens one file of a queue, and reads no other. */
     public static QueueReader openFile(Path directory, RollFile file, SafeFiles safeFiles, JournalSettings settings) {
-        return new QueueReader(directory, RollFiles.of(file), safeFiles, settings);
+        return new QueueReader(directory, RollFiles.of(List.of(file)), safeFiles, settings);
+    }
+
+    /** Opens these files of a queue, and reads no others in order. */
+    public static QueueReader openFiles(Path queue, List<QueueFile> files, SafeFiles safe, JournalSettings settings) {
+        RollFiles only = RollFiles.of(files.stream().map(QueueFile::file).toList());
+        return new QueueReader(queue, only, safe, settings);
     }
 
     /** Opens the files that the queue has now, and reads no newer ones in order. */
@@ -236,9 +242,8 @@ public final class QueueReader implements Closeable {
     }
 
     private Step fileEnds() throws IOException {
-        long size = window.size();
-        if (size > 0) {
-            return deadEnd("the file ends at " + size + " where a document must begin");
+        if (window.size() > 0) {
+            return deadEnd("the file ends at " + window.size() + " where a document must begin");
         }
         if (files.after(current) == null) {
             return Step.END;
@@ -348,11 +353,6 @@ public final class QueueReader implements Closeable {
         }
         window.close();
         return true;
-    }
-
-    /** The oldest file that the queue has now. */
-    public Optional<RollFile> oldest() throws IOException {
-        return RollFile.in(directory, safeFiles).stream().findFirst();
     }
 
     /** Returns the record of the last {@link Step#RECORD}. */

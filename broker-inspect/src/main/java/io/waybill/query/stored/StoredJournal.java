@@ -4,11 +4,13 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueFile;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * The journal of one worker in the home, alive or not. Immutable.
@@ -31,6 +33,11 @@ public record StoredJournal(WorkerInfo info, Path path) {
     /** The files that a queue has now, from its oldest record on. The caller closes. */
     public QueueReader readPresent(JournalQueue queue, Host host) throws IOException {
         return QueueReader.openPresent(queue.in(path), host.files(), READING);
+    }
+
+    /** These files of a queue, from the oldest record on. The caller closes. */
+    public QueueReader read(JournalQueue queue, List<QueueFile> files, Host host) {
+        return QueueReader.openFiles(queue.in(path), files, host.files(), READING);
     }
 
     /** Opens the index of its messages. The caller closes it. */

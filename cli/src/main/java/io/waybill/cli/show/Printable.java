@@ -21,6 +21,7 @@ public final class Printable {
 
     /** Makes text safe to print on one line. */
     public static String oneLine(String text) {
-        return of(text.strip()).replaceAll("\\s*\n\\s*", "; ");
+        String shown = of(text.strip());
+        return shown.indexOf('\n') < 0 ? shown : shown.replaceAll("\\s*\n\\s*", "; ");
     }
 }
