@@ -38,7 +38,9 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Archive.class);
     private static final long BUSY_PAUSE_NS = 20_000_000;
     private static final long IDLE_PAUSE_NS = 200_000_000;
+    private static final long RESTING_PAUSE_NS = 1_000_000_000;
     private static final long BUSY_FOR_NS = 1_000_000_000;
+    private static final long RESTS_AFTER_NS = 10_000_000_000L;
     private static final long PUBLISH_NS = 1_000_000_000;
     private static final long CLOSE_WAIT_NS = 10_000_000_000L;
     /** Behind this part of what may wait, the thread is woken. */
@@ -222,8 +224,16 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             busyUntilNs = host.clock().monotonicNs() + BUSY_FOR_NS;
         }
         publish(PUBLISH_NS);
-        idle.rest(busyUntilNs - host.clock().monotonicNs() > 0 ? BUSY_PAUSE_NS : IDLE_PAUSE_NS);
+        idle.rest(pauseNs(host.clock().monotonicNs() - busyUntilNs));
         return 0;
+    }
+
+    /** A tensor that waits holds its region: a worker that sends some is looked at often. */
+    private static long pauseNs(long idleNs) {
+        if (idleNs < 0) {
+            return BUSY_PAUSE_NS;
+        }
+        return idleNs < RESTS_AFTER_NS ? IDLE_PAUSE_NS : RESTING_PAUSE_NS;
     }
 
     /** Archives what was sent before {@link #close}. */

@@ -35,6 +35,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -210,6 +211,19 @@ class ArchivedCallTest {
         }
         assertThat(archive("server", JournalQueue.RESPONSES))
                 .allMatch(one -> one.found().omission().equals(Optional.of(Omission.NO_ARCHIVE)));
+    }
+
+    @Test
+    void archivesWhatIsSentAfterTheArchiveHasRested() throws IOException {
+        echo();
+        join("server", ArchiveSettings.NONE);
+        Worker caller = join("caller", ALL);
+        long restedNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(12);
+        Waits.until("it has rested", () -> System.nanoTime() - restedNs > 0);
+        Tensor sent = bytes(caller, 10_000, 1);
+        caller.call(request(sent)).close();
+        sent.storage().release();
+        Waits.until("it is archived", () -> caller.archiveStatus().archivedStorages() == 1);
     }
 
     @Test

@@ -52,13 +52,23 @@ final class ConfDirectory {
 
     /** Updates the configurations to the files' current state. */
     void look() {
+        try {
+            Map<Path, FileMark> found = FileMark.list(directory, SUFFIX);
+            if (!found.equals(fed)) {
+                feed(found);
+            }
+        } catch (IOException e) {
+            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
+        }
+    }
+
+    private void feed(Map<Path, FileMark> found) {
         ServiceReference<ConfigurationAdmin> reference = context.getServiceReference(ConfigurationAdmin.class);
         ConfigurationAdmin admin = reference == null ? null : context.getService(reference);
         if (admin == null) {
             return;
         }
         try {
-            Map<Path, FileMark> found = FileMark.list(directory, SUFFIX);
             for (Map.Entry<Path, FileMark> file : new TreeMap<>(found).entrySet()) {
                 if (!file.getValue().equals(fed.get(file.getKey()))) {
                     fed.put(file.getKey(), file.getValue());
@@ -66,8 +76,6 @@ final class ConfDirectory {
                 }
             }
             fed.keySet().removeIf(file -> !found.containsKey(file) && delete(admin, file));
-        } catch (IOException e) {
-            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
         } finally {
             context.ungetService(reference);
         }
