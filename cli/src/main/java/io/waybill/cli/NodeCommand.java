@@ -134,6 +134,7 @@ final class NodeCommand implements Callable<Integer> {
         }
         Path distribution = surroundings.requireDistribution();
         NodeConf settings = settings(distribution);
+        requireShipped(settings.settings().shipped(), distribution);
         surroundings.err().println("waybill " + Build.version() + " on Java " + surroundings.java() + recommendation());
         Host host = Host.real();
         try (StopSignal stop = StopSignal.install(host.threads())) {
@@ -159,6 +160,15 @@ final class NodeCommand implements Callable<Integer> {
             }
         }
         return supervised && staysStopped ? ExitCodes.STAYS_STOPPED : 0;
+    }
+
+    /** A bundle that the distribution doesn't have is found before the node joins: a restart would end the same way. */
+    private static void requireShipped(ShippedBundles chosen, Path distribution) throws IOException, UsageException {
+        try {
+            chosen.in(distribution.resolve("bundles"));
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(e.getMessage(), e);
+        }
     }
 
     private void begin(NodeStop.Then then, StopSignal stop) throws RejectedMessageException {

@@ -123,6 +123,19 @@ class UpIT {
     }
 
     @Test
+    void givesUpANodeWithBundlesThatTheDistributionLacks() throws IOException, InterruptedException {
+        Path nodes = Files.writeString(
+                directory.resolve("nodes.properties"), "nodes = a\nnode.a.shipped = org.acme.counter\n");
+        try (Command up = up("--nodes", nodes.toString())) {
+            Result ended = up.await();
+            assertThat(ended.exitCode()).as(ended.out()).isNotZero();
+            assertThat(ended.out())
+                    .contains("gave up a: exit code 2: it was started wrongly")
+                    .contains("osgi.shipped names [org.acme.counter], and ");
+        }
+    }
+
+    @Test
     void restartsAndStopsOneNodeByItsName() throws IOException, InterruptedException {
         Path nodes = Files.writeString(
                 directory.resolve("nodes.properties"), "nodes = a, b\nnode.a.shipped = none\nnode.b.shipped = none\n");

@@ -8,6 +8,9 @@ public final class ExitCodes {
     /** Exit code of a supervised node that an operator stopped: it is not started again. */
     public static final int STAYS_STOPPED = 3;
 
+    /** Exit code of a failed command, and of a JVM that could not be created. */
+    static final int FAILED = 1;
+
     /** Exit code of an invalid command line: a restart would end the same way. */
     static final int USAGE = 2;
 
@@ -46,7 +49,7 @@ public final class ExitCodes {
         switch (exitCode) {
             case 0:
                 return "exit code 0: it ended as it does when it is told to stop";
-            case 1:
+            case FAILED:
                 return "exit code 1: it failed, see its last lines";
             case USAGE:
                 return "exit code 2: it was started wrongly";

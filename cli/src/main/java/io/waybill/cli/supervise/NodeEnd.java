@@ -14,7 +14,18 @@ import java.util.List;
  */
 record NodeEnd(int exitCode, String reason, String report, Duration ran, List<String> lastLines) {
 
+    /** What a JVM says of options that it will never take. That it lacks memory may pass. */
+    private static final List<String> REFUSALS = List.of("Unrecognized ", "Invalid ");
+
     NodeEnd {
         lastLines = List.copyOf(lastLines);
+    }
+
+    /** Whether a restart would end the same way: the command line, the settings or the JVM's options are invalid. */
+    boolean wasStartedWrongly() {
+        return exitCode == ExitCodes.USAGE
+                || exitCode == ExitCodes.FAILED
+                        && lastLines.contains("Error: Could not create the Java Virtual Machine.")
+                        && lastLines.stream().anyMatch(line -> REFUSALS.stream().anyMatch(line::startsWith));
     }
 }

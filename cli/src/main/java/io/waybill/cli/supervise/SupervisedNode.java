@@ -84,7 +84,7 @@ final class SupervisedNode implements Runnable {
             events.accept(new NodeEvent.Stopped(name, pid, death.exitCode()));
             return false;
         }
-        if (death.exitCode() == ExitCodes.USAGE) {
+        if (death.wasStartedWrongly()) {
             givenUp = true;
             events.accept(new NodeEvent.GivenUp(name, pid, death));
             return false;

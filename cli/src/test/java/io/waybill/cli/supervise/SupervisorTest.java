@@ -18,6 +18,8 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Real processes, which do at once what nodes do in their time. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
@@ -125,6 +127,30 @@ class SupervisorTest {
                 .contains("; not started again\n  | no such option\n");
         assertThat(supervisor.givenUp()).isEqualTo(2);
         assertThat(count(out.toString(), " pid=")).isEqualTo(2);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Unrecognized VM option 'FooBar'",
+                "Unrecognized option: -Xfoo",
+                "Invalid maximum heap size: -Xmx1q"
+            })
+    void givesUpWhatTheJvmRefuses(String refusal) throws InterruptedException {
+        String jvm = "echo \"" + refusal + "\" >&2; echo Error: Could not create the Java Virtual Machine. >&2; exit 1";
+        start(SOON, jvm, "a");
+        assertThat(allEnded.await(LIMIT_NS, TimeUnit.NANOSECONDS)).isTrue();
+        assertThat(out.toString()).contains("gave up a: exit code 1", "; not started again\n  | " + refusal + "\n");
+        assertThat(supervisor.givenUp()).isEqualTo(1);
+    }
+
+    @Test
+    void startsAgainWhatHadTooLittleMemory() {
+        String jvm = "echo Could not reserve enough space for 4194304KB object heap >&2;"
+                + " echo Error: Could not create the Java Virtual Machine. >&2; exit 1";
+        start(SOON, jvm, "a");
+        await(said -> count(said, "died a: exit code 1") >= 2 || !supervisor.isAnyLeft());
+        assertThat(out.toString()).doesNotContain("gave up");
     }
 
     /** As a node does that was ended by {@code waybill stop}. */
