@@ -10,6 +10,9 @@ public final class TorchError {
     /** Markers of the C++ stack after PyTorch's message, in both forms. */
     private static final List<String> STACKS = List.of("\nException raised from ", "\nframe #0: ");
 
+    /** In each line of the table that follows when an operator has no kernel for a device: some 10 KB of libtorch's own files. */
+    private static final String KERNEL = ": registered at ";
+
     private static final String NO_MEMORY = "DefaultCPUAllocator: ";
 
     private TorchError() {}
@@ -24,6 +27,8 @@ public final class TorchError {
             int end = text.indexOf(stack);
             text = end < 0 ? text : text.substring(0, end);
         }
+        int table = text.lastIndexOf('\n', text.indexOf(KERNEL));
+        text = table < 0 ? text : text.substring(0, table).stripTrailing();
         ErrorCode code =
                 text.contains(NO_MEMORY) || text.equals("std::bad_alloc") ? ErrorCode.DEVICE_FULL : ErrorCode.REFUSED;
         return new RejectedMessageException(code, text, error);

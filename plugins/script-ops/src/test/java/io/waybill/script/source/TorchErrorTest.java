@@ -24,6 +24,18 @@ class TorchErrorTest {
     }
 
     @Test
+    void leavesOutWhereKernelsAreRegistered() {
+        RejectedMessageException refusal = TorchError.refusal(
+                new RuntimeException(
+                        "Could not run 'aten::empty' with arguments from the 'CUDA' backend. It is only available for [CPU, Meta].\n\n"
+                                + "CPU: registered at RegisterCPU_1.cpp:2515 [kernel]\nMeta: registered at RegisterMeta_0.cpp:5509 [kernel]\n"));
+
+        assertThat(refusal)
+                .hasMessage(
+                        "Could not run 'aten::empty' with arguments from the 'CUDA' backend. It is only available for [CPU, Meta].");
+    }
+
+    @Test
     void reportsWhenThereIsNoMemory() {
         RuntimeException error =
                 new RuntimeException("DefaultCPUAllocator: can't allocate memory.\nframe #0: c10::alloc_cpu");
