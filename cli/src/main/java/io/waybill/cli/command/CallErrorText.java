@@ -14,7 +14,11 @@ public final class CallErrorText {
      * @param text what is said of the failure itself
      */
     public static String of(CallException failure, String text) {
-        return text + hint(failure.code()) + " [" + failure.code() + "]";
+        boolean isFromCallee = String.valueOf(failure.getMessage()).startsWith("Error on Node ");
+        String hint = isFromCallee && failure.code() == ErrorCode.WORKER_LOST
+                ? "" // the worker is there: it lost a process of its own, or a worker that it called
+                : hint(failure.code());
+        return text + hint + " [" + failure.code() + "]";
     }
 
     private static String hint(ErrorCode code) {
