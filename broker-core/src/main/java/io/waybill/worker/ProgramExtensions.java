@@ -41,14 +41,17 @@ final class ProgramExtensions implements AutoCloseable {
 
     private final Worker worker;
     private final HandlerRegistry registry;
+    private final boolean serves;
     private final HandlerExecutor executor;
     private final Map<HandlerKey, Provider> claimed = new HashMap<>();
     private int policies;
     private ToolCommands commands; // null until there is one
 
-    ProgramExtensions(Worker worker, HandlerRegistry registry) {
+    /** @param serves whether the worker's role is to serve requests */
+    ProgramExtensions(Worker worker, HandlerRegistry registry, boolean serves) {
         this.worker = worker;
         this.registry = registry;
+        this.serves = serves;
         this.executor = registry.newExecutor(
                 new Provider(worker.info().name(), ""),
                 ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()));
@@ -126,10 +129,19 @@ final class ProgramExtensions implements AutoCloseable {
     }
 
     private ToolCommands commands() {
+        requireServing("a ToolCommand");
         if (commands == null) {
             commands = new ToolCommands(registry, worker.directory().home().host());
         }
         return commands;
+    }
+
+    private void requireServing(String what) {
+        if (!serves) {
+            throw new IllegalArgumentException(
+                    worker.info().name() + " has the role CALLS_ONLY, in which it gets no request for " + what
+                            + "; its role must be SERVES");
+        }
     }
 
     private static <T> InterceptorSpec<T> spec(T interceptor) {
@@ -152,6 +164,7 @@ final class ProgramExtensions implements AutoCloseable {
         Class<?> type = handler.getClass();
         Provider provider = providerOf(type);
         List<HandlerKey> keys = handlerKeys(texts);
+        requireServing("a handler of " + String.join(", ", texts));
         for (HandlerKey key : keys) {
             Provider other = claimed.putIfAbsent(key, provider);
             if (other != null) {

@@ -147,7 +147,8 @@ public final class Waybill {
      * Worker#ready ready} when this returns.
      *
      * @throws IllegalStateException when the JVM lacks a flag; the text is one sentence that says which
-     * @throws IllegalArgumentException when an extension can't be used, or a device map does not fit
+     * @throws IllegalArgumentException when an extension can't be used, as a handler with {@link WorkerSettings.Role#CALLS_ONLY}, or a
+     *     device map does not fit
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
      */
@@ -191,7 +192,8 @@ public final class Waybill {
         registry.policies().expectMore(true);
         Worker worker = Worker.join(home, name, options, settings, registry);
         try {
-            ProgramExtensions installed = new ProgramExtensions(worker, registry);
+            boolean serves = settings.role() == WorkerSettings.Role.SERVES;
+            ProgramExtensions installed = new ProgramExtensions(worker, registry, serves);
             worker.closesLast(installed);
             extensions.forEach(each -> each.accept(installed));
             registry.policies().expectMore(false);

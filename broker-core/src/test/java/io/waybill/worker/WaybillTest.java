@@ -249,6 +249,19 @@ class WaybillTest {
     }
 
     @Test
+    void refusesHandlersOfAWorkerThatServesNothing() {
+        WorkerSettings callsOnly =
+                WorkerSettings.builder().role(WorkerSettings.Role.CALLS_ONLY).build();
+        assertThatThrownBy(() -> Waybill.connect(home, "caller")
+                        .settings(callsOnly)
+                        .with("text.count", (message, outbox) -> outbox.respond(Value.of(1)))
+                        .join())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("caller has the role CALLS_ONLY, in which it gets no request for a handler of text.count;"
+                        + " its role must be SERVES");
+    }
+
+    @Test
     void freesItsNameWhenAnExtensionFails() throws IOException {
         assertThatThrownBy(() -> Waybill.connect(home, "server")
                         .withBroker(broker -> {
