@@ -107,11 +107,17 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
             publishedValues = steady;
             publishedUnread = unread;
             failing = false;
-        } catch (IOException | RuntimeException e) {
-            if (!failing) {
-                failing = true;
-                LOG.warn("The figures of worker {} can't be published", directory.info(), e);
-            }
+        } catch (IOException e) { // such as a full disk
+            failed(e.getMessage(), null);
+        } catch (RuntimeException e) {
+            failed(e.getMessage(), e);
+        }
+    }
+
+    private void failed(String why, RuntimeException trace) {
+        if (!failing) {
+            failing = true;
+            LOG.warn("The figures of worker {} can't be published: {}", directory.info(), why, trace);
         }
     }
 
