@@ -66,8 +66,14 @@ function _waybill_names() {
   local previous=${COMP_WORDS[COMP_CWORD - 1]} which=present
   if [ "$previous" = "=" ]; then previous=${COMP_WORDS[COMP_CWORD - 2]}; fi
   case ${COMP_WORDS[1]} in journal | replay) which=all ;; esac
+  case "${COMP_WORDS[1]} $previous" in
+    "workers remove")
+      _waybill_workers all
+      return
+      ;;
+  esac
   case $previous in
-    --to | --from | --node | stop | restart | forget) [ "${COMP_WORDS[1]}" = bundle ] && [ "$previous" != --node ] || {
+    --to | --from | --node | stop | restart | reload | forget) [ "${COMP_WORDS[1]}" = bundle ] && [ "$previous" != --node ] || {
       _waybill_workers $which
       return
     } ;;

@@ -86,6 +86,8 @@ class CompletionTest {
         assertThat(offered("waybill", "call", "--to", "")).containsExactly("ps0");
         assertThat(offered("waybill", "call", "--to", "=", "p")).containsExactly("ps0");
         assertThat(offered("waybill", "stop", "")).containsExactly("ps0");
+        assertThat(offered("waybill", "reload", "")).containsExactly("ps0");
+        assertThat(offered("waybill", "workers", "remove", "t")).containsExactly("trainer-7");
         assertThat(offered("waybill", "bundle", "list", "--node", "")).containsExactly("ps0");
         assertThat(offered("waybill", "journal", "list", "--from", "t")).containsExactly("trainer-7");
     }
