@@ -46,6 +46,10 @@ public enum Roll {
     private final int maxNumbers;
     private final DateTimeFormatter name;
     private final String firstName;
+    private volatile Numbered last =
+            new Numbered("", OptionalInt.empty()); // by any thread; many queues of a home have a file of the same name
+
+    private record Numbered(String fileName, OptionalInt number) {}
 
     Roll(RollCycle cycle, Duration span, int maxNumbers) {
         this.cycle = cycle;
@@ -131,6 +135,15 @@ public enum Roll {
         if (!hasForm(fileName)) { // an exception for each name of another cycle takes longer than the rest
             return OptionalInt.empty();
         }
+        Numbered known = last;
+        if (!known.fileName.equals(fileName)) {
+            known = new Numbered(fileName, parse(fileName));
+            last = known;
+        }
+        return known.number;
+    }
+
+    private OptionalInt parse(String fileName) {
         try {
             TemporalAccessor time = name.parse(fileName.substring(0, fileName.length() - FILE_SUFFIX.length()));
             LocalDate date = time.query(TemporalQueries.localDate());

@@ -175,7 +175,6 @@ public final class QueueReader implements Closeable {
             return openFrame(window.int32(filePosition));
         }
         int frame = window.int32(filePosition);
-        readAhead = Math.min(readAhead * READ_GROWTH, maxReadAhead);
         return Frame.isMeta(frame) ? meta(frame) : data(frame, depth);
     }
 
@@ -193,6 +192,7 @@ public final class QueueReader implements Closeable {
                 return damagedFrame("a frame of " + bytes + " bytes holds no record");
             }
         }
+        readAhead = Math.min(readAhead * READ_GROWTH, maxReadAhead);
         recordAt = filePosition;
         recordBytes = bytes;
         if (depth == Depth.HEADER) {
