@@ -1,9 +1,13 @@
 package io.waybill.bench;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import io.waybill.bench.measure.Figures;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
@@ -30,8 +34,9 @@ import org.HdrHistogram.Histogram;
  * @param calls of a round
  * @param rounds odd; of each kind, after one to warm up
  * @param waiting how the workers wait
+ * @param handler of the message inside; the envelope's is non-blocking, and waits for it only if it is non-blocking, too
  */
-public record EnvelopeCost(int calls, int rounds, String waiting) {
+public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler handler) {
 
     static final String SERVER_ROLE = "envelopes-server";
     static final String ROLE = "envelopes-client";
@@ -44,21 +49,19 @@ public record EnvelopeCost(int calls, int rounds, String waiting) {
         progress.accept("rounds of calls with and without an envelope");
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
-            children.start(SERVER_ROLE, home, waiting);
-            return children.start(ROLE, home, waiting, calls, rounds).figures();
+            children.start(SERVER_ROLE, home, waiting, handler.argument());
+            return children.start(ROLE, home, waiting, calls, rounds, handler.argument())
+                    .figures();
         }
     }
 
-    /** Arguments: home, waiting. */
+    /** Arguments: home, waiting, handler. */
     static void server(String[] arguments) throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers);
-        MessageHandler envelope = (message, outbox) -> {
-            try (Response inner = outbox.dispatch(ECHO, message.payload(), List.of(), List.of())) {
-                outbox.respond(inner.payload());
-            }
-        };
+        EchoHandler inside = EchoHandler.parse(arguments[2]);
+        EchoServer.handle(handlers, inside);
+        MessageHandler envelope = inside.isNonBlocking() ? EnvelopeCost::dispatch : EnvelopeCost::dispatchAsync;
         Provider provider = new Provider("bench-envelope", "1");
         handlers.add(new HandlerSpec(
                 List.of(HandlerKey.parse("0x144")),
@@ -76,7 +79,26 @@ public record EnvelopeCost(int calls, int rounds, String waiting) {
         }
     }
 
-    /** Arguments: home, waiting, calls, rounds. */
+    private static void dispatch(Message message, Outbox outbox) {
+        try (Response inner = outbox.dispatch(ECHO, message.payload(), List.of(), List.of())) {
+            outbox.respond(inner.payload());
+        }
+    }
+
+    private static void dispatchAsync(Message message, Outbox outbox) {
+        LateResponse late = outbox.later();
+        outbox.dispatchAsync(ECHO, message.payload(), List.of(), List.of()).whenComplete((inner, failure) -> {
+            if (failure != null) {
+                late.fail(ErrorCode.HANDLER_FAILED, failure.toString());
+                return;
+            }
+            try (inner) {
+                late.send(inner.payload(), List.of(), List.of());
+            }
+        });
+    }
+
+    /** Arguments: home, waiting, calls, rounds, handler. */
     static void client(String[] arguments) throws Exception {
         int calls = Integer.parseInt(arguments[2]);
         int rounds = Integer.parseInt(arguments[3]);
@@ -99,6 +121,9 @@ public record EnvelopeCost(int calls, int rounds, String waiting) {
                     .put("calls", calls)
                     .put("rounds", rounds)
                     .put("waiting", arguments[1].toLowerCase(Locale.ROOT).replace('_', '-'))
+                    .put(
+                            "handler",
+                            EchoHandler.parse(arguments[4]).kind().name().toLowerCase(Locale.ROOT))
                     .put("p50_ns", bare)
                     .put("enclosed_p50_ns", enclosed)
                     .put("ratio_p50", (double) enclosed / bare));

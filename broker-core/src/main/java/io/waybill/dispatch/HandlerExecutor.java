@@ -129,7 +129,7 @@ public final class HandlerExecutor {
      *
      * @return an idle thread that is to be woken for it; null when there is none
      */
-    private PoolThread helpIfNeeded() {
+    PoolThread helpIfNeeded() {
         if (waiting.isEmpty() || helping) {
             return null;
         }

@@ -105,7 +105,39 @@ public final class PolledTasks {
         executor.notifyOfRoom();
     }
 
-    // ---- any thread of the executor
+    /**
+     * Leaves a task to the calling thread, if that is the one that polls and nothing else waits: it runs the task when it is in no handler any
+     * more. No thread is woken.
+     *
+     * @return whether it does; otherwise the task is to be {@linkplain HandlerExecutor#execute executed}
+     */
+    public boolean leave(Runnable task) {
+        synchronized (executor.lock) {
+            boolean takes = poller != null
+                    && poller.isOn(Thread.currentThread())
+                    && poller.current() == null
+                    && executor.waiting.isEmpty()
+                    && executor.hasRoom();
+            if (takes) {
+                executor.waiting.add(task);
+                waitingChanged();
+            }
+            return takes;
+        }
+    }
+
+    // ---- any thread
+
+    /** Has another thread run what was left to the one that polls, which is late. */
+    public void help() {
+        PoolThread toWake;
+        synchronized (executor.lock) {
+            toWake = executor.helpIfNeeded();
+        }
+        if (toWake != null) {
+            toWake.unpark();
+        }
+    }
 
     /** Notes whether the task that ends is of a handler whose calls are short. */
     void areShort(boolean isShort) {

@@ -178,7 +178,10 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             end(number, null, Failure.expired(view(), home.clock(), "a handler began"), false);
             return;
         }
+        HandlerEntry by = entry;
+        long sinceNs = home.clock().monotonicNs();
         runHere(home.slots().own());
+        by.took(home.clock().monotonicNs() - sinceNs);
     }
 
     void runHere(HandlerSlot slot) {

@@ -313,6 +313,9 @@ public final class InnerRequests {
             request.runHere(slot);
             return true;
         }
+        if (!request.outcome().isBlocking() && slot.leave(entry, request)) {
+            return true;
+        }
         try {
             entry.executor().execute(request);
         } catch (ExecutorRefusedException e) {

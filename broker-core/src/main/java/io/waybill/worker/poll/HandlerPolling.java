@@ -70,6 +70,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     @Override
     public void poll(HandlerExecutor executor) {
         HandlerSlot self = invocations.own();
+        self.executor = executor;
         if (turns.isClosed()
                 || turns.callersPoll()
                 || clock.monotonicNs() - pausedUntilNs < 0
@@ -77,11 +78,13 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return;
         }
         try {
+            self.leads = this;
             self.polledFor = executor;
             pollFor(self, executor);
         } catch (Throwable e) { // in any case: the permit must be released
             turns.stopAfter(e);
         } finally {
+            self.leads = null;
             self.polledFor = null;
             self.polledSinceNs = 0;
             LEADER.compareAndSet(this, self, null);
@@ -96,6 +99,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         long idleSinceNs = 0;
         boolean mine = false;
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
+            self.hasLeft = false;
             if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or long ones
                 enter();
                 if (mine) {
@@ -169,6 +173,28 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return leader == self && !executor.polled().taskWaits() && !executor.isClosed();
     }
 
+    /** See {@link HandlerSlot#leave}. If the leader does not come back in time, the poller wakes a thread for it. */
+    boolean leave(HandlerSlot self, HandlerEntry entry, Runnable task) {
+        HandlerExecutor executor = entry.executor();
+        if (!isThis(self, entry) || !entry.isShort() || !executor.polled().leave(task)) {
+            return false;
+        }
+        self.hasLeft = true;
+        if (turns.isSleeping()) { // as in enter()
+            wakePoller.run();
+        }
+        if (leader != self) { // taken over before the task waited
+            executor.polled().help();
+        }
+        return true;
+    }
+
+    /** Returns whether the calling thread leads, and has a task to run before it polls again. */
+    public boolean hasLeft() {
+        HandlerSlot self = leader;
+        return self != null && self.thread() == Thread.currentThread() && self.hasLeft;
+    }
+
     /** Leaves when a request of its own bundle waits for a thread, and may be long: another thread polls, and it takes that. */
     public void passedOn(HandlerEntry entry) {
         HandlerSlot self = leader;
@@ -210,7 +236,14 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 || turn != 0 && turn == turnSeen
                 || permit.isCaught(seen.thread());
         turnSeen = turn;
-        return !isLate || !LEADER.compareAndSet(this, seen, null) && leader != null;
+        if (!isLate) {
+            return true;
+        }
+        if (!LEADER.compareAndSet(this, seen, null)) {
+            return leader != null;
+        }
+        seen.executor.polled().help(); // with what was left to it
+        return false;
     }
 
     /** Returns whether a leader left because nothing came, and forgets it. */

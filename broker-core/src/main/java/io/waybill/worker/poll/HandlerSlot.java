@@ -1,6 +1,7 @@
 package io.waybill.worker.poll;
 
 import io.waybill.api.context.ThreadContext;
+import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
 import io.waybill.handling.CallReports;
@@ -33,6 +34,9 @@ public final class HandlerSlot {
     private int tasks;
     private boolean prepared;
     private HandlerCall spare; // for reuse by this thread; null for none
+    volatile HandlerExecutor executor; // of its thread, set before that polls in place of the poller, which reads it
+    HandlerPolling leads; // while the thread polls in place of the poller; its own
+    boolean hasLeft; // a task to itself, since it began to poll; its own
     HandlerExecutor polledFor; // while the thread polls for this executor, and is in no handler of it; its own
     // On the monotonic clock; 0 while it is in no handler that it polled. Written by its thread, read by the poller.
     volatile long polledSinceNs;
@@ -115,6 +119,16 @@ public final class HandlerSlot {
     /** Returns whether the thread is inside a handler that must not wait. */
     public boolean isInline() {
         return inline > 0;
+    }
+
+    /**
+     * Leaves a task to this thread for when the non-blocking handler that it is inside of has returned: if the thread leads, and the task is one
+     * of its own bundle and expected to be short. No other thread is woken.
+     *
+     * @return whether it does
+     */
+    public boolean leave(HandlerEntry entry, Runnable task) {
+        return leads != null && leads.leave(this, entry, task);
     }
 
     /** Marks that the thread begins a request, and reports events of it by itself. */

@@ -258,7 +258,7 @@ public final class RequestDispatcher {
     private boolean runInline(Exchange exchange) {
         permit.release();
         boolean free = exchange.task().runInline();
-        return hasRun(exchange, free, permit.tryAcquire());
+        return hasRun(exchange, free, !handlers.hasLeft() && permit.tryAcquire());
     }
 
     /** Runs a plain handler on this thread, which is its bundle's. */

@@ -4,9 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerRegistry;
@@ -14,10 +18,12 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -65,8 +71,13 @@ class HandlerPollingTest {
 
     /** Returns whether the calling handler runs on the thread that read its request. */
     private static boolean isPolled() {
+        return isInside("runPolled");
+    }
+
+    /** Returns whether a method with this in its name calls the one that asks. */
+    private static boolean isInside(String method) {
         return StackWalker.getInstance()
-                .walk(frames -> frames.anyMatch(frame -> frame.getMethodName().equals("runPolled")));
+                .walk(frames -> frames.anyMatch(frame -> frame.getMethodName().contains(method)));
     }
 
     private static Request to(String operation) {
@@ -343,6 +354,87 @@ class HandlerPollingTest {
         assertThat(executor.close(LONG)).isZero();
         assertThat(interrupted).isTrue();
         othersAreServed();
+    }
+
+    /** Returns whether the calling handler runs on a thread that polls in place of the poller. */
+    private static boolean isLed() {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(HandlerPolling.class.getName())));
+    }
+
+    /** Has a non-blocking handler that passes the message inside of it on, and does this behind it. */
+    private void handleEnvelopes(Runnable behind) {
+        ValueEncoder encoder = new ValueEncoder();
+        new Invocation("text.inner", List.of(), Map.of()).encode(encoder);
+        workers.handleOnPoller(handlers, "text.envelope", (message, outbox) -> {
+            LateResponse later = outbox.later();
+            outbox.dispatchAsync(MessageType.NAMED_CALL, ByteBuffer.wrap(encoder.toBytes()), List.of(), List.of())
+                    .whenComplete((response, failure) -> {
+                        if (failure == null) {
+                            later.send(response.payload(), List.of(), List.of());
+                            response.close();
+                        } else {
+                            later.fail(ErrorCode.HANDLER_FAILED, failure.toString());
+                        }
+                    });
+            behind.run();
+        });
+    }
+
+    @Test
+    void leavesAPlainHandlerInsideOfAnEnvelopeToTheThreadThatPolls() {
+        AtomicBoolean left = new AtomicBoolean();
+        Set<String> threads = ConcurrentHashMap.newKeySet();
+        AtomicBoolean nested = new AtomicBoolean();
+        workers.handle(handlers, "text.inner", (message, outbox) -> {
+            threads.add(Thread.currentThread().getName());
+            if (isInside("handleEnvelopes")) {
+                nested.set(true);
+            }
+            if (isInside("runWaiting")) {
+                left.set(true);
+            }
+            outbox.respond(Value.of("on"));
+        });
+        handleEnvelopes(() -> {});
+        Waits.until("a thread that polls runs it", () -> {
+            for (int i = 0; i < BURST; i++) {
+                caller.call(to("text.envelope")).close();
+            }
+            return left.get();
+        });
+        assertThat(threads).allMatch(name -> name.startsWith("test-text.inner-handler-"));
+        assertThat(nested).as("it ran inside of the envelope's handler").isFalse();
+        othersAreServed();
+    }
+
+    @Test
+    void anotherThreadRunsWhatWasLeftToAThreadThatDoesNotReturn() {
+        AtomicBoolean held = new AtomicBoolean();
+        AtomicInteger begun = new AtomicInteger();
+        AtomicInteger envelopes = new AtomicInteger();
+        workers.handle(handlers, "text.inner", (message, outbox) -> {
+            begun.incrementAndGet();
+            outbox.respond(Value.of("on"));
+        });
+        handleEnvelopes(() -> {
+            envelopes.incrementAndGet();
+            if (isLed() && held.compareAndSet(false, true)) {
+                awaitHold();
+            }
+        });
+        CompletableFuture<Void> calls = CompletableFuture.runAsync(() -> {
+            while (!held.get()) {
+                caller.call(to("text.envelope")).close();
+            }
+        });
+        Waits.until("an envelope hangs on the thread that polls", held::get);
+        Waits.until("what is inside of it runs", () -> begun.get() == envelopes.get());
+        assertThat(calls).as("the call whose envelope hangs").isNotDone();
+        othersAreServed();
+
+        hold.countDown();
+        assertThat(calls).succeedsWithin(LONG);
     }
 
     /** Returns whether it was interrupted. */

@@ -122,7 +122,7 @@ public final class BenchCommand implements Runnable {
             case "retention" ->
                 new QuotaUnderLoad(
                         given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
-            case "envelopes" -> new EnvelopeCost(calls, rounds, waiting)::run;
+            case "envelopes" -> new EnvelopeCost(calls, rounds, waiting, handler)::run;
             case "interceptors" -> new ExtensionCost(ExtensionCost.Kind.INTERCEPTORS, calls, rounds, waiting)::run;
             case "events" -> progress -> ExtensionCost.events(calls, rounds, waiting, progress);
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
