@@ -11,7 +11,8 @@ import io.waybill.dispatch.HandlerExecutor;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Completes the future of a message that a handler dispatched, on a thread of that handler's bundle, because its stages are the bundle's.
+ * Completes the future of a message that a handler dispatched, on a thread of that handler's bundle, because its stages are the bundle's; or on the thread that has
+ * dispatched it, which for a non-blocking handler is one that polls.
  *
  * @param response null when it failed
  * @param failure null when there is a response
@@ -26,7 +27,7 @@ record InnerDelivery(
         CallContext context)
         implements HandlerExecutor.Abandonable {
 
-    /** Completes the future; at once when this is the thread of the dispatching handler, or the bundle has no thread for it. */
+    /** Completes the future; at once when this is the thread that dispatched the message, or the bundle has no thread for it. */
     void deliver(boolean here) {
         if (here) {
             run();

@@ -26,7 +26,9 @@ final class InnerOutcome {
     private long number; // of this use of the request; 0 before the first
     private CompletableFuture<Response> future; // null when the dispatching thread waits
     private CallContext context = CallContext.EMPTY; // of the dispatching thread
-    private Thread dispatcher; // the thread that is inside the dispatching method
+    private Thread
+            dispatcher; // the thread that is inside the dispatching method, or was; null once another one may begin the
+    // request
     // Published by awaited.
     private Response result;
     private Failure failure;
@@ -70,7 +72,7 @@ final class InnerOutcome {
         return future == null;
     }
 
-    /** Returns whether the calling thread is inside the dispatching method. */
+    /** Returns whether the calling thread has dispatched it: it is inside the dispatching method, or was left the request by itself. */
     boolean isOnDispatcher() {
         return dispatcher == Thread.currentThread();
     }

@@ -362,14 +362,15 @@ class HandlerPollingTest {
                 .walk(frames -> frames.anyMatch(frame -> frame.getClassName().equals(HandlerPolling.class.getName())));
     }
 
-    /** Has a non-blocking handler that passes the message inside of it on, and does this behind it. */
-    private void handleEnvelopes(Runnable behind) {
+    /** Has a non-blocking handler that passes the message inside of it on, and does this behind it, and that when it has the outcome. */
+    private void handleEnvelopes(Runnable behind, Runnable stage) {
         ValueEncoder encoder = new ValueEncoder();
         new Invocation("text.inner", List.of(), Map.of()).encode(encoder);
         workers.handleOnPoller(handlers, "text.envelope", (message, outbox) -> {
             LateResponse later = outbox.later();
             outbox.dispatchAsync(MessageType.NAMED_CALL, ByteBuffer.wrap(encoder.toBytes()), List.of(), List.of())
                     .whenComplete((response, failure) -> {
+                        stage.run();
                         if (failure == null) {
                             later.send(response.payload(), List.of(), List.of());
                             response.close();
@@ -396,7 +397,7 @@ class HandlerPollingTest {
             }
             outbox.respond(Value.of("on"));
         });
-        handleEnvelopes(() -> {});
+        handleEnvelopes(() -> {}, () -> {});
         Waits.until("a thread that polls runs it", () -> {
             for (int i = 0; i < BURST; i++) {
                 caller.call(to("text.envelope")).close();
@@ -417,12 +418,14 @@ class HandlerPollingTest {
             begun.incrementAndGet();
             outbox.respond(Value.of("on"));
         });
-        handleEnvelopes(() -> {
-            envelopes.incrementAndGet();
-            if (isLed() && held.compareAndSet(false, true)) {
-                awaitHold();
-            }
-        });
+        handleEnvelopes(
+                () -> {
+                    envelopes.incrementAndGet();
+                    if (isLed() && held.compareAndSet(false, true)) {
+                        awaitHold();
+                    }
+                },
+                () -> {});
         CompletableFuture<Void> calls = CompletableFuture.runAsync(() -> {
             while (!held.get()) {
                 caller.call(to("text.envelope")).close();
@@ -432,6 +435,29 @@ class HandlerPollingTest {
         Waits.until("what is inside of it runs", () -> begun.get() == envelopes.get());
         assertThat(calls).as("the call whose envelope hangs").isNotDone();
         othersAreServed();
+
+        hold.countDown();
+        assertThat(calls).succeedsWithin(LONG);
+    }
+
+    @Test
+    void othersAreServedWhileAStageOfWhatWasLeftDoesNotReturn() {
+        AtomicBoolean held = new AtomicBoolean();
+        workers.handle(handlers, "text.inner", (message, outbox) -> outbox.respond(Value.of("on")));
+        handleEnvelopes(() -> {}, () -> {
+            if (isInside("runWaiting") && held.compareAndSet(false, true)) {
+                awaitHold();
+            }
+        });
+        CompletableFuture<Void> calls = CompletableFuture.runAsync(() -> {
+            while (!held.get()) {
+                caller.call(to("text.envelope")).close();
+            }
+        });
+        Waits.until("a stage hangs on the thread that polls", held::get);
+        othersAreServed();
+        caller.call(to("text.envelope")).close(); // by another thread of the same bundle
+        assertThat(calls).as("the call whose stage hangs").isNotDone();
 
         hold.countDown();
         assertThat(calls).succeedsWithin(LONG);
