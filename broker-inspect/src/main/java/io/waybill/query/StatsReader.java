@@ -83,14 +83,14 @@ final class StatsReader {
 
     private void rethrow() throws IOException {
         Throwable found = failure.get();
-        if (found instanceof IOException) {
-            throw (IOException) found;
+        if (found instanceof IOException e) {
+            throw e;
         }
-        if (found instanceof Error) {
-            throw (Error) found;
+        if (found instanceof Error e) {
+            throw e;
         }
-        if (found != null) {
-            throw (RuntimeException) found;
+        if (found instanceof RuntimeException e) {
+            throw e;
         }
     }
 
