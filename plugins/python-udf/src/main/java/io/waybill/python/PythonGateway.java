@@ -210,7 +210,7 @@ public final class PythonGateway implements MessageHandler {
                 hello.id(),
                 List.copyOf(keys),
                 (message, outbox) ->
-                        joined.join().serve(message, outbox)); // a request may come before the link is made
+                        joined.join().begin(message, outbox)); // a request may come before the link is made
         String why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") has ended";
         CallFrame.Shared shared = Welcomes.shared(hello, worker.broker());
         ProcessLink link = new ProcessLink(

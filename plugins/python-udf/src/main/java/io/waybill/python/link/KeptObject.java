@@ -33,7 +33,7 @@ final class KeptObject implements Storage {
     KeptObject(ProcessLink link, long number) {
         this.link = link;
         this.number = number;
-        link.keeps();
+        link.uses();
     }
 
     /** Returns the value of a reference to it, which takes no count. */

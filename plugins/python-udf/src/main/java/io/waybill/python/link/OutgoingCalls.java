@@ -18,7 +18,6 @@ import io.waybill.python.wire.ProtocolException;
 import io.waybill.python.wire.SocketFrame;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -41,7 +40,7 @@ final class OutgoingCalls implements AutoCloseable {
     private final Broker broker;
     private final CallFrame.Shared shared;
     private final GatewayOperations operations;
-    private final Map<Long, ServedCall> served;
+    private final ServedCalls served;
     private final ThreadPoolExecutor threads;
 
     OutgoingCalls(
@@ -49,7 +48,7 @@ final class OutgoingCalls implements AutoCloseable {
             Broker broker,
             CallFrame.Shared shared,
             GatewayOperations operations,
-            Map<Long, ServedCall> served) {
+            ServedCalls served) {
         this.channel = channel;
         this.broker = broker;
         this.shared = shared;
@@ -116,7 +115,7 @@ final class OutgoingCalls implements AutoCloseable {
     }
 
     private ServedCall parent(CallFrame head) {
-        return head.number() == 0 ? null : served.get(head.number());
+        return head.number() == 0 ? null : served.find(head.number());
     }
 
     /** Returns the threads of calls that wait. */

@@ -120,6 +120,14 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
         return new CallFrame(type, flags, worker, body.getLong(), 0, "");
     }
 
+    /** Returns whether a RESULT says that storages are in its message. Reads no further. */
+    public static boolean hasStorages(SocketFrame frame) {
+        int at = RESULT + Integer.BYTES; // behind the length of the payload
+        return frame.kind() == SocketFrame.Kind.RESULT
+                && frame.body().limit() >= at + Short.BYTES
+                && frame.body().getShort(at) != 0;
+    }
+
     /** Reads the message behind these parts. */
     public static ProcessMessage message(SocketFrame frame, Shared shared) throws IOException {
         return ProcessMessage.read(frame.body(), shared.regions(), shared.references(), shared.buffers());
