@@ -12,6 +12,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,7 @@ class QueueSourceTest {
 
     private static final int QUEUES = 64;
     private static final int CALLS = 5000; // more than a large read
+    private static final int SETTLED_LOOKS = 5;
     private static final long WINDOWS = QUEUES * (long) FileWindow.CAPACITY;
 
     @TempDir
@@ -36,7 +38,7 @@ class QueueSourceTest {
     @BeforeEach
     void write() throws Exception {
         written = new WrittenHome(temporary).calls(0, CALLS);
-        before = directBytes();
+        before = settledBytes();
         StoredJournal journal =
                 new StoredJournal(new WorkerInfo(WrittenHome.CALLER, "caller"), written.worker(WrittenHome.CALLER));
         for (int i = 0; i < QUEUES; i++) {
@@ -54,6 +56,19 @@ class QueueSourceTest {
                 .filter(pool -> pool.getName().equals("direct"))
                 .mapToLong(BufferPoolMXBean::getMemoryUsed)
                 .sum();
+    }
+
+    /** What is in use once the buffers of earlier tests were freed, by a thread of its own. */
+    private static long settledBytes() {
+        long settled = directBytes();
+        for (int same = 0; same < SETTLED_LOOKS; ) {
+            System.gc();
+            LockSupport.parkNanos(20_000_000);
+            long now = directBytes();
+            same = now == settled ? same + 1 : 0;
+            settled = now;
+        }
+        return settled;
     }
 
     private long taken() {
