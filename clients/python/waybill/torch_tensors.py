@@ -38,11 +38,9 @@ def _load() -> Any:
     import torch
 
     if not _codes:
-        for code, name in _NAMES:
-            dtype = getattr(torch, name, None)
-            if dtype is not None:
-                _types[code] = dtype
-                _codes[dtype] = code
+        types = {code: getattr(torch, name) for code, name in _NAMES if hasattr(torch, name)}
+        _types.update(types)
+        _codes.update({dtype: code for code, dtype in types.items()})  # last, and whole: other threads look at it
     return torch
 
 
