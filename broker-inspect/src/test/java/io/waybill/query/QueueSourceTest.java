@@ -25,7 +25,7 @@ class QueueSourceTest {
 
     private static final int QUEUES = 64;
     private static final int CALLS = 5000; // more than a large read
-    private static final int SETTLED_LOOKS = 5;
+    private static final int LOOKS_WITHOUT_CHANGE = 5;
     private static final long WINDOWS = QUEUES * (long) FileWindow.CAPACITY;
 
     @TempDir
@@ -38,7 +38,7 @@ class QueueSourceTest {
     @BeforeEach
     void write() throws Exception {
         written = new WrittenHome(temporary).calls(0, CALLS);
-        before = settledBytes();
+        before = stableBytes();
         StoredJournal journal =
                 new StoredJournal(new WorkerInfo(WrittenHome.CALLER, "caller"), written.worker(WrittenHome.CALLER));
         for (int i = 0; i < QUEUES; i++) {
@@ -59,16 +59,16 @@ class QueueSourceTest {
     }
 
     /** What is in use once the buffers of earlier tests were freed, by a thread of its own. */
-    private static long settledBytes() {
-        long settled = directBytes();
-        for (int same = 0; same < SETTLED_LOOKS; ) {
+    private static long stableBytes() {
+        long stable = directBytes();
+        for (int same = 0; same < LOOKS_WITHOUT_CHANGE; ) {
             System.gc();
             LockSupport.parkNanos(20_000_000);
             long now = directBytes();
-            same = now == settled ? same + 1 : 0;
-            settled = now;
+            same = now == stable ? same + 1 : 0;
+            stable = now;
         }
-        return settled;
+        return stable;
     }
 
     private long taken() {
