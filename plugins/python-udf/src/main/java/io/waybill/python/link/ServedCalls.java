@@ -117,7 +117,7 @@ final class ServedCalls {
             }
         } catch (RejectedMessageException e) {
             begun.outcome().completeExceptionally(e);
-        } catch (RuntimeException e) { // of the broker
+        } catch (RuntimeException | Error e) { // of the broker, or the heap is full
             begun.outcome()
                     .completeExceptionally(
                             new RejectedMessageException(ErrorCode.HANDLER_FAILED, String.valueOf(e.getMessage()), e));
@@ -139,14 +139,14 @@ final class ServedCalls {
         } catch (RejectedMessageException e) {
             String text = String.valueOf(e.getMessage());
             later.fail(e.code(), e.code() == ErrorCode.REFUSED ? text : node + text);
-        } catch (RuntimeException e) { // the caller must not wait for its deadline
+        } catch (RuntimeException | Error e) { // the caller must not wait for its deadline
             later.fail(ErrorCode.HANDLER_FAILED, e.toString());
         } finally {
             ended(exchange);
         }
     }
 
-    /** Schedules a look for deadlines: some requests that nobody waits for may have one. */
+    /** Schedules a look for deadlines: some requests that no thread waits for may have one. */
     private void lookLater() {
         if (looks.compareAndSet(false, true)) {
             try {
