@@ -1,5 +1,6 @@
 package io.waybill.home;
 
+import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Fifo;
@@ -15,7 +16,7 @@ import java.nio.file.Path;
  * <pre>
  * owner sender
  * 1 {@link Cursors#markAsleep asleep = 1}, full fence 1 appends to its journal
- * 2 polls all journals once more 2 full fence
+ * 2 polls once more 2 {@link CursorSlot#announce counts} that, full fence
  * 3 nothing there: {@link #await} 3 reads the owner's {@link PeerCursors#isAsleepAfterFence asleep}
  * 4 {@link Cursors#markAwake asleep = 0} 4 rings when it is 1
  * </pre>

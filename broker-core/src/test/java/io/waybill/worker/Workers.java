@@ -12,10 +12,12 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.worker.peer.Announcement;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -130,6 +132,22 @@ public final class Workers implements AutoCloseable {
                 .map(link -> link.name())
                 .sorted()
                 .toList();
+    }
+
+    /** Whether the poller of a worker sleeps, and peers ring its doorbell. */
+    public static boolean sleeps(Worker worker) throws IOException {
+        return PeerCursors.open(worker.directory().path(), worker.info().id(), worker.parts.host.files())
+                .isAsleepAfterFence();
+    }
+
+    /** Index of the last request that a worker has written. */
+    public static long lastRequest(Worker worker) {
+        return worker.parts.requestAppender.lastIndex();
+    }
+
+    /** Has a worker announce by another way the records that it writes for peers that it links to later. */
+    public static void announceBy(Worker worker, Announcement announcement) {
+        worker.parts.links.announceBy(announcement);
     }
 
     /** Leases that a worker holds, and that others hold of its regions. */

@@ -116,6 +116,14 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.INCARNATION, epoch);
     }
 
+    /**
+     * Announces to the peer that a record was written for it. Call after the append, by any thread. A later read of other memory by this thread
+     * does not come before it.
+     */
+    public void announce() {
+        table.getAndAddLong(offset + CursorLayout.ANNOUNCED, 1);
+    }
+
     /** Returns how many of the peer's leases were released. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);

@@ -62,6 +62,11 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.INCARNATION);
     }
 
+    /** Returns how often the peer has announced records for this worker; 0 when it has never done so. */
+    public long announced() {
+        return table.getLongVolatile(offset + CursorLayout.ANNOUNCED);
+    }
+
     public long requestsConsumed() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_CONSUMED);
     }

@@ -82,18 +82,29 @@ public final class ResponseReceiver {
         this.arrivals = new ArrivalClock(clock);
     }
 
-    /** Reads responses of a peer, up to the limit of one poll. Returns the number of records read. */
+    /**
+     * Reads responses of a peer, up to the limit of one poll.
+     *
+     * @return how many records for this worker were read, at least 1 when the limit was reached
+     */
     public int poll(PeerLink link) {
         JournalTail tail = link.reader().responses();
+        int reads = 0;
         int work = 0;
         link.reader().writeResponsesPosition(); // behind a response whose listener lost the permit, or that failed
-        while (work < MAX_PER_POLL) {
+        while (reads < MAX_PER_POLL) {
             RecordView record = next();
             Poll found = reader.poll(tail, record.buffer());
+            if (found == Poll.NONE) {
+                link.reader().responsesReadToEnd();
+            }
             if (found == Poll.NONE || link.reader().isBeyondEnd()) {
                 break;
             }
-            work++;
+            reads++;
+            if (found != Poll.SKIPPED) {
+                work++;
+            }
             if (found == Poll.DAMAGED) {
                 RecordReader.requireReadable(tail);
                 reader.damaged(link, tail.damage());
@@ -107,7 +118,7 @@ public final class ResponseReceiver {
                     .writeResponsesPosition(); // not earlier: were the process killed in the listener, it could not
             // claim the outcome
         }
-        return work;
+        return reads < MAX_PER_POLL ? work : Math.max(1, work);
     }
 
     /** Drops a record that a failed read may have left incomplete. */

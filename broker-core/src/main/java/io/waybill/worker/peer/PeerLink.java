@@ -267,8 +267,9 @@ public final class PeerLink {
         return was;
     }
 
-    /** Wakes the peer if it sleeps. Call when it may read what was written. */
+    /** Announces what was written, and wakes the peer if it sleeps. Call when it may read that. */
     public void ringIfAsleep() {
+        reader.position().announce();
         try {
             if (peerCursors.isAsleepAfterFence()) {
                 ring();

@@ -37,6 +37,11 @@ public final class PeerReader {
     private long requestBytesRead;
     private long damaged;
     private boolean isResponsePositionDue;
+    private PeerCursorSlot announcements; // null until the peer has a slot for this worker
+    // How often the peer has announced records: at this poll, and when this worker began to read a queue to its end.
+    private long announced;
+    private long requestsReadAt;
+    private long responsesReadAt;
 
     /**
      * Creates a reader.
@@ -114,6 +119,52 @@ public final class PeerReader {
             requests.moveToStart();
         }
     }
+
+    // ---- what the peer has announced
+
+    /** Looks at what the peer has announced, for the next poll of its queues. */
+    public void look() {
+        PeerCursorSlot slot = announcements;
+        announced = slot == null ? 0 : slot.announced();
+    }
+
+    /** The next poll of the peer's queues reads them, whatever the peer has announced. */
+    public void lookAtNone() {
+        announced = 0;
+    }
+
+    /** Looks for the peer's slot. The next poll of its queues reads them, whatever the peer has announced. */
+    public void lookAfresh() {
+        PeerCursorSlot slot = announcements;
+        if (slot == null || !slot.isValid()) {
+            announcements = peerCursors.slotFor(ownId).orElse(null);
+        }
+        look();
+        requestsReadAt = 0;
+        responsesReadAt = 0;
+    }
+
+    /** Returns whether the peer may have written requests that were not read; true for a peer that announces nothing. */
+    public boolean mayHaveRequests() {
+        return announced == 0 || announced != requestsReadAt;
+    }
+
+    /** Returns whether the peer may have written responses that were not read; true for a peer that announces nothing. */
+    public boolean mayHaveResponses() {
+        return announced == 0 || announced != responsesReadAt;
+    }
+
+    /** Notes that no requests are left of those that were announced when it last looked. */
+    public void requestsReadToEnd() {
+        requestsReadAt = announced;
+    }
+
+    /** Notes the same of responses. */
+    public void responsesReadToEnd() {
+        responsesReadAt = announced;
+    }
+
+    // ---- positions
 
     /** Returns the tail of the peer's responses. */
     public JournalTail responses() {

@@ -32,7 +32,7 @@ public final class RequestReceiver {
     /**
      * Reads and serves requests of a peer, up to the limit of one poll.
      *
-     * @return how many records were read, or {@link Polled#PERMIT_LOST}
+     * @return how many records for this worker were read, at least 1 when the limit was reached, or {@link Polled#PERMIT_LOST}
      */
     int poll(PeerLink link) {
         if (!link.reader().readsRequests() || !link.backlog().isRecovered() || !serving.isOpen()) {
@@ -41,22 +41,25 @@ public final class RequestReceiver {
         if (link.backlog().nextUnanswered() >= 0) { // they come first
             return serveUnanswered(link);
         }
-        if (!link.reader().isAddressed()) {
+        if (!link.reader().mayHaveRequests() || !link.reader().isAddressed()) {
             return 0;
         }
         JournalTail tail = link.reader().requests();
+        int reads = 0;
         int work = 0;
         // a later incarnation of the peer may be read by another link, from the position where this one stopped
-        while (work < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
+        while (reads < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
             Exchange exchange = next();
             Poll found = reader.poll(tail, exchange.buffer());
             if (found == Poll.NONE) {
+                link.reader().requestsReadToEnd();
                 break;
             }
-            work++;
+            reads++;
             if (found == Poll.SKIPPED) {
                 link.reader().requestsSkipped();
             } else {
+                work++;
                 if (found == Poll.DAMAGED) {
                     RecordReader.requireReadable(tail);
                 }
@@ -85,7 +88,7 @@ public final class RequestReceiver {
                 }
             }
         }
-        return work;
+        return reads < MAX_PER_POLL ? work : Math.max(1, work);
     }
 
     /**

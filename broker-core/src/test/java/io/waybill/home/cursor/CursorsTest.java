@@ -65,6 +65,19 @@ class CursorsTest {
     }
 
     @Test
+    void announcesToAPeer() throws IOException {
+        CursorSlot slot = own.slot(PEER);
+        PeerCursorSlot seen = openAsPeer().slotFor(PEER).orElseThrow();
+        assertThat(seen.announced()).isZero();
+        slot.announce();
+        slot.announce();
+        assertThat(seen.announced()).isEqualTo(2);
+
+        Cursors.openOwn(dir, OWNER, HOST).slot(PEER).announce();
+        assertThat(seen.announced()).isEqualTo(3);
+    }
+
+    @Test
     void keepsWhatItSaidForTheNextIncarnation() throws IOException {
         own.slot(PEER).requestsIndex(42);
         own.markAsleep(1);
