@@ -12,18 +12,20 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
-import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.peer.Announcement;
+import io.waybill.worker.poll.Polled;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** Real workers in one home, in this process. Closes what it opened. */
@@ -134,10 +136,13 @@ public final class Workers implements AutoCloseable {
                 .toList();
     }
 
-    /** Whether the poller of a worker sleeps, and peers ring its doorbell. */
-    public static boolean sleeps(Worker worker) throws IOException {
-        return PeerCursors.open(worker.directory().path(), worker.info().id(), worker.parts.host.files())
-                .isAsleepAfterFence();
+    /** Polls once, while no other thread of the worker does. Returns what {@link Polled#poll} did. */
+    public static int poll(Worker worker) {
+        AtomicInteger work = new AtomicInteger();
+        Waits.until(
+                "no other thread polls",
+                () -> worker.parts.waiting.whileNotPolling(() -> work.set(worker.parts.receiver.poll())));
+        return work.get();
     }
 
     /** Index of the last request that a worker has written. */
