@@ -24,8 +24,8 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 
 /**
- * {@code waybill prepare}: does in one process, in a home that goes away again, what the usual commands do. The launcher has the JVM
- * keep the classes that this loads, so that later commands start faster.
+ * {@code waybill prepare}: does in one process, in a home that goes away again, what the usual commands and calling workers do. The launcher
+ * has the JVM keep the classes that this loads and, from Java 25 on, its profiles, so that later processes start faster.
  */
 @Command(
         mixinStandardHelpOptions = true,
@@ -64,6 +64,7 @@ final class PrepareCommand implements Callable<Integer> {
                     run(silent, "journal", "show", id);
                 }
             }
+            TrainingCalls.run(home);
         }
         return 0;
     }

@@ -69,7 +69,8 @@ final class Command implements AutoCloseable {
 
     /** Prepares the distribution for this JVM unless another test did: each process then takes two thirds of the time to start. */
     private static void prepare(Path distribution) throws IOException, InterruptedException {
-        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ".jsa");
+        String kind = Runtime.version().feature() >= 25 ? ".aot" : ".jsa";
+        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + kind);
         Path directory = Files.createDirectories(distribution.resolveSibling("prepare"));
         try (FileChannel channel = FileChannel.open(
                         directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);

@@ -30,9 +30,12 @@ final class DistributionCheck {
         }
         HostFiles files = new HostFiles(distribution.get());
         libtorch(findings, files);
-        String archive = "lib/cds/java-" + java.split(" ", 2)[0] + ".jsa";
-        if (files.exists(archive)) {
-            findings.ok("class archive", archive);
+        String archive = "lib/cds/java-" + java.split(" ", 2)[0];
+        Optional<String> found = Stream.of(archive + ".jsa", archive + ".aot")
+                .filter(files::exists)
+                .findFirst();
+        if (found.isPresent()) {
+            findings.ok("class archive", found.get());
         } else {
             findings.add(
                     Health.NOTE,

@@ -163,5 +163,9 @@ class HostChecksTest {
         Diagnoses after = new Diagnoses();
         DistributionCheck.run(after, Optional.of(root), "17.0.15 in /opt/java");
         assertThat(after.all()).extracting(Diagnosis::verdict).containsOnly(Health.OK);
+        file("lib/cds/java-25.0.1.aot", "");
+        Diagnoses newer = new Diagnoses();
+        DistributionCheck.run(newer, Optional.of(root), "25.0.1 in /opt/java");
+        assertThat(newer.all()).extracting(Diagnosis::verdict).containsOnly(Health.OK);
     }
 }

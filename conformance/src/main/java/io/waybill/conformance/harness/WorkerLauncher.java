@@ -61,9 +61,13 @@ public record WorkerLauncher(Path distribution, Path directory) {
                 WorkerMain.class.getName(),
                 distribution.toString(),
                 home().toString()));
-        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ".jsa");
-        if (Files.exists(archive)) {
-            command.addAll(1, List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:cds+dynamic=off"));
+        Path archives = distribution.resolve("lib/cds");
+        Path archive = archives.resolve("java-" + System.getProperty("java.version") + ".jsa");
+        Path cache = archives.resolve("java-" + System.getProperty("java.version") + ".aot");
+        if (Files.exists(cache)) {
+            command.addAll(1, List.of("-XX:AOTCache=" + cache, "-Xlog:cds*=off", "-Xlog:aot*=off"));
+        } else if (Files.exists(archive)) {
+            command.addAll(1, List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds*=off"));
         }
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(distribution.toFile())
