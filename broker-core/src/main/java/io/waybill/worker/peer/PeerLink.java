@@ -269,8 +269,8 @@ public final class PeerLink {
 
     /** Announces what was written, and wakes the peer if it sleeps. Call when it may read that. */
     public void ringIfAsleep() {
-        reader.position().announce();
         try {
+            reader.position().announce();
             if (peerCursors.isAsleepAfterFence()) {
                 ring();
             }

@@ -33,7 +33,7 @@ public final class Quarantine {
     private PeerLink suspect;
     private int suspicions;
     private long nextLookNs = Long.MIN_VALUE;
-    // The last thread that polled, if it has only read records since it surfaced its faults; otherwise null.
+    // The last thread that polled, if it has only read whole records since it surfaced its faults; otherwise null.
     private Thread unharmed;
 
     public Quarantine(Links links, Clock clock, FaultAlarm faults) {
@@ -56,6 +56,11 @@ public final class Quarantine {
             faults.surface();
             unharmed = self;
         }
+    }
+
+    /** Notes that this thread has read other mapped memory of a peer: the next record surfaces its faults first. */
+    public void looked() {
+        unharmed = null;
     }
 
     /** Surfaces the faults of this thread before work that concerns no particular peer. */

@@ -173,11 +173,7 @@ public final class PeerReceiver implements Polled {
             return 0;
         }
         PeerReader reader = link.reader();
-        switch (looks) {
-            case FIRST -> reader.look();
-            case AFRESH -> reader.lookAfresh();
-            case NEVER -> reader.lookAtNone();
-        }
+        look(reader);
         if (reader.mayHaveResponses() && (all || link.flow().expectsResponses())) {
             work += responses.poll(link);
         }
@@ -187,6 +183,19 @@ public final class PeerReceiver implements Polled {
         }
         int served = requests.poll(link);
         return served == PERMIT_LOST ? PERMIT_LOST : work + served;
+    }
+
+    private void look(PeerReader reader) {
+        if (looks == Looks.NEVER) {
+            reader.lookAtNone();
+            return;
+        }
+        quarantine.looked();
+        if (looks == Looks.AFRESH) {
+            reader.lookAfresh();
+        } else {
+            reader.look();
+        }
     }
 
     @Override
