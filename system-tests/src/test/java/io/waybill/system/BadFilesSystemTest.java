@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -239,6 +240,37 @@ class BadFilesSystemTest {
                     .as(victim::log)
                     .isLessThan(50);
             victim.leave();
+        }
+    }
+
+    /** A worker with many peers looks at what each announces in its cursors, at each poll. */
+    @Test
+    void goesOnWithManyOthersWhenALivePeerCutsItsCursorsShort() throws Exception {
+        try (Processes processes = new Processes(directory.resolve("home"), directory);
+                RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
+            WorkerProcess victim = processes.start("victim").awaitReady();
+            bad.contact(victim.id()).announce(victim.id());
+            Waits.until("the bad one known", () -> victim.stat("begun") == 1);
+            List<Worker> others = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                others.add(swarm.join("other-" + i));
+            }
+            callManyTimes(others, victim); // until it is compiled: JDK 17 defers the faults of compiled code only
+            try (FileChannel channel = FileChannel.open(bad.path().resolve("cursors"), StandardOpenOption.WRITE)) {
+                channel.truncate(0);
+            }
+            callManyTimes(others, victim);
+            Waits.until(victim::log, () -> victim.log().contains("its cursors were cut short"));
+            assertThat(victim.log()).doesNotContain(" threw ").doesNotContain("Housekeeping met");
+            victim.leave();
+        }
+    }
+
+    private static void callManyTimes(List<Worker> callers, WorkerProcess called) {
+        for (int i = 0; i < 20_000; i++) {
+            assertThat(failureOf(callers.get(i % callers.size()), request("victim")))
+                    .as(called::log)
+                    .isNull();
         }
     }
 

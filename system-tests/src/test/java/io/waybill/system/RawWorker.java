@@ -91,6 +91,12 @@ final class RawWorker implements AutoCloseable {
         return this;
     }
 
+    /** Writes a good request to a worker that it has contacted, and announces it. */
+    void announce(int to) throws IOException {
+        write(request(to));
+        directory.cursors().slot(to).announce();
+    }
+
     /** A good request to the first life of a worker, with the next id. */
     MessageBuffer request(int to) {
         byte[] payload = new byte[64];
