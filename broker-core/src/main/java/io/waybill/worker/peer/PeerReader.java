@@ -122,24 +122,24 @@ public final class PeerReader {
 
     // ---- what the peer has announced
 
-    /** Looks at what the peer has announced, for the next poll of its queues. */
-    public void look() {
+    /** Looks at how often the peer has announced records, before a poll of its queues. */
+    public void lookAtAnnouncements() {
         PeerCursorSlot slot = announcements;
         announced = slot == null ? 0 : slot.announced();
     }
 
-    /** The next poll of the peer's queues reads them, whatever the peer has announced. */
-    public void lookAtNone() {
+    /** Has the next poll read the peer's queues, whatever the peer has announced. */
+    public void ignoreAnnouncements() {
         announced = 0;
     }
 
-    /** Looks for the peer's slot. The next poll of its queues reads them, whatever the peer has announced. */
-    public void lookAfresh() {
+    /** Looks for the slot in which the peer announces, and has the next poll read the peer's queues in any case. */
+    public void findAnnouncements() {
         PeerCursorSlot slot = announcements;
         if (slot == null || !slot.isValid()) {
             announcements = peerCursors.slotFor(ownId).orElse(null);
         }
-        look();
+        lookAtAnnouncements();
         requestsReadAt = 0;
         responsesReadAt = 0;
     }

@@ -21,17 +21,17 @@ public final class PeerReceiver implements Polled {
     private static final int POLLS_PER_CLOCK_READ = 64;
     private static final long ALL_INTERVAL_NS = 1_000_000;
     private static final long UNANNOUNCED_INTERVAL_NS = 100_000_000;
-    /** So few queues are sooner looked at than what was announced: that takes a cache line more. */
+    /** With so few links, reading all queues takes less time than a look at what was announced, which is one more cache line. */
     private static final int FEW_LINKS = 3;
 
-    /** How a poll looks at what peers have announced. */
-    private enum Looks {
-        /** It reads queues of peers that have announced something. */
-        FIRST,
-        /** It reads all queues, and looks for the peers' slots. */
-        AFRESH,
-        /** It reads all queues. */
-        NEVER
+    /** Which queues a poll reads. */
+    private enum Reads {
+        /** Those of peers that have announced something. */
+        ANNOUNCED,
+        /** All, without a look at what was announced. */
+        ALL,
+        /** All, and it looks for the slots in which peers announce. */
+        ALL_AND_SLOTS
     }
 
     private final Clock clock;
@@ -48,7 +48,7 @@ public final class PeerReceiver implements Polled {
     private boolean allDue;
     private long nextAllNs;
     private boolean unannouncedDue = true;
-    private Looks looks = Looks.AFRESH; // of this poll
+    private Reads reads = Reads.ALL_AND_SLOTS; // of this poll
     private long nextUnannouncedNs;
 
     public PeerReceiver(
@@ -91,8 +91,7 @@ public final class PeerReceiver implements Polled {
         allDue = false;
         int work = 0;
         PeerLink[] current = links.current();
-        looks = unannouncedDue ? Looks.AFRESH : current.length <= FEW_LINKS ? Looks.NEVER : Looks.FIRST;
-        unannouncedDue = false;
+        reads = whatToRead(current.length);
         quarantine.lookIfAlarmed();
         for (PeerLink link : current) {
             int done = pollLink(link, all);
@@ -173,7 +172,7 @@ public final class PeerReceiver implements Polled {
             return 0;
         }
         PeerReader reader = link.reader();
-        look(reader);
+        lookAtAnnouncements(reader);
         if (reader.mayHaveResponses() && (all || link.flow().expectsResponses())) {
             work += responses.poll(link);
         }
@@ -185,16 +184,24 @@ public final class PeerReceiver implements Polled {
         return served == PERMIT_LOST ? PERMIT_LOST : work + served;
     }
 
-    private void look(PeerReader reader) {
-        if (looks == Looks.NEVER) {
-            reader.lookAtNone();
+    private Reads whatToRead(int links) {
+        if (unannouncedDue) {
+            unannouncedDue = false;
+            return Reads.ALL_AND_SLOTS;
+        }
+        return links <= FEW_LINKS ? Reads.ALL : Reads.ANNOUNCED;
+    }
+
+    private void lookAtAnnouncements(PeerReader reader) {
+        if (reads == Reads.ALL) {
+            reader.ignoreAnnouncements();
             return;
         }
         quarantine.looked();
-        if (looks == Looks.AFRESH) {
-            reader.lookAfresh();
+        if (reads == Reads.ALL_AND_SLOTS) {
+            reader.findAnnouncements();
         } else {
-            reader.look();
+            reader.lookAtAnnouncements();
         }
     }
 
