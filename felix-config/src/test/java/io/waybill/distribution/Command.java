@@ -19,6 +19,9 @@ import java.util.concurrent.locks.LockSupport;
 /** A process of the distribution in a test: with nothing of the test's own environment, its output in files. Its maker closes it. */
 final class Command implements AutoCloseable {
 
+    /** Of the file that {@code waybill prepare} leaves for this JVM. */
+    static final String ARCHIVE_SUFFIX = Runtime.version().feature() < 25 ? ".jsa" : ".aot";
+
     private static final long LIMIT_S = 240;
     private static final long UNTIL_NS = 120_000_000_000L;
 
@@ -69,8 +72,7 @@ final class Command implements AutoCloseable {
 
     /** Prepares the distribution for this JVM unless another test did: each process then takes two thirds of the time to start. */
     private static void prepare(Path distribution) throws IOException, InterruptedException {
-        String kind = Runtime.version().feature() >= 25 ? ".aot" : ".jsa";
-        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + kind);
+        Path archive = distribution.resolve("lib/cds/java-" + System.getProperty("java.version") + ARCHIVE_SUFFIX);
         Path directory = Files.createDirectories(distribution.resolveSibling("prepare"));
         try (FileChannel channel = FileChannel.open(
                         directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
