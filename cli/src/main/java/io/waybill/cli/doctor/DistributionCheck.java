@@ -30,12 +30,11 @@ final class DistributionCheck {
         }
         HostFiles files = new HostFiles(distribution.get());
         libtorch(findings, files);
-        String archive = "lib/cds/java-" + java.split(" ", 2)[0];
-        Optional<String> found = Stream.of(archive + ".jsa", archive + ".aot")
-                .filter(files::exists)
-                .findFirst();
-        if (found.isPresent()) {
-            findings.ok("class archive", found.get());
+        String version = java.split(" ", 2)[0];
+        int feature = Integer.parseInt(version.split("\\D", 2)[0]);
+        String archive = "lib/cds/java-" + version + (feature < 25 ? ".jsa" : ".aot");
+        if (files.exists(archive)) {
+            findings.ok("class archive", archive);
         } else {
             findings.add(
                     Health.NOTE,

@@ -163,6 +163,10 @@ class HostChecksTest {
         Diagnoses after = new Diagnoses();
         DistributionCheck.run(after, Optional.of(root), "17.0.15 in /opt/java");
         assertThat(after.all()).extracting(Diagnosis::verdict).containsOnly(Health.OK);
+        file("lib/cds/java-25.0.1.jsa", ""); // which the launcher does not use there
+        Diagnoses newerBefore = new Diagnoses();
+        DistributionCheck.run(newerBefore, Optional.of(root), "25.0.1 in /opt/java");
+        assertThat(newerBefore.all()).extracting(Diagnosis::verdict).containsExactly(Health.OK, Health.NOTE);
         file("lib/cds/java-25.0.1.aot", "");
         Diagnoses newer = new Diagnoses();
         DistributionCheck.run(newer, Optional.of(root), "25.0.1 in /opt/java");
