@@ -10,6 +10,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.poll.Waiting;
@@ -21,14 +22,19 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Calls between two workers of this process, for the profiles that {@link PrepareCommand} has the JVM keep: to a non-blocking handler and to a
- * plain one, one at a time and many at once, by workers that poll and by workers that sleep.
+ * Calls between workers of this process, for the profiles that {@link PrepareCommand} has the JVM keep: to a non-blocking handler and to a
+ * plain one, one at a time and many at once, by workers that poll and by workers that sleep, between two and in a crowd.
+ *
+ * <p>What is called here must be called often: a JVM with profiles compiles a method that they have as rarely called a hundred times later
+ * than one that they don't have.
  */
 final class TrainingCalls {
 
     private static final int POLLED = 10_000;
     private static final int SLEPT = 2_000; // each costs some wake-ups
     private static final int AT_ONCE = 64;
+    private static final int CROWD = 6; // more than read all queues at each poll
+    private static final int CROWD_ROUNDS = 100; // each makes 30 calls to each handler
     private static final int PLAIN = 0x43;
     private static final int NON_BLOCKING = 0x42;
 
@@ -37,6 +43,8 @@ final class TrainingCalls {
     static void run(Home home) throws IOException {
         run(home, Waiting.BALANCED, POLLED);
         run(home, Waiting.LOW_CPU, SLEPT);
+        runCrowd(home, Waiting.BALANCED);
+        runCrowd(home, Waiting.LOW_CPU);
     }
 
     private static void run(Home home, Waiting waiting, int calls) throws IOException {
@@ -47,6 +55,34 @@ final class TrainingCalls {
             call(caller, request(name, NON_BLOCKING), calls);
             call(caller, request(name, PLAIN), calls);
             callAtOnce(caller, request(name, NON_BLOCKING), calls);
+        }
+    }
+
+    private static void runCrowd(Home home, Waiting waiting) throws IOException {
+        WorkerSettings settings = WorkerSettings.builder().waiting(waiting).build();
+        List<Worker> crowd = new ArrayList<>();
+        try {
+            for (int i = 0; i < CROWD; i++) {
+                crowd.add(join(home, "prepare-crowd-" + i, settings));
+            }
+            for (int round = 0; round < CROWD_ROUNDS; round++) {
+                callAllPairs(crowd, NON_BLOCKING);
+                callAllPairs(crowd, PLAIN);
+            }
+        } finally {
+            CloseSteps steps = new CloseSteps();
+            crowd.forEach(worker -> steps.attempt(worker::close));
+            steps.finish();
+        }
+    }
+
+    private static void callAllPairs(List<Worker> crowd, int type) {
+        for (Worker caller : crowd) {
+            for (Worker called : crowd) {
+                if (called != caller) {
+                    call(caller, request(called.info().name(), type), 1);
+                }
+            }
         }
     }
 
