@@ -38,8 +38,12 @@ public final class Housekeeper implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
     private static final long TICK_NS = 20_000_000;
+    /** While little is written: the turns of many workers would take the processors from their calls. */
+    private static final long SLOW_TICK_NS = 80_000_000;
+    /** What the queues may grow between two turns before that is not little any more: far less than is reserved and loaded ahead of them. */
+    private static final long LITTLE_BYTES = 64 << 10;
+
     private static final long LOOK_NS = 50_000_000;
-    private static final long IDLE_TICK_NS = 80_000_000;
     /** Messages don't end a wait: after this time a burst finds space and pages prepared ahead of it again. */
     private static final long MAX_REST_NS = 250_000_000;
     /** The same after a time without messages: a worker that others have forgotten uses next to nothing. */
@@ -178,23 +182,21 @@ public final class Housekeeper implements Agent {
 
     private long nextRestNs() {
         long nowNs = clock.monotonicNs();
-        if (!isIdle()) {
+        long written = requests.writtenTo() + responses.writtenTo();
+        long bytes = written - writtenBefore; // less than 0 when a file was left
+        writtenBefore = written;
+        boolean urgent = diskFull || poller.isInHandler() || bytes < 0 || bytes > LITTLE_BYTES;
+        if (urgent || bytes > 0) {
             activeNs = nowNs;
             onActivity.run();
+        }
+        if (urgent) {
             return TICK_NS;
         }
         long maxNs = nowNs - activeNs > LONG_REST_AFTER_NS ? MAX_LONG_REST_NS : MAX_REST_NS;
-        long untilNs = Math.max(IDLE_TICK_NS, Math.min(maxNs, links.restNs()));
+        long untilNs = bytes > 0 ? SLOW_TICK_NS : Math.max(SLOW_TICK_NS, Math.min(maxNs, links.restNs()));
         long dueNs = references.nextDueNs();
         return dueNs == Long.MAX_VALUE ? untilNs : Math.max(TICK_NS, Math.min(untilNs, dueNs - nowNs));
-    }
-
-    /** Returns whether nothing was written since the last turn, no handler blocks the poller, and the disk has room. */
-    private boolean isIdle() {
-        long written = requests.writtenTo() + responses.writtenTo();
-        boolean idle = written == writtenBefore && !diskFull && !poller.isInHandler();
-        writtenBefore = written;
-        return idle;
     }
 
     private void turn() {
