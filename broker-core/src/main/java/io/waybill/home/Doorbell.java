@@ -3,10 +3,14 @@ package io.waybill.home;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Fifo;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.CloseSteps;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Wakes an idle worker: the FIFO {@code doorbell} in its directory. The bytes in it have no meaning.
@@ -24,37 +28,92 @@ import java.nio.file.Path;
  * Either the owner's second look finds the message, or the sender sees the owner asleep. A ring that comes too late or without
  * need only makes the owner look once more.
  *
- * <p><b>Threads.</b> One thread at a time waits; {@link #ring()} from any. <b>Memory.</b> Waiting allocates nothing.
+ * <p>While the poller sleeps here, a caller that waits for its response may {@linkplain #divert divert} the rings to itself: they wake it in place of the poller, which
+ * sleeps on. When it {@linkplain #restore restores} them, one that it has not taken wakes the poller.
+ *
+ * <p><b>Threads.</b> One at a time in {@link #await}, and one from {@link #divert} to {@link #restore}; the rest by any. <b>Memory.</b> Waiting
+ * and diverting allocate nothing.
  */
 public final class Doorbell implements AutoCloseable {
     static final String FILE = "doorbell";
 
-    private final Fifo fifo;
+    private static final Logger LOG = LoggerFactory.getLogger(Doorbell.class);
 
-    private Doorbell(Fifo fifo) {
+    private final Fifo fifo;
+    private final ChangeWatch watch; // of the FIFO, unless it is diverted, and of wake()
+    private volatile boolean diverted; // written by the thread that diverts
+
+    private Doorbell(Fifo fifo, ChangeWatch watch) {
         this.fifo = fifo;
+        this.watch = watch;
     }
 
     static Doorbell openOwn(Path workerDirectory, SafeFiles files) throws IOException {
-        return new Doorbell(files.openOwnFifo(workerDirectory.resolve(FILE)));
+        Fifo fifo = files.openOwnFifo(workerDirectory.resolve(FILE));
+        try {
+            return new Doorbell(fifo, fifo.openWatch());
+        } catch (IOException | RuntimeException | Error e) {
+            fifo.close();
+            throw e;
+        }
     }
 
     /**
-     * Waits for a ring, and takes all that there are.
+     * Waits for a ring, unless they are diverted, or {@link #wake}, and takes all that there are. At once when it is closed.
      *
-     * @return true when it rang; false after the timeout, or earlier when a signal interrupted the wait
+     * @return false after the timeout, or earlier when a signal interrupted the wait
      */
     public boolean await(long timeoutNs) {
+        boolean woken = watch.await(timeoutNs);
+        if (woken && !diverted) {
+            fifo.drain();
+        }
+        return woken;
+    }
+
+    /** Wakes the thread in {@link #await}, whether the rings are diverted or not. */
+    public void wake() {
+        watch.wake();
+    }
+
+    /** Diverts the rings to the calling thread. */
+    public void divert() {
+        diverted = true;
+        attend(false);
+    }
+
+    /**
+     * Waits for a ring, and takes all that there are. Only by the thread that has diverted them.
+     *
+     * @return false after the timeout, or earlier when a signal interrupted the wait
+     * @throws IllegalStateException when it is closed
+     */
+    public boolean awaitDiverted(long timeoutNs) {
         return fifo.await(timeoutNs);
     }
 
-    /** Wakes the worker's own waiting thread, for what other threads of this process want of it; nothing once it is closed. */
+    /** Lets rings wake the owner again. */
+    public void restore() {
+        diverted = false;
+        attend(true);
+    }
+
+    private void attend(boolean attends) {
+        try {
+            fifo.attend(watch, attends);
+        } catch (IOException e) { // of a call that needs no memory
+            LOG.warn("The rings of {} may wake no thread until its poller looks by itself", fifo, e);
+        }
+    }
+
+    /** Rings at one's own door, as a peer does; nothing once it is closed. */
     public void ring() throws IOException {
         fifo.pass();
     }
 
     @Override
     public void close() {
-        fifo.close();
+        CloseSteps steps = new CloseSteps();
+        steps.attempt(watch::close).attempt(fifo::close).finishUnchecked();
     }
 }

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntUnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -105,12 +106,25 @@ public final class ChangeWatch implements AutoCloseable {
      * @throws IOException when there are no descriptors left
      */
     public static ChangeWatch open(NativeCalls calls, Path watched) throws IOException {
+        return open(calls, set -> watch(calls, set, watched));
+    }
+
+    /**
+     * Watches no directory, only what joins.
+     *
+     * @throws IOException when there are no descriptors left
+     */
+    static ChangeWatch open(NativeCalls calls) throws IOException {
+        return open(calls, set -> NONE);
+    }
+
+    private static ChangeWatch open(NativeCalls calls, IntUnaryOperator directory) throws IOException {
         int set = calls.waits().newSet();
         int signal = NONE;
         try {
             signal = calls.waits().newSignal();
             calls.waits().joinSet(set, signal);
-            return new ChangeWatch(calls, set, signal, watch(calls, set, watched));
+            return new ChangeWatch(calls, set, signal, directory.applyAsInt(set));
         } catch (NativeCallException e) {
             closeAll(calls, set, signal);
             throw e;
@@ -156,6 +170,17 @@ public final class ChangeWatch implements AutoCloseable {
             return false;
         } finally {
             exit();
+        }
+    }
+
+    /** Sets whether a descriptor that has joined ends waits; if it is readable by now, it does at once. Nothing once this is closed. */
+    void attend(int descriptor, boolean attends) throws NativeCallException {
+        if (enter()) {
+            try {
+                calls.waits().attend(set, descriptor, attends);
+            } finally {
+                exit();
+            }
         }
     }
 

@@ -24,7 +24,9 @@ final class DescriptorWaits {
     private static final int IN_ONLYDIR = 0x01000000;
     private static final int IN_DONT_FOLLOW = 0x02000000;
     private static final int EPOLL_CTL_ADD = 1;
+    private static final int EPOLL_CTL_MOD = 3;
     private static final int EPOLLIN = 1;
+    private static final int EPOLL_EVENT_BYTES = 16;
 
     /** Takes what a descriptor of {@link #watchDirectory} reports. */
     interface DirectoryEvents {
@@ -128,9 +130,13 @@ final class DescriptorWaits {
     }
 
     private final LibC libc;
+    /** Two {@code struct epoll_event}: one that asks for what can be read, and one that asks for nothing. Only read. */
+    private final ByteBuffer events =
+            ByteBuffer.allocateDirect(2 * EPOLL_EVENT_BYTES).order(ByteOrder.nativeOrder());
 
     DescriptorWaits(LibC libc) {
         this.libc = libc;
+        events.putInt(0, EPOLLIN);
     }
 
     /**
@@ -154,8 +160,17 @@ final class DescriptorWaits {
 
     /** The descriptor leaves the set when it is closed. */
     void joinSet(int set, int fd) throws NativeCallException {
-        int[] event = {EPOLLIN, 0, 0, 0}; // the events, and what comes back with them: nothing is asked for
-        if (libc.epollCtl(set, EPOLL_CTL_ADD, fd, event) != 0) {
+        control(set, EPOLL_CTL_ADD, fd, true);
+    }
+
+    /** Sets whether a member of the set makes it readable. Allocates nothing. */
+    void attend(int set, int fd, boolean attends) throws NativeCallException {
+        control(set, EPOLL_CTL_MOD, fd, attends);
+    }
+
+    private void control(int set, int operation, int fd, boolean attends) throws NativeCallException {
+        long event = BufferUtil.address(events) + (attends ? 0 : EPOLL_EVENT_BYTES);
+        if (libc.epollCtl(set, operation, fd, event) != 0) {
             throw failure("epoll_ctl", null);
         }
     }

@@ -93,6 +93,32 @@ public final class Fifo implements AutoCloseable {
         }
     }
 
+    /** Opens a watch whose waits what is passed here ends, unless it is {@linkplain #attend left out}. The caller closes it. */
+    public ChangeWatch openWatch() throws IOException {
+        ChangeWatch watch = ChangeWatch.open(calls);
+        if (!endsWaitsOf(watch)) {
+            watch.close();
+            throw new IOException("epoll refuses " + file);
+        }
+        return watch;
+    }
+
+    /** Sets whether what is passed ends waits of a watch that this was joined to. */
+    public void attend(ChangeWatch watch, boolean attends) throws IOException {
+        watch.attend(descriptor, attends);
+    }
+
+    /** Takes all bytes that are there. Only for the end opened with {@link SafeFiles#openOwnFifo}. */
+    public void drain() {
+        if (enter()) {
+            try {
+                calls.waits().drain(descriptor, room);
+            } finally {
+                exit();
+            }
+        }
+    }
+
     /** Lets what is passed end waits of {@code changes}, as long as it is not taken. Returns whether it will. */
     public boolean endsWaitsOf(ChangeWatch changes) {
         return changes.join(descriptor);

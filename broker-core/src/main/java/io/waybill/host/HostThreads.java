@@ -1,7 +1,13 @@
 package io.waybill.host;
 
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
 /** Threads of this JVM. Thread-safe. */
 final class HostThreads implements Threads {
+
+    private static final MethodHandle IS_VIRTUAL = findIsVirtual();
 
     @Override
     public Thread start(String name, Runnable body) {
@@ -9,5 +15,23 @@ final class HostThreads implements Threads {
         thread.setDaemon(true);
         thread.start();
         return thread;
+    }
+
+    static boolean isVirtual(Thread thread) {
+        try {
+            return (boolean) IS_VIRTUAL.invokeExact(thread);
+        } catch (Throwable e) { // it throws nothing
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** A method of Java 21 and later; before that no thread is virtual. */
+    private static MethodHandle findIsVirtual() {
+        MethodType type = MethodType.methodType(boolean.class);
+        try {
+            return MethodHandles.publicLookup().findVirtual(Thread.class, "isVirtual", type);
+        } catch (ReflectiveOperationException e) {
+            return MethodHandles.dropArguments(MethodHandles.constant(boolean.class, false), 0, Thread.class);
+        }
     }
 }

@@ -120,14 +120,9 @@ class LibC {
         return (int) invoker.invokeNrN(epollCreate, flags);
     }
 
-    /** @param event a {@code struct epoll_event} */
-    int epollCtl(int epoll, int operation, int fd, int[] event) {
-        HeapInvocationBuffer arguments = new HeapInvocationBuffer(epollCtl);
-        arguments.putInt(epoll);
-        arguments.putInt(operation);
-        arguments.putInt(fd);
-        arguments.putArray(event, 0, event.length, ArrayFlags.IN);
-        return invoker.invokeInt(epollCtl, arguments);
+    /** @param event address of a {@code struct epoll_event} */
+    int epollCtl(int epoll, int operation, int fd, long event) {
+        return (int) invoker.invokeNNNNrN(epollCtl, epoll, operation, fd, event);
     }
 
     int inotifyInit(int flags) {

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -48,6 +49,9 @@ class DoorbellTest {
     void wakesItself() throws IOException {
         try (Doorbell own = Doorbell.openOwn(dir, HOST.files())) {
             own.ring();
+            assertThat(own.await(LONG_NS)).isTrue();
+            assertThat(own.await(1000)).isFalse();
+            own.wake();
             assertThat(own.await(LONG_NS)).isTrue();
             assertThat(own.await(1000)).isFalse();
         }
@@ -125,6 +129,74 @@ class DoorbellTest {
     }
 
     @Test
+    void wakesTheDivertingThreadInPlaceOfItsOwner() throws Exception {
+        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+                PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
+            own.divert();
+            peer.ring();
+            assertThat(own.await(1_000_000))
+                    .as("whether a ring that is diverted wakes the owner")
+                    .isFalse();
+            assertThat(own.awaitDiverted(LONG_NS)).isTrue();
+            own.wake();
+            assertThat(own.await(LONG_NS)).as("whether wake() does").isTrue();
+            peer.ring();
+            own.restore();
+            assertThat(own.await(LONG_NS))
+                    .as("whether a ring that was not taken when they are restored does")
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void losesNoRingWhileTheyAreDivertedAndRestored() throws Exception {
+        int messages = 50_000;
+        AtomicLong sent = new AtomicLong();
+        AtomicLong byOwner = new AtomicLong();
+        AtomicLong byDiverting = new AtomicLong();
+        AtomicBoolean over = new AtomicBoolean();
+        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+                PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
+            Thread owner = HOST.threads().start("owner", () -> {
+                while (!over.get()) {
+                    if (own.await(LONG_NS)) {
+                        byOwner.set(sent.get());
+                    }
+                }
+            });
+            Thread diverting = HOST.threads().start("diverting", () -> {
+                for (long n = 0; !over.get(); n++) {
+                    own.divert();
+                    if (own.awaitDiverted(n % 4 * 10_000)) {
+                        byDiverting.set(sent.get());
+                    }
+                    own.restore();
+                }
+            });
+            long limitNs = System.nanoTime() + 5 * LONG_NS;
+            for (long n = 1; n <= messages; n++) {
+                sent.set(n);
+                peer.ring();
+                while (Math.max(byOwner.get(), byDiverting.get()) < n) {
+                    assertThat(System.nanoTime() - limitNs)
+                            .as("ns over the limit: ring %s woke no thread", n)
+                            .isNegative();
+                    Thread.onSpinWait();
+                }
+            }
+            over.set(true);
+            own.wake();
+            owner.join(TimeUnit.SECONDS.toMillis(60));
+            diverting.join(TimeUnit.SECONDS.toMillis(60));
+            assertThat(owner.isAlive() || diverting.isAlive()).isFalse();
+        }
+        assertThat(byOwner.get()).as("last message that woke the owner").isPositive();
+        assertThat(byDiverting.get())
+                .as("last message that woke the diverting thread")
+                .isPositive();
+    }
+
+    @Test
     void ringsAndWaitsWithoutGarbage() throws IOException {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
@@ -138,6 +210,8 @@ class DoorbellTest {
                 peer.ring();
                 own.await(LONG_NS);
                 own.await(0);
+                own.divert();
+                own.restore();
             }
             long allocated = threads.getCurrentThreadAllocatedBytes() - before;
             assertThat(allocated).isLessThan(rounds); // not one byte each

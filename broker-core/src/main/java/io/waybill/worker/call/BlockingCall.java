@@ -6,6 +6,7 @@ import io.waybill.api.Response;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
 import io.waybill.handling.CallReports;
+import io.waybill.host.Threads;
 import io.waybill.worker.poll.WaitCondition;
 import java.util.concurrent.locks.LockSupport;
 
@@ -21,6 +22,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     private volatile boolean completed;
     // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
     private volatile boolean parked;
+    private volatile Runnable ring; // as parked, for one that waits at the doorbell; null otherwise
 
     @Override
     public void onResponse(Response arrived) {
@@ -54,11 +56,24 @@ final class BlockingCall implements RetainingListener, WaitCondition {
         if (parked) {
             LockSupport.unpark(waiter);
         }
+        Runnable wake = ring;
+        if (wake != null && Thread.currentThread() != waiter) {
+            wake.run();
+        }
     }
 
     @Override
     public boolean isMet() {
         return completed;
+    }
+
+    @Override
+    public boolean wakenBy(Runnable ringing) {
+        if (Threads.isVirtual(waiter)) {
+            return false;
+        }
+        ring = ringing;
+        return true;
     }
 
     @Override

@@ -2,10 +2,7 @@ package io.waybill.worker.poll;
 
 import io.waybill.home.Doorbell;
 import io.waybill.host.agent.WakeableIdleStrategy;
-import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * How a polling thread waits between two polls: not at all, spinning, parked, or on the doorbell. Each poll chooses.
@@ -13,8 +10,6 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> {@link #wake} by any; the rest by the agent's thread. <b>Memory.</b> Waiting allocates nothing.
  */
 final class PollIdleStrategy implements WakeableIdleStrategy {
-
-    private static final Logger LOG = LoggerFactory.getLogger(PollIdleStrategy.class);
 
     private enum Way {
         NONE,
@@ -81,10 +76,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
         if (waiting != null) {
             LockSupport.unpark(waiting);
         }
-        try {
-            doorbell.ring();
-        } catch (IOException e) {
-            LOG.warn("A poller could not be woken by its doorbell and will look at the end of its wait", e);
-        }
+        doorbell.wake();
     }
 }

@@ -8,6 +8,7 @@ import io.waybill.host.agent.AgentThread;
 import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,10 +41,27 @@ public final class Poller {
     private final Queue<HandlerSlot> spares = new ConcurrentLinkedQueue<>();
     // Set by the thread that takes or assigns the role; read by those and by threads that wake the poller.
     private volatile HandlerSlot active;
+    private final AtomicReference<HandlerSlot> divertedTo =
+            new AtomicReference<>(); // the rings of peers; null for none
     private volatile boolean starting; // set by the thread that starts another one for the role, cleared by that thread
     private int started; // by the housekeeper, and before it runs by the starting thread
-    private HandlerSlot roleSeen; // these two by the housekeeper
-    private long turnSeen;
+    private final Turn roleSeen = new Turn(); // these two by the housekeeper
+    private final Turn callerSeen = new Turn();
+
+    /** What a thread did when it was last checked. */
+    private static final class Turn {
+        private HandlerSlot slot;
+        private long number;
+
+        /** Returns whether a thread serves the same request as at the last check. */
+        boolean isSame(HandlerSlot now) {
+            long turn = now.inlineTurn();
+            boolean same = turn != 0 && turn == number && now == slot;
+            slot = now;
+            number = turn;
+            return same;
+        }
+    }
 
     public Poller(
             String workerName,
@@ -146,35 +164,33 @@ public final class Poller {
     /** Wakes the poller after a change that only a poll can see. */
     public void wake() {
         if (turns.isSleeping()) {
-            try {
-                doorbell.ring();
-            } catch (IOException e) {
-                LOG.warn(
-                        "The poller of {} could not be woken and will look within {} ms",
-                        workerName,
-                        MAX_SLEEP_NS / 1_000_000,
-                        e);
-            }
+            doorbell.wake();
         } else {
             unpark();
         }
     }
 
-    /** Returns whether the poller's thread is inside a handler now. */
+    /** Returns whether the poller's thread, or a caller in its place, is inside a handler now. */
     public boolean isInHandler() {
         HandlerSlot role = active;
-        return role != null && role.innermost() != null;
+        HandlerSlot caller = divertedTo.get();
+        return role != null && role.innermost() != null || caller != null && caller.inlineTurn() != 0;
     }
 
     /**
      * Assigns the role to another thread when the poller's thread serves the same request at two checks, or is blocked
-     * in a listener, and no thread polls. For the housekeeper. A handler blocks one thread at most: until it returns,
+     * in a listener, and no thread polls; and restores the rings that a caller has diverted which is caught in the same way. For the housekeeper. A handler blocks one thread at most: until it returns,
      * its other requests don't run on a poller.
      */
     public void relieve() {
         turns.relieve(clock.monotonicNs());
+        HandlerSlot caller = divertedTo.get();
+        if (isCaught(caller, callerSeen)) {
+            restoreRingsFrom(caller);
+            wake();
+        }
         HandlerSlot role = active;
-        boolean caught = role != null && (isInTheSameTurn(role) || permit.isCaught(role.thread()));
+        boolean caught = isCaught(role, roleSeen);
         if (!caught || starting || !permit.isFree() || turns.isClosed()) {
             return;
         }
@@ -192,13 +208,8 @@ public final class Poller {
         }
     }
 
-    /** Returns whether the poller's thread serves the same request as at the last check. */
-    private boolean isInTheSameTurn(HandlerSlot role) {
-        long turn = role.inlineTurn();
-        boolean same = turn != 0 && turn == turnSeen && role == roleSeen;
-        roleSeen = role;
-        turnSeen = turn;
-        return same;
+    private boolean isCaught(HandlerSlot slot, Turn seen) {
+        return slot != null && (seen.isSame(slot) || permit.isCaught(slot.thread()));
     }
 
     /**
@@ -209,9 +220,59 @@ public final class Poller {
         turns.relieve(clock.monotonicNs());
     }
 
+    // ---- a caller that sleeps in the poller's place
+
+    /** Diverts the rings of peers to the calling thread, if the poller sleeps and no other thread has them. Returns whether it did. */
+    boolean tryDivertRings() {
+        if (!turns.isSleeping() || !divertedTo.compareAndSet(null, invocations.own())) {
+            return false;
+        }
+        doorbell.divert();
+        return true;
+    }
+
+    /** Returns whether the calling thread has the rings still. They may be taken from it while it is in foreign code. */
+    boolean hasRings() {
+        return divertedTo.get() == invocations.own();
+    }
+
+    /** Waits for a ring. Only by the thread that has diverted them. Returns false when there was none. */
+    boolean awaitRing(long timeoutNs) {
+        return doorbell.awaitDiverted(timeoutNs);
+    }
+
+    /**
+     * Restores the rings that the calling thread has diverted, unless that was done for it.
+     *
+     * @param passOn whether it took one, and did not poll after that: the poller is to do so
+     */
+    void restoreRings(boolean passOn) {
+        if (hasRings()) {
+            restoreRingsFrom(invocations.own());
+        }
+        if (passOn) {
+            wake();
+        }
+    }
+
+    private void restoreRingsFrom(HandlerSlot slot) {
+        doorbell.restore();
+        divertedTo.compareAndSet(slot, null); // last: the next one may divert them now
+    }
+
+    /** Wakes the thread that has diverted the rings. */
+    void ring() {
+        try {
+            doorbell.ring();
+        } catch (IOException e) {
+            LOG.warn("A caller of {} could not be woken, and looks a little later", workerName, e);
+        }
+    }
+
     /** Ends the threads, and every wait. */
     public void close() {
         turns.close();
+        ring(); // for a caller in the poller's place
         wake();
         unpark();
         spares.forEach(spare -> LockSupport.unpark(spare.thread()));

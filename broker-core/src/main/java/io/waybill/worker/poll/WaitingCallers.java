@@ -29,6 +29,7 @@ public final class WaitingCallers {
     private final HandlerSlots invocations;
     private final Poller poller;
     private final AtomicInteger parked = new AtomicInteger();
+    private final Runnable ring; // wakes a caller at the doorbell
 
     public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
         this.waiting = waiting;
@@ -38,6 +39,7 @@ public final class WaitingCallers {
         this.balance = turns.balance();
         this.invocations = invocations;
         this.poller = poller;
+        this.ring = poller::ring;
     }
 
     /**
@@ -81,6 +83,9 @@ public final class WaitingCallers {
             } finally {
                 turns.callerEnds();
             }
+        }
+        if (!call.isMet()) {
+            sleepFor(call);
         }
         if (!call.isMet()) {
             parkFor(call);
@@ -137,6 +142,50 @@ public final class WaitingCallers {
         if (mine) {
             turns.leftByCaller();
         }
+    }
+
+    /**
+     * Sleeps in the place of the poller while that does: a response then wakes the thread that waits for it, and no other. Returns when the call is
+     * completed, or when another thread polls.
+     */
+    private void sleepFor(WaitCondition call) {
+        if (!call.wakenBy(ring)) {
+            return;
+        }
+        if (poller.tryDivertRings()) {
+            boolean passOn = true;
+            try {
+                passOn = awaitRings(call);
+            } catch (Throwable e) { // as in await()
+                turns.stopAfter(e);
+            } finally {
+                poller.restoreRings(passOn);
+                turns.surfaceFaults();
+            }
+        }
+        call.wakenBy(null);
+    }
+
+    /** Polls after each ring, until the call is completed. Returns whether another thread is to poll for the last one. */
+    private boolean awaitRings(WaitCondition call) {
+        while (!call.isMet() && !turns.isClosed() && poller.hasRings()) {
+            if (!poller.awaitRing(MAX_PARK_NS)) {
+                continue; // nothing, or a signal
+            }
+            if (!permit.tryAcquire()) {
+                return true;
+            }
+            turns.takenByCaller();
+            int work = turns.poll();
+            while (work > 0 && !call.isMet()) {
+                work = turns.poll();
+            }
+            if (work == Polled.PERMIT_LOST) {
+                return true;
+            }
+            turns.leftByCaller();
+        }
+        return false;
     }
 
     private void parkFor(WaitCondition call) {

@@ -147,6 +147,48 @@ class PollerTest {
         }
     }
 
+    /** There is never anything to poll. */
+    private static final class Silent implements Polled {
+        @Override
+        public int poll() {
+            return 0;
+        }
+
+        @Override
+        public int pollAll() {
+            return 0;
+        }
+
+        @Override
+        public void readClock() {}
+    }
+
+    @Test
+    void restoresTheRingsOfACallerThatIsCaughtInAHandler() {
+        poller.start(new Silent());
+        Waits.until("the poller sleeps, and its rings are diverted", poller::tryDivertRings);
+        poller.relieve();
+        poller.relieve();
+        assertThat(poller.hasRings())
+                .as("whether a caller that is in no handler keeps them")
+                .isTrue();
+        assertThat(poller.isInHandler()).isFalse();
+        slots.own().beginInline();
+        assertThat(poller.isInHandler()).isTrue();
+        poller.relieve();
+        assertThat(poller.hasRings())
+                .as("whether a handler may take as long as one look")
+                .isTrue();
+        poller.relieve();
+        assertThat(poller.hasRings())
+                .as("whether a caller in the same handler at two looks keeps them")
+                .isFalse();
+        slots.own().endInline();
+        poller.restoreRings(false);
+        Waits.until("the poller sleeps again, and its rings are diverted again", poller::tryDivertRings);
+        poller.restoreRings(true);
+    }
+
     @Test
     void leavesTheMarkOfTheThreadThatSleepsInItsPlace() throws Exception {
         HeldBeforeSleep polled = new HeldBeforeSleep();
