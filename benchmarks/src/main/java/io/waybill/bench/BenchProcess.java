@@ -37,6 +37,7 @@ public final class BenchProcess {
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
             case Idle.ROLE -> Idle::client;
+            case FirstCalls.ROLE -> FirstCalls::client;
             case Idle.RestedPipe.ROLE -> Idle.RestedPipe::echo;
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;

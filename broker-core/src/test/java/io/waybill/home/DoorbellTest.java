@@ -208,7 +208,9 @@ class DoorbellTest {
                     before = threads.getCurrentThreadAllocatedBytes();
                 }
                 peer.ring();
-                own.await(LONG_NS);
+                if (!own.await(LONG_NS)) {
+                    throw new AssertionError("the ring of round " + i + " was lost");
+                }
                 own.await(0);
                 own.divert();
                 own.restore();

@@ -5,6 +5,7 @@ import io.waybill.bench.BenchDistribution;
 import io.waybill.bench.EchoHandler;
 import io.waybill.bench.EnvelopeCost;
 import io.waybill.bench.ExtensionCost;
+import io.waybill.bench.FirstCalls;
 import io.waybill.bench.HomeSize;
 import io.waybill.bench.Idle;
 import io.waybill.bench.LookupRate;
@@ -142,6 +143,7 @@ public final class BenchCommand implements Runnable {
             case "lookup" -> new LookupRate(given.large("--messages"), given.number("--lookups"), rounds)::run;
             case "replay" -> new ReplayRate(calls, rounds)::run;
             case "home" -> new HomeSize(given.number("--departed"), distribution())::run;
+            case "first" -> new FirstCalls(rounds, waiting)::run;
             case "idle" -> new Idle(given.number("--seconds"), given.number("--tries"), distribution())::run;
             default -> throw new IllegalStateException("no measurement " + name);
         };
