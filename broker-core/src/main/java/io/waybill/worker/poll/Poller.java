@@ -170,11 +170,13 @@ public final class Poller {
         }
     }
 
-    /** Returns whether the poller's thread, or a caller in its place, is inside a handler now. */
-    public boolean isInHandler() {
+    /** Returns whether the poller's thread, or a caller in its place, is inside a handler now, or the thread that polls inside a listener or an access policy. */
+    public boolean isInForeignCode() {
         HandlerSlot role = active;
         HandlerSlot caller = divertedTo.get();
-        return role != null && role.innermost() != null || caller != null && caller.inlineTurn() != 0;
+        return role != null && role.innermost() != null
+                || caller != null && caller.inlineTurn() != 0
+                || permit.foreign() != 0;
     }
 
     /**

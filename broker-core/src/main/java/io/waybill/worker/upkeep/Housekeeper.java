@@ -185,7 +185,7 @@ public final class Housekeeper implements Agent {
         long written = requests.writtenTo() + responses.writtenTo();
         long bytes = written - writtenBefore; // less than 0 when a file was left
         writtenBefore = written;
-        boolean urgent = diskFull || poller.isInHandler() || bytes < 0 || bytes > LITTLE_BYTES;
+        boolean urgent = diskFull || poller.isInForeignCode() || bytes < 0 || bytes > LITTLE_BYTES;
         if (urgent || bytes > 0) {
             activeNs = nowNs;
             onActivity.run();

@@ -172,9 +172,9 @@ class PollerTest {
         assertThat(poller.hasRings())
                 .as("whether a caller that is in no handler keeps them")
                 .isTrue();
-        assertThat(poller.isInHandler()).isFalse();
+        assertThat(poller.isInForeignCode()).isFalse();
         slots.own().beginInline();
-        assertThat(poller.isInHandler()).isTrue();
+        assertThat(poller.isInForeignCode()).isTrue();
         poller.relieve();
         assertThat(poller.hasRings())
                 .as("whether a handler may take as long as one look")
@@ -184,6 +184,12 @@ class PollerTest {
                 .as("whether a caller in the same handler at two looks keeps them")
                 .isFalse();
         slots.own().endInline();
+        assertThat(poller.isInForeignCode()).isFalse();
+        Waits.until("this thread has the permit", permit::tryAcquire);
+        long number = permit.enterForeign();
+        assertThat(poller.isInForeignCode()).as("inside a listener").isTrue();
+        permit.leaveForeign(number);
+        permit.release();
         poller.restoreRings(false);
         Waits.until("the poller sleeps again, and its rings are diverted again", poller::tryDivertRings);
         poller.restoreRings(true);
