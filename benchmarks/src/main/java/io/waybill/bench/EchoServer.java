@@ -3,6 +3,7 @@ package io.waybill.bench;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;

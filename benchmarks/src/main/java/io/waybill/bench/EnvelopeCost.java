@@ -8,6 +8,7 @@ import io.waybill.api.Response;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;

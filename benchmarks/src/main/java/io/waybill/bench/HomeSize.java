@@ -3,6 +3,7 @@ package io.waybill.bench;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.ProcessorTime;
 import io.waybill.home.Home;

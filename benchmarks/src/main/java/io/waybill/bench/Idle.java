@@ -2,6 +2,7 @@ package io.waybill.bench;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;

@@ -1,5 +1,6 @@
 package io.waybill.bench;
 
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import java.io.IOException;
 import java.util.ArrayList;

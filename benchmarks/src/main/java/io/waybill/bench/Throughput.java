@@ -6,6 +6,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.bench.measure.Allocation;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
 import io.waybill.bench.measure.ProcessorTime;

@@ -2,7 +2,6 @@ package io.waybill.cli.bench;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.BenchDistribution;
-import io.waybill.bench.EchoHandler;
 import io.waybill.bench.EnvelopeCost;
 import io.waybill.bench.ExtensionCost;
 import io.waybill.bench.FirstCalls;
@@ -21,6 +20,7 @@ import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
 import io.waybill.bench.Throughput;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Surroundings;

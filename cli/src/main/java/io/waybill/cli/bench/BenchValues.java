@@ -1,7 +1,7 @@
 package io.waybill.cli.bench;
 
-import io.waybill.bench.EchoHandler;
 import io.waybill.bench.Pairs;
+import io.waybill.bench.measure.EchoHandler;
 import io.waybill.cli.command.UsageException;
 import io.waybill.worker.poll.Waiting;
 import java.util.List;

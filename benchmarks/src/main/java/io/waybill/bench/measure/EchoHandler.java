@@ -1,4 +1,4 @@
-package io.waybill.bench;
+package io.waybill.bench.measure;
 
 import io.waybill.api.Message;
 import io.waybill.api.handler.MessageHandler;
@@ -21,7 +21,8 @@ public record EchoHandler(Kind kind, int busyMicros) implements MessageHandler {
         NONBLOCKING
     }
 
-    static final EchoHandler EMPTY = new EchoHandler(Kind.NONBLOCKING, 0);
+    /** Non-blocking, and at once. */
+    public static final EchoHandler EMPTY = new EchoHandler(Kind.NONBLOCKING, 0);
 
     @Override
     public void handle(Message message, Outbox outbox) {
@@ -34,16 +35,17 @@ public record EchoHandler(Kind kind, int busyMicros) implements MessageHandler {
         outbox.respond(message.payload());
     }
 
-    boolean isNonBlocking() {
+    public boolean isNonBlocking() {
         return kind == Kind.NONBLOCKING;
     }
 
     /** The argument of a process, for {@link #parse}. */
-    String argument() {
+    public String argument() {
         return kind + ":" + busyMicros;
     }
 
-    static EchoHandler parse(String argument) {
+    /** Returns the handler of an {@link #argument}. */
+    public static EchoHandler parse(String argument) {
         String[] parts = argument.split(":");
         return new EchoHandler(Kind.valueOf(parts[0]), Integer.parseInt(parts[1]));
     }
