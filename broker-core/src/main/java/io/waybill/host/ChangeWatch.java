@@ -157,13 +157,18 @@ public final class ChangeWatch implements AutoCloseable {
         return directory != NONE;
     }
 
-    /** Lets a readable descriptor end waits, until it is closed. Returns whether it will. */
+    /** Lets a readable descriptor end waits, until it is closed. Not once this is closed. */
+    void add(int descriptor) throws NativeCallException {
+        calls.waits().joinSet(set, descriptor);
+    }
+
+    /** Does as {@link #add}. Returns whether it could. */
     boolean join(int descriptor) {
         if (!enter()) {
             return false;
         }
         try {
-            calls.waits().joinSet(set, descriptor);
+            add(descriptor);
             return true;
         } catch (NativeCallException e) {
             LOG.debug("The end of a process can't be waited for", e);

@@ -96,11 +96,13 @@ public final class Fifo implements AutoCloseable {
     /** Opens a watch whose waits what is passed here ends, unless it is {@linkplain #attend left out}. The caller closes it. */
     public ChangeWatch openWatch() throws IOException {
         ChangeWatch watch = ChangeWatch.open(calls);
-        if (!endsWaitsOf(watch)) {
+        try {
+            watch.add(descriptor);
+            return watch;
+        } catch (NativeCallException e) { // such as at the user's limit, fs.epoll.max_user_watches
             watch.close();
-            throw new IOException("epoll refuses " + file);
+            throw e;
         }
-        return watch;
     }
 
     /** Sets whether what is passed ends waits of a watch that this was joined to. */

@@ -20,7 +20,9 @@ final class HostThreads implements Threads {
     static boolean isVirtual(Thread thread) {
         try {
             return (boolean) IS_VIRTUAL.invokeExact(thread);
-        } catch (Throwable e) { // it throws nothing
+        } catch (RuntimeException | Error e) { // such as an overflow of the stack
+            throw e;
+        } catch (Throwable e) { // declared by the handle, and thrown by no such method
             throw new IllegalStateException(e);
         }
     }

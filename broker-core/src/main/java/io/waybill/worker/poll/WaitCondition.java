@@ -16,7 +16,7 @@ public interface WaitCondition {
      * The calling thread waits where only a ring of the doorbell wakes it: the thread that meets the condition runs this. Null when it has stopped to wait
      * there.
      *
-     * @return false when that can't be, as an interrupt is to end the wait
+     * @return false when that can't be: an interrupt is to end the wait, or the thread is a virtual one
      */
     default boolean wakenBy(Runnable ring) {
         return false;
