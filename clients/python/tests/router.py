@@ -119,10 +119,13 @@ class Peer:
     def _greet(self) -> bool:
         kind, _, body = self._frame()
         hello = decode_value(body)
-        problem = self.router.admit(self, hello) if kind == frames.HELLO else "expected HELLO"
-        if problem:
-            self.write([frames.failed(0, NUMBERS["REFUSED"], 0, problem)])
-            return False
+        # others may call it as soon as it is admitted; their requests follow the WELCOME
+        with self._lock:
+            problem = self.router.admit(self, hello) if kind == frames.HELLO else "expected HELLO"
+            self._send([frames.failed(0, NUMBERS["REFUSED"], 0, problem) if problem else self._welcome(hello)])
+        return not problem
+
+    def _welcome(self, hello: Dict[str, Any]) -> bytes:
         if "out" in hello:
             self._out = os.open("/proc/%d/fd/%d" % (hello["pid"], hello["out"]), os.O_RDONLY)
             self._in = os.open("/proc/%d/fd/%d" % (hello["pid"], hello["in"]), os.O_RDWR)
@@ -138,14 +141,16 @@ class Peer:
             "by_value": True,
             "path": [],
         }
-        self.write([frames.frame(frames.WELCOME, 0, encode_value(welcome))])
-        return True
+        return frames.frame(frames.WELCOME, 0, encode_value(welcome))
 
     def write(self, pieces: List[Any]) -> None:
+        with self._lock:
+            self._send(pieces)
+
+    def _send(self, pieces: List[Any]) -> None:
         try:
-            with self._lock:
-                for piece in pieces:
-                    self.socket.sendall(piece)
+            for piece in pieces:
+                self.socket.sendall(piece)
         except OSError:
             pass
 
