@@ -3,7 +3,7 @@
 import signal
 import time
 import unittest
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Type
 
 from tests import group
 from tests.test_rpc import in_group
@@ -17,6 +17,10 @@ LIMIT_SECONDS = 120
 
 def same(value: Any) -> Any:
     return value
+
+
+def late(seconds: float) -> None:
+    time.sleep(seconds)
 
 
 def call_back(value: Any) -> Any:
@@ -72,6 +76,36 @@ class TurnsTest(unittest.TestCase):
             return [interrupted > 0, rpc.rpc_sync("worker1", call_back, args=(7,))]
 
         self.assertEqual(self.run_in_group(test), [True, 7])
+
+    def test_a_signal_ends_a_wait_of_the_thread_that_reads_and_not_the_connection(self) -> None:
+        for error in (Interrupted, TimeoutError, KeyboardInterrupt):
+
+            def test(error: Type[BaseException] = error) -> int:
+                read = turns()
+                interrupted = 0
+
+                def interrupt(*_: Any) -> None:
+                    nonlocal interrupted
+                    if read._right._is_owned():
+                        interrupted += 1
+                        raise error
+
+                def is_interrupted_often() -> bool:
+                    for number in range(4):
+                        rpc.rpc_sync("worker1", same, args=(number,))
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, 0.005)
+                        rpc.rpc_sync("worker1", late, args=(0.02,))
+                    except error:
+                        pass
+                    return interrupted >= 5
+
+                signal.signal(signal.SIGALRM, interrupt)
+                until("a thread that reads is interrupted", is_interrupted_often)
+                return rpc.rpc_sync("worker1", call_back, args=(7,))
+
+            with self.subTest(error=error.__name__):
+                self.assertEqual(self.run_in_group(test), 7)
 
     def test_several_threads_call_and_are_called_at_once(self) -> None:
         def test() -> List[int]:

@@ -25,6 +25,8 @@ _CHUNK = 1 << 16
 _MAX_CHUNK = 1 << 20
 # pieces that are sent at a time
 _MAX_PIECES = 512
+# whose errors are not those of a signal's handler
+_OWN_MODULES = ("waybill", "threading")
 
 
 class Outcome(NamedTuple):
@@ -175,15 +177,16 @@ class Connection:
                 self._calls[number] = exchange
             self._send_message(frames.CALL, number, frames.call_prefix(call), message, sent)
         except BaseException as e:
-            if sent and not isinstance(e, OSError):
+            is_lost = isinstance(e, OSError) and not _is_of_signal(e)
+            if sent and not is_lost:
                 # a signal's exception: the response is to come
                 raise
             with self._calls_lock:
                 unsent = self._calls.pop(number, None) is not None
-            if isinstance(e, OSError) and number and not unsent:
+            if is_lost and number and not unsent:
                 # the reading thread saw the end first, and has completed the call
                 return exchange
-            raise self._ended() if isinstance(e, OSError) else e
+            raise self._ended() if is_lost else e
         return exchange
 
     def in_flight(self) -> int:
@@ -305,10 +308,8 @@ class Connection:
             try:
                 # in one step, as in _need
                 sent.extend(map(self._socket.sendmsg, (_behind(views, sum(sent)),)))
-            except OSError:
-                raise
             except BaseException as e:
-                if not sent:
+                if not sent or (isinstance(e, OSError) and not _is_of_signal(e)):
                     raise
                 raised = e
         if raised is not None:
@@ -367,10 +368,12 @@ class Connection:
                 self._listener.on_call(Incoming(exchange, call, body, at), run)
             else:
                 self._act(kind, exchange, body)
-        except (OSError, CallError) as e:
-            self._finish(e)
         except Exception as e:
-            self._refuse(e)
+            if _is_of_signal(e):
+                # what was received is in the input, or has been acted on
+                raise
+            if not isinstance(e, (OSError, CallError)):
+                self._refuse(e)
             self._finish(e)
         return False
 
@@ -429,6 +432,16 @@ class Connection:
         for region in (self._out, self._in):
             if region is not None:
                 region.close()
+
+
+def _is_of_signal(error: BaseException) -> bool:
+    """Whether a signal's handler raised it: one runs on the main thread, and its own frame is the innermost one."""
+    at = error.__traceback__
+    if at is None or threading.current_thread() is not threading.main_thread():
+        return False
+    while at.tb_next is not None:
+        at = at.tb_next
+    return at.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_MODULES
 
 
 def _behind(views: List[memoryview], count: int) -> List[memoryview]:

@@ -102,20 +102,22 @@ class Turns:
 
     def _run(self) -> None:
         while not self.over and (self._take() or self._stand_by()):
-            self._read_on()
+            if not self._read_on():
+                return
 
-    def _read_on(self) -> None:
-        """Reads until another thread does."""
+    def _read_on(self) -> bool:
+        """Reads until another thread does; false when this one is no longer needed, as another one stands by."""
         while not self.over and self._right._is_owned():
             self._marks += 1
             rang = self._read(True)
-            if rang and self._right._is_owned() and self._watching.acquire(False):
+            if rang and self._right._is_owned():
                 # whose response this was will read the next one itself
                 self._leave()
-                if not self._watch():
-                    return
+                if not self._stand_by():
+                    return False
         while self._right._is_owned():
             self._leave()
+        return True
 
     def run(self, task: Callable[..., None], *arguments: Any) -> None:
         """Runs a request that the calling thread has read, without the right to read."""
