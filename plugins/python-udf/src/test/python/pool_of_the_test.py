@@ -82,7 +82,7 @@ def serve(exchange, body):
     what = fields["what"]
     result = message(encode(text))
     if what == "exit":
-        print("ends now", flush=True)
+        print("a line before the last one\n" * 2000 + "ends now", flush=True)
         os._exit(int(text))
     elif what == "path":
         result = message(encode("\n".join(sys.path)))

@@ -243,8 +243,10 @@ final class PoolProcess {
 
     private static void end(Process process, Duration limit) {
         try {
-            process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
-            process.destroyForcibly().waitFor(EXIT_MS, TimeUnit.MILLISECONDS);
+            if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+                // closes its output, too: what one that ended by itself has printed is still to be read
+                process.destroyForcibly().waitFor(EXIT_MS, TimeUnit.MILLISECONDS);
+            }
         } catch (InterruptedException e) {
             process.destroyForcibly();
         }
