@@ -57,13 +57,14 @@ public record Torch(String python) {
     public Figures run(String script, Map<String, String> environment, Object... arguments) throws IOException {
         Path directory = Files.createTempDirectory("waybill-bench");
         Path file = directory.resolve(script);
+        Path errors = directory.resolve("errors");
         try (InputStream text = Torch.class.getResourceAsStream(script)) {
             Files.copy(text, file);
             List<String> command = new ArrayList<>(List.of(python, file.toString(), Integer.toString(freePort())));
             for (Object argument : arguments) {
                 command.add(argument.toString());
             }
-            ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD);
+            ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
             builder.environment().putAll(environment);
             Process process = builder.start();
             try (BufferedReader output =
@@ -73,7 +74,8 @@ public record Torch(String python) {
                     last = line;
                 }
                 if (last == null) {
-                    throw new IOException(script + " ended without its figures under " + python);
+                    throw new IOException(
+                            script + " ended without its figures under " + python + ": " + lastLine(errors));
                 }
                 return Figures.parse(last);
             } finally {
@@ -82,8 +84,17 @@ public record Torch(String python) {
             }
         } finally {
             Files.deleteIfExists(file);
+            Files.deleteIfExists(errors);
             Files.delete(directory);
         }
+    }
+
+    private static String lastLine(Path file) throws IOException {
+        List<String> lines = new String(Files.readAllBytes(file), StandardCharsets.UTF_8)
+                .lines()
+                .filter(line -> !line.isBlank())
+                .toList();
+        return lines.isEmpty() ? "it said nothing" : lines.get(lines.size() - 1);
     }
 
     private static int freePort() throws IOException {
