@@ -10,6 +10,7 @@ _NONE, _FALSE, _TRUE, _INT, _FLOAT, _COMPLEX, _STRING, _BYTES, _TENSOR, _LIST, _
     14
 )
 _SPARSE, _REFERENCE = 14, 15
+_CONSTANTS = (None, False, True)
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
 _I64 = struct.Struct("<q")
@@ -172,54 +173,74 @@ def _write_bytes(out: bytearray, tag: int, content: bytes) -> None:
 class _Reader:
     """A cursor over untrusted bytes: every count is compared with what is left before it is used."""
 
+    __slots__ = ("_bytes", "_size", "at")
+
     def __init__(self, payload: Union[bytes, bytearray, memoryview]) -> None:
         self._bytes = memoryview(payload)
+        self._size = len(self._bytes)
         self.at = 0
 
     def take(self, length: int) -> memoryview:
-        left = len(self._bytes) - self.at
-        if length > left:
-            raise MalformedError("value: expected %d bytes, found %d, at offset %d" % (length, left, self.at))
-        self.at += length
-        return self._bytes[self.at - length : self.at]
+        start = self.at
+        end = start + length
+        if end > self._size:
+            left = self._size - start
+            raise MalformedError("value: expected %d bytes, found %d, at offset %d" % (length, left, start))
+        self.at = end
+        return self._bytes[start:end]
+
+    def counted(self) -> memoryview:
+        """As many bytes as a number in front of them says."""
+        start = self.at + 4
+        if start <= self._size:
+            end: int = start + _U32.unpack_from(self._bytes, self.at)[0]
+            if end <= self._size:
+                self.at = end
+                return self._bytes[start:end]
+        return self.take(self.count())  # says what is missing
 
     def text(self, length: int) -> str:
-        start = self.at
+        return self._text(self.take(length))
+
+    def _text(self, content: memoryview) -> str:
         try:
-            return str(self.take(length), "utf-8")
+            return str(content, "utf-8")
         except UnicodeDecodeError as e:
-            raise MalformedError("value: expected UTF-8, at offset %d" % start) from e
+            raise MalformedError("value: expected UTF-8, at offset %d" % (self.at - len(content))) from e
 
     def count(self, min_size: int = 1) -> int:
-        count = _U32.unpack(self.take(4))[0]
-        if count * min_size > len(self._bytes) - self.at:
+        count: int = _U32.unpack(self.take(4))[0]
+        if count * min_size > self._size - self.at:
             raise MalformedError(
                 "value: expected at most %d elements, found %d, at offset %d"
-                % ((len(self._bytes) - self.at) // min_size, count, self.at - 4)
+                % ((self._size - self.at) // min_size, count, self.at - 4)
             )
         return count
 
     def end(self) -> None:
-        if self.at != len(self._bytes):
-            left = len(self._bytes) - self.at
+        if self.at != self._size:
+            left = self._size - self.at
             raise MalformedError("value: expected its end, found %d bytes, at offset %d" % (left, self.at))
 
     def value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise MalformedError("value: expected at most %d levels, at offset %d" % (MAX_DEPTH, self.at))
-        tag = self.take(1)[0]
+        if self.at == self._size:
+            self.take(1)  # says so
+        tag = self._bytes[self.at]
+        self.at += 1
+        if tag == _STRING:
+            return self._text(self.counted())
+        if tag == _BYTES:
+            return bytes(self.counted())
         if tag <= _TRUE:
-            return (None, False, True)[tag]
+            return _CONSTANTS[tag]
         if tag == _INT:
             return _I64.unpack(self.take(8))[0]
         if tag == _FLOAT:
             return _F64.unpack(self.take(8))[0]
         if tag == _COMPLEX:
             return complex(*_C128.unpack(self.take(16)))
-        if tag == _STRING:
-            return self.text(self.count())
-        if tag == _BYTES:
-            return bytes(self.take(self.count()))
         if tag == _TENSOR:
             return TensorIndex(_U32.unpack(self.take(4))[0])
         if tag == _REFERENCE:
