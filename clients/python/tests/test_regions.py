@@ -22,12 +22,23 @@ class RegionsTest(unittest.TestCase):
                 region.release(position)
             else:
                 content = bytes([step % 256]) * chance.choice([1, 64, 65, 5000, 200000])
-                held[region.write(memoryview(content))] = content
+                held[region.write(memoryview(chance.choice([bytes, bytearray])(content)))] = content
         for position in list(held):
             region.release(position)
         self.assertEqual(region.in_use(), 0)
         self.assertEqual(len(region._free), 1)
         self.assertLess(os.fstat(region.fd).st_size, 64 << 20)
+        region.close()
+
+    def test_a_storage_is_whole_where_another_one_was_and_where_none_was(self) -> None:
+        region = OutRegion()
+        first = region.write(memoryview(bytes(9 << 20)))
+        region.release(first)
+        for kind in (bytes, bytearray):
+            content = bytes(range(256)) * (40 << 10)
+            position = region.write(memoryview(kind(content)))
+            self.assertEqual(os.pread(region.fd, len(content), position), content, kind.__name__)
+            region.release(position)
         region.close()
 
     def test_a_storage_is_released_once(self) -> None:

@@ -12,6 +12,8 @@ from waybill.errors import ProtocolError
 
 _ALIGNMENT = 64
 _GROWTH = 1 << 20
+# of a copy for which the interpreter's lock is held
+_CHUNK = 1 << 23
 
 
 class OutRegion:
@@ -21,6 +23,9 @@ class OutRegion:
         self.fd = os.memfd_create("waybill-out", os.MFD_CLOEXEC)
         self._lock = threading.Lock()
         self._length = 0
+        # up to where the file has been written
+        self._written = 0
+        self._map: Optional[mmap.mmap] = None
         self._free: List[Tuple[int, int]] = []
         self._taken: Dict[int, int] = {}
 
@@ -28,10 +33,31 @@ class OutRegion:
         """Copies a storage into the file and returns its position."""
         size = len(content)
         position = self._allocate(size)
-        done = 0
-        while done < size:
-            done += os.pwrite(self.fd, content[done:], position + done)
+        mapped = self._mapped(position + size)
+        if mapped is None:
+            done = 0
+            while done < size:
+                done += os.pwrite(self.fd, content[done:], position + done)
+            with self._lock:
+                self._written = max(self._written, position + size)
+        elif content.readonly:
+            for start in range(0, size, _CHUNK):
+                part = content[start : start + _CHUNK]
+                mapped[position + start : position + start + len(part)] = part
+        else:
+            to = ctypes.c_ubyte.from_buffer(mapped, position)
+            # without the interpreter's lock
+            ctypes.memmove(ctypes.addressof(to), ctypes.addressof(ctypes.c_ubyte.from_buffer(content)), size)
         return position
+
+    def _mapped(self, end: int) -> Optional[mmap.mmap]:
+        """The file in memory, into which a copy takes half of the time of a write; None where nothing was written."""
+        with self._lock:
+            if end > self._written:
+                return None
+            if self._map is None or len(self._map) < end:
+                self._map = mmap.mmap(self.fd, self._length)
+            return self._map
 
     def _allocate(self, size: int) -> int:
         room = (size + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
@@ -76,6 +102,7 @@ class OutRegion:
 
     def close(self) -> None:
         """Closes the file."""
+        self._map = None
         os.close(self.fd)
 
 
