@@ -9,8 +9,14 @@ from typing import Any, Callable, Deque, Tuple
 Task = Tuple[Callable[..., Any], Tuple[Any, ...]]
 
 
+class NoThread(RuntimeError):
+    """A task for which the process can't start a thread, and none runs that would take it."""
+
+
 class Executor:
     """Up to ``limit`` daemon threads, started when there is work and none of them rests.
+
+    Where the process can't start another one, tasks wait for those there are.
 
     A thread that waits for another call, between :meth:`before_wait` and :meth:`after_wait`, is not counted: nested
     calls cannot use up the threads.
@@ -29,21 +35,36 @@ class Executor:
         self._closed = False
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Runs the function on a thread of this executor."""
+        """Runs the function on a thread of this executor; raises :class:`NoThread` if there is none for it."""
         with self._lock:
             if self._closed:
                 return
             self._tasks.append((function, arguments))
-            self._wake()
+            if not self._wake():
+                self._tasks.pop()
+                raise NoThread("no thread can be started for it")
 
-    def _wake(self) -> None:
+    def submit_or_run(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Runs the function on a thread of this executor, or on the calling one if there is none for it."""
+        try:
+            self.submit(function, *arguments)
+        except NoThread:
+            function(*arguments)
+
+    def _wake(self) -> bool:
+        """Has a thread take a task. Returns whether there is one that will."""
         if self._resting >= len(self._tasks):
             self._work.notify()
         elif self._threads - self._waiting < self.limit:
+            thread = threading.Thread(target=self._run, name="%s-%d" % (self._name, self._threads + 1), daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return self._threads > self._waiting
             self._threads += 1
-            threading.Thread(target=self._run, name="%s-%d" % (self._name, self._threads), daemon=True).start()
         elif self._resting:
             self._work.notify()
+        return True
 
     def enter(self) -> bool:
         """Counts the calling thread, which is not one of this executor, as one that runs a task; False at the limit."""
@@ -55,12 +76,18 @@ class Executor:
             return True
 
     def leave(self) -> None:
-        """Ends what a true :meth:`enter` began."""
-        with self._lock:
-            self._threads -= 1
-            self._active -= 1
-            if self._tasks:
-                self._wake()
+        """Ends what a true :meth:`enter` began, and runs what waits if no other thread will."""
+        while True:
+            with self._lock:
+                self._threads -= 1
+                self._active -= 1
+                if not self._tasks or self._wake():
+                    return
+                function, arguments = self._tasks.popleft()
+                self._threads += 1
+                self._active += 1
+            _run_safely(function, arguments)
+            del function, arguments
 
     def before_wait(self) -> bool:
         """Says that this thread waits for another call; True if it is one of this executor's."""
@@ -107,12 +134,15 @@ class Executor:
                     self._resting -= 1
                 function, arguments = self._tasks.popleft()
                 self._active += 1
-            try:
-                function(*arguments)
-            except BaseException:
-                print("waybill: error on a thread for requests", file=sys.stderr)
-                traceback.print_exc()
-            finally:
-                del function, arguments
-                with self._lock:
-                    self._active -= 1
+            _run_safely(function, arguments)
+            del function, arguments
+            with self._lock:
+                self._active -= 1
+
+
+def _run_safely(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> None:
+    try:
+        function(*arguments)
+    except BaseException:
+        print("waybill: error on a thread for requests", file=sys.stderr)
+        traceback.print_exc()

@@ -11,7 +11,7 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Seque
 from waybill import frames, pickling, profiling, python_calls
 from waybill.connection import Connection, Exchange, Incoming, Listener, Outcome, process_names
 from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError
-from waybill.executor import Executor
+from waybill.executor import Executor, NoThread
 from waybill.frames import Message, Reference
 from waybill.futures import Future
 from waybill.libraries import loaded
@@ -203,10 +203,13 @@ class Worker(Listener):
 
     def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
         self._cancelled[incoming.exchange] = False
-        if self.waits is None:
-            run(self._serve, incoming)
-        else:
-            run(self._serve_measured, incoming, time.monotonic_ns())
+        try:
+            if self.waits is None:
+                run(self._serve, incoming)
+            else:
+                run(self._serve_measured, incoming, time.monotonic_ns())
+        except NoThread as e:
+            self._fail(incoming, "REFUSED", "the request was not run: %s" % e)
 
     def on_cancel(self, exchange: int) -> None:
         if exchange in self._cancelled:
@@ -214,7 +217,7 @@ class Worker(Listener):
 
     def on_forget(self, numbers: Tuple[int, ...]) -> None:
         # the objects' own finalizers may be user code
-        self.executor.submit(_drop, [self.objects.pop(number, None) for number in numbers])
+        self.executor.submit_or_run(_drop, [self.objects.pop(number, None) for number in numbers])
 
     def on_lost(self, error: BaseException) -> None:
         if self.on_lost_callback is not None:

@@ -184,7 +184,7 @@ class Agent:
                 kwargs,
                 timeout_ns,
                 False,
-                lambda x: worker.executor.submit(finish, x),
+                lambda x: worker.executor.submit_or_run(finish, x),
                 profile and profile.field,
             )
         except CallTimeout as e:

@@ -235,7 +235,7 @@ class RRef(Generic[T]):
                 created.set_result(None)
 
         self._worker.gateway(
-            "gateway.reference.wait", {}, self._shared(), timeout_ns, lambda x: executor.submit(finish, x)
+            "gateway.reference.wait", {}, self._shared(), timeout_ns, lambda x: executor.submit_or_run(finish, x)
         )
 
     def _get_profiling_future(self) -> Any:
