@@ -67,6 +67,8 @@ public record Torch(String python) {
             ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
             builder.environment().putAll(environment);
             Process process = builder.start();
+            Thread ending = new Thread(() -> end(process), "waybill-bench-end");
+            Runtime.getRuntime().addShutdownHook(ending); // this process may be ended while that one runs
             try (BufferedReader output =
                     new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
                 String last = null;
@@ -79,13 +81,26 @@ public record Torch(String python) {
                 }
                 return Figures.parse(last);
             } finally {
-                process.descendants().forEach(ProcessHandle::destroyForcibly);
-                process.destroyForcibly();
+                end(process);
+                removeHook(ending);
             }
         } finally {
             Files.deleteIfExists(file);
             Files.deleteIfExists(errors);
             Files.delete(directory);
+        }
+    }
+
+    private static void end(Process process) {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // it runs
         }
     }
 
