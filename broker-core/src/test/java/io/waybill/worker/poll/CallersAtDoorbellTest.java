@@ -90,14 +90,17 @@ class CallersAtDoorbellTest {
         }
     }
 
+    /** Keeps what the call throws, of whatever kind, for the thread of the test. */
+    private void callHeldInto(AtomicReference<Throwable> failure) {
+        try {
+            call("text.held");
+        } catch (Throwable e) {
+            failure.set(e);
+        }
+    }
+
     private Thread callHeld(AtomicReference<Throwable> failure) {
-        Thread thread = workers.host.threads().start("waits", () -> {
-            try {
-                call("text.held");
-            } catch (Throwable e) {
-                failure.set(e);
-            }
-        });
+        Thread thread = workers.host.threads().start("waits", () -> callHeldInto(failure));
         Waits.until("the caller sleeps", () -> sleeps(thread));
         return thread;
     }
@@ -223,11 +226,7 @@ class CallersAtDoorbellTest {
         AtomicReference<Throwable> failure = new AtomicReference<>();
         AtomicReference<Boolean> kept = new AtomicReference<>();
         Thread waits = workers.host.threads().start("waits", () -> {
-            try {
-                call("text.held");
-            } catch (Throwable e) {
-                failure.set(e);
-            }
+            callHeldInto(failure);
             kept.set(Thread.currentThread().isInterrupted());
         });
         Waits.until("the caller sleeps", () -> sleeps(waits));
@@ -245,13 +244,7 @@ class CallersAtDoorbellTest {
     void aVirtualThreadDoesNotKeepItsCarrier() throws Exception {
         assumeTrue(Runtime.version().feature() >= 21, "there are no virtual threads before Java 21");
         AtomicReference<Throwable> failure = new AtomicReference<>();
-        Runnable body = () -> {
-            try {
-                call("text.held");
-            } catch (Throwable e) {
-                failure.set(e);
-            }
-        };
+        Runnable body = () -> callHeldInto(failure);
         Thread thread = (Thread)
                 Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, body);
         Waits.until("the call is parked", () -> thread.getState() == Thread.State.TIMED_WAITING);
