@@ -1,5 +1,7 @@
 """Tests of the threads that run requests and callbacks."""
 
+import contextlib
+import io
 import threading
 import time
 import unittest
@@ -9,8 +11,10 @@ from unittest import mock
 from tests import group
 from tests.test_rpc import in_group
 from waybill import rpc
-from waybill.errors import CallError
+from waybill.connection import Incoming
+from waybill.errors import NUMBERS, CallError
 from waybill.executor import Executor, NoThread
+from waybill.worker import Worker
 
 
 def refuse(_: threading.Thread) -> None:
@@ -23,6 +27,13 @@ def no_more_threads() -> Any:
 
 def forbid_threads() -> None:
     no_more_threads().start()
+
+
+def outcome_of(call: Any) -> Any:
+    try:
+        return call.wait()
+    except CallError as e:
+        return e.code
 
 
 def late(value: Any) -> Any:
@@ -53,9 +64,12 @@ class ExecutorTest(unittest.TestCase):
         ran: List[int] = []
         with no_more_threads():
             for _ in range(3):
-                with self.assertRaisesRegex(NoThread, "no thread can be started"):
+                with self.assertRaisesRegex(NoThread, "can start no thread for it: raise its limit"):
                     executor.submit(ran.append, 1)
             executor.submit_or_run(ran.append, 2)
+            with contextlib.redirect_stderr(io.StringIO()) as printed:
+                executor.submit_or_run(refuse, 3)
+        self.assertIn("can't start new thread", printed.getvalue(), "the error of what ran on this thread")
         self.assertEqual((ran, executor.active(), executor.idle()), ([2], 0, 1))
         later = threading.Event()
         executor.submit(later.set)
@@ -65,19 +79,32 @@ class ExecutorTest(unittest.TestCase):
     def test_a_worker_without_more_threads_keeps_its_connection(self) -> None:
         def test() -> List[Any]:
             rpc.rpc_sync("worker1", forbid_threads)
-            calls = [rpc.rpc_async("worker1", late, args=(number,)) for number in range(30)]
-            outcomes: List[Any] = []
-            for call in calls:
-                try:
-                    outcomes.append(call.wait())
-                except CallError as e:
-                    outcomes.append(e.code)
-            return outcomes + [rpc.rpc_sync("worker1", late, args=(30,))]
+            calls = [rpc.rpc_async("worker1", late, args=(number,), timeout=30) for number in range(30)]
+            outcomes = [outcome_of(call) for call in calls]
+            return outcomes + [outcome_of(rpc.rpc_async("worker1", late, args=(30,), timeout=30))]
 
         outcomes = group.run(in_group, 2, test, 2)[0]
         self.assertEqual(outcomes[30], 30, "the last call")
         for number, outcome in enumerate(outcomes):
             self.assertIn(outcome, (number, "REFUSED"), "call %d" % number)
+
+    def test_a_request_without_a_thread_is_refused(self) -> None:
+        refused: List[Any] = []
+
+        class Recorded:
+            def fail(self, *error: Any) -> None:
+                refused.append(error)
+
+        worker = Worker.__new__(Worker)
+        worker.waits = None
+        worker._cancelled = {}
+        worker.connection = Recorded()  # type: ignore[assignment]
+        with no_more_threads():
+            worker.on_call(Incoming(7, None, memoryview(b""), 0), Executor(1).submit)  # type: ignore[arg-type]
+        self.assertEqual(len(refused), 1)
+        exchange, code, _, text = refused[0]
+        self.assertEqual((exchange, code, worker._cancelled), (7, NUMBERS["REFUSED"], {}))
+        self.assertIn("the request was not run: the process can start no thread", text)
 
 
 if __name__ == "__main__":

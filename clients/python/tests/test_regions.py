@@ -1,8 +1,11 @@
+import errno
 import gc
+import mmap
 import os
 import random
 import unittest
 from typing import Dict, List
+from unittest import mock
 
 from waybill.errors import ProtocolError
 from waybill.regions import InRegion, OutRegion
@@ -39,6 +42,15 @@ class RegionsTest(unittest.TestCase):
             position = region.write(memoryview(kind(content)))
             self.assertEqual(os.pread(region.fd, len(content), position), content, kind.__name__)
             region.release(position)
+        region.close()
+
+    def test_a_storage_is_written_where_the_file_can_not_be_mapped(self) -> None:
+        region = OutRegion()
+        region.release(region.write(memoryview(bytes(6))))
+        with mock.patch.object(mmap, "mmap", side_effect=OSError(errno.ENOMEM, "Cannot allocate memory")) as tried:
+            position = region.write(memoryview(b"abcdef"))
+        tried.assert_called_once()
+        self.assertEqual(os.pread(region.fd, 6, position), b"abcdef")
         region.close()
 
     def test_a_storage_is_released_once(self) -> None:

@@ -42,14 +42,14 @@ class Executor:
             self._tasks.append((function, arguments))
             if not self._wake():
                 self._tasks.pop()
-                raise NoThread("no thread can be started for it")
+                raise NoThread("the process can start no thread for it: raise its limit (ulimit -u, or pids.max)")
 
     def submit_or_run(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Runs the function on a thread of this executor, or on the calling one if there is none for it."""
+        """Runs the function on a thread of this executor, or on the calling one if there is none; raises nothing."""
         try:
             self.submit(function, *arguments)
         except NoThread:
-            function(*arguments)
+            _run_safely(function, arguments)
 
     def _wake(self) -> bool:
         """Has a thread take a task. Returns whether there is one that will."""

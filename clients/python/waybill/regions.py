@@ -51,12 +51,16 @@ class OutRegion:
         return position
 
     def _mapped(self, end: int) -> Optional[mmap.mmap]:
-        """The file in memory, into which a copy takes half of the time of a write; None where nothing was written."""
+        """The file in memory, into which a copy takes half of the time of a write; None where it is to be written."""
         with self._lock:
             if end > self._written:
                 return None
             if self._map is None or len(self._map) < end:
-                self._map = mmap.mmap(self.fd, self._length)
+                try:
+                    self._map = mmap.mmap(self.fd, self._length)
+                except OSError:
+                    # no room for it among the process's addresses: it is written as before
+                    return None
             return self._map
 
     def _allocate(self, size: int) -> int:
