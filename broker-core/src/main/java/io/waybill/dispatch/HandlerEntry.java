@@ -1,6 +1,7 @@
 package io.waybill.dispatch;
 
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.host.Clock;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -25,6 +26,7 @@ public final class HandlerEntry {
     private final HandlerKey key;
     private final HandlerSpec spec;
     private final long sinceWallNs;
+    private final SelectivelyBlocking selects; // null for a handler that blocks for each message, or for none
 
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
@@ -42,6 +44,7 @@ public final class HandlerEntry {
         this.key = key;
         this.spec = spec;
         this.sinceWallNs = sinceWallNs;
+        this.selects = spec.nonBlocking() && spec.handler() instanceof SelectivelyBlocking selecting ? selecting : null;
     }
 
     /** Counts a request in; false when the handler was withdrawn, and the caller looks again in the registry's new table. */
@@ -85,6 +88,16 @@ public final class HandlerEntry {
     /** Returns whether the handler is declared non-blocking. */
     public boolean nonBlocking() {
         return spec.nonBlocking();
+    }
+
+    /** Returns whether the handler blocks for no message. */
+    public boolean neverBlocks() {
+        return spec.nonBlocking() && selects == null;
+    }
+
+    /** Returns what says for which messages the handler blocks; null for a handler that blocks for each, or for none. */
+    public SelectivelyBlocking selects() {
+        return selects;
     }
 
     /** Notes how long a call on {@link #executor()} took. */
@@ -133,7 +146,9 @@ public final class HandlerEntry {
 
     /** Returns whether a request that waited need not wait any more: it can run, or is refused. */
     public boolean hasRoom() {
-        return runsOnPoller() || isOutOfService() || executor().hasRoom();
+        return selects == null && runsOnPoller()
+                || isOutOfService()
+                || executor().hasRoom();
     }
 
     /** Whether the handler leaves, or has left. */

@@ -71,7 +71,13 @@ public final class Workers implements AutoCloseable {
     }
 
     public HandlerRegistry.Registration handleOnPoller(HandlerRegistry registry, String key, MessageHandler handler) {
-        return handle(registry, key, handler, true, ExecutorSettings.forProcessors(2));
+        return handleOnPoller(registry, key, handler, ExecutorSettings.forProcessors(2));
+    }
+
+    /** The same with so many threads, where it blocks for some messages. */
+    public HandlerRegistry.Registration handleOnPoller(
+            HandlerRegistry registry, String key, MessageHandler handler, ExecutorSettings threads) {
+        return handle(registry, key, handler, true, threads);
     }
 
     /** Adds one whose requests are run one after the other, on a thread of its own. */

@@ -8,7 +8,8 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
  * Declares that a {@link MessageHandler} never blocks: service property {@code waybill.non.blocking}. Such a handler
- * runs on the worker's poller, however long ago the last one ran: no thread has to be woken for it.
+ * runs on the worker's poller, however long ago the last one ran: no thread has to be woken for it. One that blocks for some messages is
+ * {@link SelectivelyBlocking}.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.RUNTIME)

@@ -288,7 +288,7 @@ public final class InnerRequests {
     /** Returns whether there is a thread for the handler. */
     private boolean mayRun(InnerRequest request, HandlerSlot slot, HandlerEntry entry) {
         boolean onDispatcher = request.outcome().isOnDispatcher();
-        if (onDispatcher && entry.nonBlocking()) {
+        if (onDispatcher && entry.neverBlocks()) {
             return true;
         }
         boolean inline = slot.isInline();
@@ -301,7 +301,7 @@ public final class InnerRequests {
     /** Runs a handler that has counted the request. */
     private boolean run(InnerRequest request, HandlerSlot slot, HandlerEntry entry) {
         boolean onDispatcher = request.outcome().isOnDispatcher();
-        boolean nonBlocking = entry.nonBlocking(); // also if it blocks a poller: the dispatching handler may not wait
+        boolean nonBlocking = entry.neverBlocks(); // also if it blocks a poller: the dispatching handler may not wait
         boolean isOwnBundle = entry.executor() == request.outerEntry().executor();
         boolean here = onDispatcher
                 && (nonBlocking

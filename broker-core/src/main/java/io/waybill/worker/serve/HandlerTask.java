@@ -6,6 +6,7 @@ import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.RequestArrival;
+import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
@@ -178,31 +179,39 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         inlineThread = Thread.currentThread();
         freedInline = false;
         HandlerSlot slot = context.invocations().own();
+        boolean movedOn;
         slot.beginInline();
         try {
-            runTask(slot);
+            movedOn = runTask(slot);
         } finally {
             slot.endInline();
+        }
+        if (movedOn) {
+            return false;
         }
         boolean free = freedInline;
         inlineThread = null;
         return free;
     }
 
-    /** Runs the handler, and reports its response when the request has ended. */
-    private void runTask(HandlerSlot slot) {
+    /**
+     * Runs the handler, and reports its response when the request has ended.
+     *
+     * @return whether this belongs to another thread now, because the handler blocks for this request
+     */
+    private boolean runTask(HandlerSlot slot) {
         ContextScope before = slot.context().enter(CallContext.EMPTY);
         slot.beginTask();
         try {
-            run(slot);
+            return run(slot);
         } finally {
             slot.endTask(context.reports());
             slot.context().leave(before); // whatever foreign code left behind
         }
     }
 
-    /** Calls the handler and sends its response. */
-    private void run(HandlerSlot slot) {
+    /** Calls the handler and sends its response, unless it blocks for this request and this thread polls. Returns whether that is so. */
+    private boolean run(HandlerSlot slot) {
         if (inlineThread == null) {
             begunNs = context.clock().wallNs();
         }
@@ -216,9 +225,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         if (inlineThread == null) { // the polling thread has just done so
             context.faults().surface();
         }
+        boolean blocks = false;
         Throwable thrown = null;
         try {
-            handle(slot);
+            blocks = !handle(slot);
         } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
             thrown = e;
         } finally {
@@ -227,6 +237,12 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             }
         }
         // outside the boundary: from here on the request ends, once
+        if (blocks) {
+            inlineThread = null;
+            begun.lazySet(false);
+            runElsewhere();
+            return true;
+        }
         if (decided != null) {
             failDecided();
         } else if (thrown == null) {
@@ -234,9 +250,11 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         } else {
             threw(thrown);
         }
+        return false;
     }
 
-    private void handle(HandlerSlot slot) throws RejectedMessageException {
+    /** Returns false when the handler was not called, because it blocks and this thread polls. */
+    private boolean handle(HandlerSlot slot) throws RejectedMessageException {
         slot.context().enter(exchange.view().context()); // left with the task
         ContextScope ofRequest = slot.context().mark();
         HandlerCall before = slot.enter(exchange);
@@ -247,6 +265,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
                 message.tensors(attachments.tensors());
                 convertedNs = context.clock().wallNs();
             }
+            if (slot.isInline() && blocks()) {
+                return false;
+            }
             if (!context.reports().isEmpty()) {
                 report(slot);
             }
@@ -256,10 +277,16 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             } else {
                 intercept(slot.context());
             }
+            return true;
         } finally {
             outbox.leave();
             slot.leave(before);
         }
+    }
+
+    private boolean blocks() {
+        SelectivelyBlocking selects = exchange.entry().selects();
+        return selects != null && selects.blocks(message);
     }
 
     private void report(HandlerSlot slot) {

@@ -214,8 +214,8 @@ public final class RequestDispatcher {
             }
             boolean onPoller = entry.runsOnPoller();
             boolean here = !onPoller && handlers.mayRun(entry);
-            if (!onPoller
-                    && !here
+            boolean mayNeedThread = !onPoller && !here || entry.selects() != null;
+            if (mayNeedThread
                     && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
                 parking.park(exchange, Route.key(table, request), left);
                 return true;

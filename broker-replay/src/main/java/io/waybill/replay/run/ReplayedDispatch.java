@@ -126,7 +126,7 @@ final class ReplayedDispatch {
         HandlerInterception interception = candidate.newInterception();
         interception.open(view);
         ReplayedLateResponse late = null;
-        boolean mayOuterBlock = run.mayBlock(!entry.nonBlocking());
+        boolean mayOuterBlock = run.mayBlock(!entry.neverBlocks());
         try {
             Optional<Failure> failure = surroundings.supervision().call(entry, interception, message, outbox);
             late = failure.isEmpty() ? outbox.late : null;

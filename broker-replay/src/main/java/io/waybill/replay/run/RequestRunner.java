@@ -163,7 +163,7 @@ final class RequestRunner {
 
     private RunOutcome runHandler(HandlerEntry entry, RecordedCall call, ForkData createdInside)
             throws RejectedMessageException {
-        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), view, response);
+        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.neverBlocks(), view, response);
         attempt.creates(createdInside);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
