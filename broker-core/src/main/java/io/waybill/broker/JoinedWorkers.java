@@ -86,6 +86,11 @@ final class JoinedWorkers {
         }
 
         @Override
+        public void sendAndPoll(Runnable sends) {
+            worker.sendAndPoll(sends);
+        }
+
+        @Override
         public void close() {
             try {
                 worker.close();

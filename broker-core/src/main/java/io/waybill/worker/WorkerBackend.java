@@ -16,6 +16,7 @@ import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.PublishedMetrics;
 import io.waybill.worker.peer.Links;
+import io.waybill.worker.poll.NeighbourRings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ final class WorkerBackend implements BrokerBackend {
         WorkerDirectory own = parts.directory;
         this.directory = own.path();
         this.buffers = parts.transit.pool();
-        this.origin = new WorkerInNameOf.Origin(own.home(), settings, parts.registry.policies());
+        this.origin = new WorkerInNameOf.Origin(own.home(), settings, parts.registry.policies(), new NeighbourRings());
         this.self = new Incarnation(own.info(), own.epoch());
         this.calls = parts.calls;
         this.rpc = parts.rpc;

@@ -11,6 +11,7 @@ import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.worker.poll.NeighbourRings;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -22,14 +23,20 @@ final class WorkerInNameOf implements JoinedWorker {
 
     private final Worker worker;
     private final Broker broker;
+    private final NeighbourRings neighbours;
 
-    private WorkerInNameOf(Worker worker, Provider owner) {
+    private WorkerInNameOf(Worker worker, Provider owner, NeighbourRings neighbours) {
         this.worker = worker;
+        this.neighbours = neighbours;
         this.broker = worker.brokers().open(owner);
     }
 
-    /** What the joined worker has from the one that joined it. */
-    record Origin(Home home, WorkerSettings settings, AccessPolicies policies) {
+    /**
+     * What the joined worker has from the one that joined it.
+     *
+     * @param neighbours all that it has joined
+     */
+    record Origin(Home home, WorkerSettings settings, AccessPolicies policies, NeighbourRings neighbours) {
 
         JoinedWorker join(Provider owner, String name, OptionalInt id, List<String> keys, MessageHandler handler) {
             Waybill joining = Waybill.connect(home, name)
@@ -42,7 +49,9 @@ final class WorkerInNameOf implements JoinedWorker {
                     .with(policies.asOne());
             keys.forEach(key -> joining.with(key, handler));
             try {
-                return new WorkerInNameOf(joining.join(), owner);
+                Worker joined = joining.join();
+                neighbours.add(joined.directory().path(), joined.parts.waiting, joined.parts.poller);
+                return new WorkerInNameOf(joined, owner, neighbours);
             } catch (IOException e) {
                 throw new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, MessageId.NONE, e.getMessage(), e);
             }
@@ -60,7 +69,13 @@ final class WorkerInNameOf implements JoinedWorker {
     }
 
     @Override
+    public void sendAndPoll(Runnable sends) {
+        neighbours.sendAndPoll(sends);
+    }
+
+    @Override
     public void close() {
+        neighbours.remove(worker.directory().path());
         worker.closeAtOnce();
     }
 }

@@ -26,6 +26,15 @@ public interface JoinedWorker extends AutoCloseable {
      */
     String shutdown(Duration limit, Collection<String> others);
 
+    /**
+     * Runs what sends messages, and then polls on the calling thread for those workers that the same worker has joined, that were sent something, and that sleep: it calls
+     * their handlers, except those that {@linkplain io.waybill.api.handler.SelectivelyBlocking may block}, and the listeners of their calls. So no thread has to be woken
+     * for each. What the calling thread has to do next waits meanwhile.
+     *
+     * @param sends should not wait for other workers: what it has sent until then wakes their threads
+     */
+    void sendAndPoll(Runnable sends);
+
     /** Leaves the home at once. Requests that its handler has not responded to end with {@code WORKER_LOST} for their callers. Idempotent. */
     @Override
     void close();

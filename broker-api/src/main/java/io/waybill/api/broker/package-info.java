@@ -8,7 +8,7 @@
  *   <li>{@link io.waybill.api.broker.JoinedWorker} to take part in the name of another process
  * </ul>
  */
-@Version("1.2.0")
+@Version("1.3.0")
 package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.Version;

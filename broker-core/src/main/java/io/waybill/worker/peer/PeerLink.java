@@ -8,7 +8,9 @@ import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.tensor.segment.PeerSegments;
+import io.waybill.worker.poll.NeighbourRings;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -39,6 +41,7 @@ public final class PeerLink {
 
     private final int id;
     private final String name;
+    private final Path directory;
     private final long epoch;
     private final long joinedAtNs; // by the wall clock; 0 when unknown
     private final int ownId;
@@ -71,6 +74,7 @@ public final class PeerLink {
             Announcement announcement) {
         this.id = peer.id();
         this.name = peer.name();
+        this.directory = peer.path();
         this.epoch = peer.epoch();
         this.lookedFor = epoch;
         this.joinedAtNs = peer.record()
@@ -271,7 +275,7 @@ public final class PeerLink {
     public void ringIfAsleep() {
         try {
             reader.position().announce();
-            if (peerCursors.isAsleepAfterFence()) {
+            if (peerCursors.isAsleepAfterFence() && !NeighbourRings.keeps(directory)) {
                 ring();
             }
         } catch (InternalError e) { // the message is written: a fault must not undo the steps that follow

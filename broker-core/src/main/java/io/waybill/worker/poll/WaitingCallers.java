@@ -74,6 +74,7 @@ public final class WaitingCallers {
 
     /** Waits until the call is completed, and polls meanwhile. */
     public void await(WaitCondition call) {
+        NeighbourRings.passOn();
         if (!balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs())) {
             turns.callerBegins();
             try {
@@ -222,6 +223,7 @@ public final class WaitingCallers {
 
     /** Polls briefly, or yields: for a caller that waits for room. */
     public void helpBriefly() {
+        NeighbourRings.passOn();
         turns.callerBegins();
         try {
             if (permit.tryAcquire() && pollBriefly() != 0) {
@@ -273,6 +275,26 @@ public final class WaitingCallers {
             return false;
         } finally {
             turns.callerEnds();
+        }
+    }
+
+    /**
+     * Polls on a thread that has sent this worker something, in place of the poller, which sleeps.
+     *
+     * @return false when another thread polls, and may have missed what came last
+     */
+    boolean pollInPlace() {
+        try {
+            if (!permit.tryAcquire()) {
+                return turns.isClosed();
+            }
+            pollBriefly();
+            return true;
+        } catch (Throwable e) { // as in await()
+            turns.stopAfter(e);
+            return false;
+        } finally {
+            turns.surfaceFaults();
         }
     }
 
