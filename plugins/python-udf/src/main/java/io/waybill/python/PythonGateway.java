@@ -9,7 +9,10 @@ import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.JoinedWorker;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.SelectivelyBlocking;
+import io.waybill.python.link.Control;
 import io.waybill.python.link.ProcessLink;
 import io.waybill.python.link.Welcomes;
 import io.waybill.python.pool.ProcessPool;
@@ -25,6 +28,7 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -201,16 +205,44 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
+    /**
+     * What a client's worker does with requests.
+     *
+     * @param link a request may come before it is made
+     */
+    @NonBlocking
+    private record ClientHandler(CompletableFuture<ProcessLink> link) implements SelectivelyBlocking {
+
+        @Override
+        public boolean blocks(Message message) {
+            return !link.isDone() || link.join().blocks(message);
+        }
+
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            link.join().begin(message, outbox);
+        }
+    }
+
+    /** What a client may ask of its worker. */
+    private record ClientControl(JoinedWorker worker) implements Control {
+
+        @Override
+        public String shutdown(Duration limit, List<String> others) {
+            return worker.shutdown(limit, others);
+        }
+
+        @Override
+        public void sendAndPoll(Runnable sends) {
+            worker.sendAndPoll(sends);
+        }
+    }
+
     private void join(Hello hello, FrameChannel channel, CountDownLatch ended) throws IOException {
         CompletableFuture<ProcessLink> joined = new CompletableFuture<>();
         Set<String> keys = new LinkedHashSet<>(hello.serves());
         keys.add(FETCH); // of objects that it makes references to itself
-        JoinedWorker worker = broker.join(
-                hello.name(),
-                hello.id(),
-                List.copyOf(keys),
-                (message, outbox) ->
-                        joined.join().begin(message, outbox)); // a request may come before the link is made
+        JoinedWorker worker = broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined));
         String why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") has ended";
         CallFrame.Shared shared = Welcomes.shared(hello, worker.broker());
         ProcessLink link = new ProcessLink(
@@ -218,7 +250,7 @@ public final class PythonGateway implements MessageHandler {
                 channel,
                 worker.broker(),
                 shared,
-                worker::shutdown);
+                new ClientControl(worker));
         try {
             channel.write(Welcomes.frame(worker.broker(), shared, true, List.of(), false));
             joined.complete(link);

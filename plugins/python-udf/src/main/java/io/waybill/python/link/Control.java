@@ -14,4 +14,9 @@ public interface Control {
      * @throws IllegalStateException when this process has no worker of its own
      */
     String shutdown(Duration limit, List<String> others);
+
+    /** Runs what sends messages for the process. A process that has a worker of its own has other ones served by the calling thread then. */
+    default void sendAndPoll(Runnable sends) {
+        sends.run();
+    }
 }

@@ -16,6 +16,7 @@ import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.ProtocolException;
 import io.waybill.python.wire.SocketFrame;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -28,11 +29,15 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class ProcessLink implements AutoCloseable {
 
+    /** Bytes of a payload up to which it is copied by a thread that polls. */
+    private static final int MAX_COPIED = 1 << 16;
+
     private final FrameChannel channel;
     private final Broker broker;
     private final CallFrame.Shared shared;
     private final ServedCalls served;
     private final OutgoingCalls calls;
+    private final Control control;
     private final AtomicInteger uses = new AtomicInteger(); // requests that it is serving, and objects that it keeps
     private volatile boolean leaves; // when it has no use any more
 
@@ -47,6 +52,7 @@ public final class ProcessLink implements AutoCloseable {
         this.channel = channel;
         this.broker = broker;
         this.shared = shared;
+        this.control = control;
         this.served = new ServedCalls(name, channel, broker, shared, this);
         this.calls = new OutgoingCalls(
                 channel, broker, shared, new GatewayOperations(this, broker, shared, control), served);
@@ -65,8 +71,8 @@ public final class ProcessLink implements AutoCloseable {
                 return false;
             }
             switch (frame.kind()) {
-                case CALL -> calls.begin(frame);
-                case RESULT, FAILED -> served.ended(frame, calls.threads());
+                case CALL -> send(() -> calls.begin(frame));
+                case RESULT, FAILED -> send(() -> served.ended(frame, calls.threads()));
                 case RELEASE -> released(frame.numbers());
                 case DROP -> shared.references().drop(frame.numbers());
                 case LEAVE -> {
@@ -74,6 +80,26 @@ public final class ProcessLink implements AutoCloseable {
                 }
                 default -> throw new ProtocolException("a process sends no " + frame.kind() + " here");
             }
+        }
+    }
+
+    /** What a frame of the process has sent. */
+    @FunctionalInterface
+    private interface Sends {
+        void run() throws IOException;
+    }
+
+    private void send(Sends sends) throws IOException {
+        try {
+            control.sendAndPoll(() -> {
+                try {
+                    sends.run();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
         }
     }
 
@@ -86,13 +112,21 @@ public final class ProcessLink implements AutoCloseable {
         }
     }
 
+    /** Returns whether {@link #begin} waits for a request, or copies much. */
+    public boolean blocks(Message message) {
+        return message.type() == MessageType.PYTHON_RREF_FETCH_CALL
+                || served.areMany()
+                || !message.tensors().isEmpty()
+                || message.payload().remaining() > MAX_COPIED;
+    }
+
     /**
-     * Has the process serve a request, and responds when that has. Waits only for an object, and if the process is serving many requests.
+     * Has the process serve a request, and responds when that has. Waits only for an object, and if the process is serving many requests and this thread may.
      *
      * @throws RejectedMessageException when the process has ended, or as {@link #serve}
      */
     public void begin(Message message, Outbox outbox) throws RejectedMessageException {
-        if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL || served.areMany()) {
+        if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL || served.areMany() && broker.mayWait()) {
             serve(message, outbox);
         } else {
             served.begin(message, outbox);
