@@ -4,6 +4,7 @@ import collections
 import functools
 import operator
 import os
+import select
 import socket
 import struct
 import sys
@@ -25,6 +26,7 @@ _CHUNK = 1 << 16
 _MAX_CHUNK = 1 << 20
 # pieces that are sent at a time
 _MAX_PIECES = 512
+_HEAD_SIZE = frames.HEAD.size
 # whose errors are not those of a signal's handler
 _OWN_MODULES = ("waybill", "threading")
 
@@ -119,6 +121,8 @@ class Connection:
         self._out: Optional[OutRegion] = None
         self._in: Optional[InRegion] = None
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._arrival = select.poll()
+        self._arrival.register(self._socket, select.POLLIN)
         try:
             self._socket.connect(path)
             self._check_peer(path)
@@ -301,13 +305,13 @@ class Connection:
 
         :param sent: is given the numbers of the bytes that were sent at a time
         """
-        views = [memoryview(piece) for piece in pieces if len(piece)]
-        total = sum(map(len, views))
+        total = sum(map(len, pieces))
         raised: Optional[BaseException] = None
         while sum(sent) < total:
+            rest = _behind(pieces, sum(sent)) if sent else pieces[:_MAX_PIECES]
             try:
                 # in one step, as in _need
-                sent.extend(map(self._socket.sendmsg, (_behind(views, sum(sent)),)))
+                sent.extend(map(self._socket.sendmsg, (rest,)))
             except BaseException as e:
                 if not sent or (isinstance(e, OSError) and not _is_of_signal(e)):
                     raise
@@ -320,13 +324,16 @@ class Connection:
     def _next_frame(self) -> Tuple[int, int, memoryview, int]:
         """Kind, exchange and body of the next frame, and where it ends. It stays in the input until :meth:`_taken`."""
         content, at = self._input
-        self._need(at + frames.HEAD.size)
+        start = at + _HEAD_SIZE
+        if len(content) < start:
+            self._need(start)
         length, kind, _, _, exchange = frames.HEAD.unpack_from(content, at)
         if length > frames.MAX_FRAME:
             raise ProtocolError("frame: expected a body of at most %d bytes, found %d" % (frames.MAX_FRAME, length))
-        end = at + frames.HEAD.size + length
-        self._need(end)
-        return kind, exchange, memoryview(content[at + frames.HEAD.size : end]), end
+        end = start + length
+        if len(content) < end:
+            self._need(end)
+        return kind, exchange, memoryview(content[start:end]), end
 
     def _taken(self, end: int) -> None:
         """Removes the frame that ends there."""
@@ -345,6 +352,8 @@ class Connection:
         while len(content) < end:
             before = len(content)
             size = min(max(end - before, _CHUNK), _MAX_CHUNK)
+            # receiving at once would also be woken when the gateway has read what was sent
+            self._arrival.poll()
             # in one step: a signal's exception between two would lose what was received
             functools.reduce(operator.iadd, map(self._socket.recv, (size,)), content)
             if len(content) == before:
@@ -444,15 +453,14 @@ def _is_of_signal(error: BaseException) -> bool:
     return at.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_MODULES
 
 
-def _behind(views: List[memoryview], count: int) -> List[memoryview]:
+def _behind(pieces: List[Bytes], count: int) -> List[Bytes]:
     """What is left of a frame behind so many bytes of it, as far as one step sends it."""
     first = 0
-    while count and count >= len(views[first]):
-        count -= len(views[first])
+    while count >= len(pieces[first]):
+        count -= len(pieces[first])
         first += 1
-    rest = views[first : first + _MAX_PIECES]
-    if count:
-        rest[0] = rest[0][count:]
+    rest = pieces[first : first + _MAX_PIECES]
+    rest[0] = memoryview(rest[0])[count:]
     return rest
 
 

@@ -122,24 +122,26 @@ def message_frame(
     kind: int, exchange: int, prefix: bytes, message: Message, places: Sequence[int], max_frame: int
 ) -> List[Bytes]:
     """A frame with a message, in pieces. ``places`` has each storage's position in the region, or -1 to inline it."""
-    payload = message.payload
-    head = _MESSAGE.pack(len(payload), len(message.storages), len(message.descriptors), len(message.references), 0)
-    if not (message.storages or message.references):
-        if len(prefix) + len(head) + len(payload) > max_frame:
-            raise _too_large(len(payload), max_frame)
-        return [HEAD.pack(len(prefix) + len(head) + len(payload), kind, 0, 0, exchange) + prefix + head + payload]
+    payload, descriptors, storages, references = message
+    length = len(payload)
+    head = _MESSAGE.pack(length, len(storages), len(descriptors), len(references), 0)
+    if not (storages or references):
+        size = len(prefix) + _MESSAGE.size + length
+        if size > max_frame:
+            raise _too_large(length, max_frame)
+        return [b"".join((HEAD.pack(size, kind, 0, 0, exchange), prefix, head, payload))]
     tables = bytearray()
-    for tensor in message.descriptors:
+    for tensor in descriptors:
         dimensions = len(tensor.sizes)
         tables += _TENSOR.pack(tensor.storage, tensor.dtype, tensor.flags, dimensions, tensor.offset)
         for pair in zip(tensor.sizes, tensor.strides):
             tables += struct.pack("<qq", *pair)
-    for reference in message.references:
+    for reference in references:
         tables += _REFERENCE.pack(*reference)
-    at = len(prefix) + len(head) + _STORAGE.size * len(message.storages) + len(tables) + len(payload)
+    at = len(prefix) + len(head) + _STORAGE.size * len(storages) + len(tables) + len(payload)
     entries = bytearray()
     inlined: List[Bytes] = []
-    for storage, place in zip(message.storages, places):
+    for storage, place in zip(storages, places):
         if place >= 0:
             entries += _STORAGE.pack(len(storage), place, _REGION)
             continue
@@ -198,7 +200,8 @@ def read_message(body: memoryview, at: int, region: Any) -> Message:
     length, storage_count, tensor_count, reference_count, _ = _MESSAGE.unpack_from(body, at)
     at += _MESSAGE.size
     if not (storage_count or tensor_count or reference_count):
-        _need(body, length, at)
+        if at + length > len(body):
+            _need(body, length, at)
         return Message(body[at : at + length])
     if storage_count > MAX_TABLE or tensor_count > MAX_TABLE or reference_count > MAX_TABLE:
         raise ProtocolError("message: expected tables of at most %d entries, found more" % MAX_TABLE)

@@ -31,6 +31,9 @@ _CODE_PICKLERS = frozenset(("cloudpickle", "dill", "_dill"))
 _local = threading.local()
 _reducers: Dict[type, Callable[[Any], Any]] = {}
 _reducers_lock = threading.Lock()
+# that have reducers, and those of them that have been imported
+_LIBRARIES = ("numpy", "torch")
+_registered: Set[str] = set()
 
 
 class Packed(NamedTuple):
@@ -45,9 +48,21 @@ class Packed(NamedTuple):
 class _Sent:
     """Tensors and references of one message while it is pickled."""
 
+    __slots__ = ("table", "references")
+
     def __init__(self) -> None:
-        self.table = TensorTable()
+        # None until there is a tensor
+        self.table: Optional[TensorTable] = None
         self.references: List[Reference] = []
+
+    def tensors(self) -> TensorTable:
+        if self.table is None:
+            self.table = TensorTable()
+        return self.table
+
+
+# of a message without tensors; nothing is added to it
+_NO_TENSORS = TensorTable()
 
 
 def register(cls: type, reducer: Callable[[Any], Any]) -> None:
@@ -58,9 +73,9 @@ def register(cls: type, reducer: Callable[[Any], Any]) -> None:
 
 def pack(obj: Any) -> Packed:
     """Pickles an object with its tensors beside it."""
-    _register_libraries()
+    if len(_registered) < len(_LIBRARIES):
+        _register_libraries()
     sent = _Sent()
-    table = sent.table
     views: List[memoryview] = []
 
     def buffer(found: pickle.PickleBuffer) -> bool:
@@ -80,8 +95,8 @@ def pack(obj: Any) -> Packed:
     finally:
         _local.sent = outer
     for view in views:
-        table.add_buffer(view, view)
-    return Packed(out.getvalue(), table, len(views), sent.references)
+        sent.tensors().add_buffer(view, view)
+    return Packed(out.getvalue(), sent.table or _NO_TENSORS, len(views), sent.references)
 
 
 def unpack(payload: Any, received: Message, buffers: int = 0, autograd: Any = None, by_value: bool = True) -> Any:
@@ -89,10 +104,15 @@ def unpack(payload: Any, received: Message, buffers: int = 0, autograd: Any = No
 
     :param by_value: whether the pickle may contain code; otherwise :class:`CodeRefused` is raised for one that does
     """
-    first = len(received.descriptors) - buffers
-    views = [received.storages[d.storage][d.offset : d.offset + d.sizes[0]] for d in received.descriptors[first:]]
+    views: Sequence[memoryview] = ()
+    restored = _NOTHING
+    _, descriptors, storages, references = received
+    if descriptors or references:
+        first = len(descriptors) - buffers
+        views = [storages[d.storage][d.offset : d.offset + d.sizes[0]] for d in descriptors[first:]]
+        restored = _Restored(received, first, autograd)
     outer = getattr(_local, "received", None)
-    _local.received = _Restored(received, first, autograd)
+    _local.received = restored
     try:
         if by_value:
             return pickle.loads(payload, buffers=views)
@@ -147,6 +167,10 @@ class _Restored:
 
     def reference(self, index: int) -> Any:
         return self._references[index]
+
+
+# of a message without tensors and references
+_NOTHING = _Restored(Message(), 0, None)
 
 
 def _reference(reference: Reference) -> Any:
@@ -249,7 +273,7 @@ def _dispatch_table() -> Dict[type, Any]:
 
 
 def _register_libraries() -> None:
-    """Adds the reducers of numpy and torch once the program has imported them."""
+    """Adds the reducers of these libraries once the program has imported them."""
     if "numpy" not in _registered:
         numpy = loaded("numpy")
         if numpy is not None:
@@ -264,13 +288,10 @@ def _register_libraries() -> None:
             register(torch.jit.ScriptFunction, _reduce_script_function)
 
 
-_registered: Set[str] = set()
-
-
 def _reduce_numpy(array: Any) -> Any:
     if array.dtype.name not in tensor_section.CODE_OF_NUMPY or not array.dtype.isnative or array.nbytes < MIN_BUFFER:
         return array.__reduce_ex__(5)
-    return restore_numpy, (_local.sent.table.add_numpy(array),)
+    return restore_numpy, (_local.sent.tensors().add_numpy(array),)
 
 
 def _reduce_torch(tensor: Any) -> Any:
@@ -286,7 +307,7 @@ def _reduce_torch(tensor: Any) -> Any:
         )
     if not torch_tensors.travels(tensor):
         return tensor.__reduce_ex__(5)
-    return restore_torch, (_local.sent.table.add_torch(tensor),)
+    return restore_torch, (_local.sent.tensors().add_torch(tensor),)
 
 
 def _reduce_script_module(module: Any) -> Any:

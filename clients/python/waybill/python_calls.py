@@ -3,17 +3,29 @@
 import builtins
 import sys
 import traceback
-from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
 
 from waybill import pickling, profiling, tensors
 from waybill.errors import CodeRefused, MalformedError
 from waybill.frames import Message
 from waybill.native_values import Place, references_of, resolve
-from waybill.values import Invocation, TensorIndex, decode_invocation, decode_value, encode_invocation, encode_value
+from waybill.values import (
+    TensorIndex,
+    bytes_head,
+    decode_invocation,
+    decode_value,
+    dict_head,
+    encode_string,
+    encode_value,
+    invocation_head,
+)
 
 _MAX_NAME = 256
 _MAX_DESCRIBED = 32
 _MAX_TEXT = 64
+_ARGS, _KWARGS, _VALUE, _PICKLE = map(encode_string, ("args", "kwargs", "value", "pickle"))
+_NO_ARGS = encode_value([])
+_NO_KWARGS = encode_value({})
 
 
 class PythonCall(NamedTuple):
@@ -76,15 +88,26 @@ def _shape(value: Any) -> str:
         return ""
 
 
-def _with_pickle(fields: Dict[str, Any], packed: pickling.Packed) -> None:
-    fields["pickle"] = packed.payload
+def _fields_behind(packed: pickling.Packed, autograd: Any, profile: Any) -> Dict[str, Any]:
+    """What follows the pickle."""
+    fields: Dict[str, Any] = {}
     if packed.buffers:
         count = len(packed.table.descriptors)
         fields["buffers"] = [TensorIndex(i) for i in range(count - packed.buffers, count)]
+    if autograd is not None:
+        fields["autograd"] = autograd
+    if profile is not None:
+        fields["profile"] = profile
+    return fields
 
 
-def _message(payload: bytes, packed: pickling.Packed) -> Message:
-    return Message(payload, packed.table.descriptors, packed.table.storages, packed.references)
+def _message(pieces: List[bytes], packed: pickling.Packed, behind: Dict[str, Any]) -> Message:
+    """A message that begins with these pieces; the pickle, and what follows it, are added."""
+    payload, table, _, references = packed
+    pieces += (_PICKLE, bytes_head(len(payload)), payload)
+    for key, value in behind.items():
+        pieces += (encode_string(key), encode_value(value))
+    return Message(b"".join(pieces), table.descriptors, table.storages, references)
 
 
 def encode_call(
@@ -97,17 +120,19 @@ def encode_call(
     profile: Any = None,
 ) -> Message:
     """The message of a call; ``packed`` has the pickle of ``(function, args, kwargs)``."""
-    named: Dict[str, Any] = {
-        "args": [describe(value) for value in args[:_MAX_DESCRIBED]],
-        "kwargs": {str(key)[:_MAX_TEXT]: describe(kwargs[key]) for key in list(kwargs)[:_MAX_DESCRIBED]},
-    }
-    _with_pickle(named, packed)
-    if autograd is not None:
-        named["autograd"] = autograd
-    if profile is not None:
-        named["profile"] = profile
-    name = function_name(function).encode("utf-8")[-_MAX_NAME:].decode("utf-8", "ignore")
-    return _message(encode_invocation(Invocation(name, (), named, is_async)), packed)
+    shown = _NO_ARGS
+    if args:
+        shown = encode_value([describe(value) for value in args[:_MAX_DESCRIBED]])
+    shown_named = _NO_KWARGS
+    if kwargs:
+        keys = list(kwargs)[:_MAX_DESCRIBED]
+        shown_named = encode_value({str(key)[:_MAX_TEXT]: describe(kwargs[key]) for key in keys})
+    name = function_name(function).encode("utf-8")
+    if len(name) > _MAX_NAME:
+        name = name[-_MAX_NAME:].decode("utf-8", "ignore").encode("utf-8")
+    behind = _fields_behind(packed, autograd, profile)
+    head = invocation_head(name, is_async, 3 + len(behind))
+    return _message([head, _ARGS, shown, _KWARGS, shown_named], packed, behind)
 
 
 def decode_call(message: Message, load: Callable[..., Any], by_value: bool = True) -> PythonCall:
@@ -158,13 +183,8 @@ def events_of(message: Message) -> Any:
 
 def encode_result(value: Any, packed: pickling.Packed, autograd: Any = None, profile: Any = None) -> Message:
     """The message of a result; ``packed`` has the pickle of the value."""
-    fields: Dict[str, Any] = {"value": describe(value)}
-    _with_pickle(fields, packed)
-    if autograd is not None:
-        fields["autograd"] = autograd
-    if profile is not None:
-        fields["profile"] = profile
-    return _message(encode_value(fields), packed)
+    behind = _fields_behind(packed, autograd, profile)
+    return _message([dict_head(2 + len(behind)), _VALUE, encode_string(describe(value))], packed, behind)
 
 
 def encode_plain(value: Any) -> Message:
@@ -194,7 +214,9 @@ def _loaded(fields: Dict[str, Any], message: Message, load: Callable[..., Any], 
     content = fields.get("pickle")
     if not isinstance(content, bytes):
         raise MalformedError("%s: expected bytes as its pickle, found %s" % (what, type(content).__name__))
-    buffers = fields.get("buffers", [])
+    buffers = fields.get("buffers")
+    if buffers is None:
+        return load(content, message, 0, _autograd_of(fields, what))
     first = len(message.descriptors) - len(buffers)
     if [TensorIndex(first + i) for i in range(len(buffers))] != buffers:
         raise MalformedError("%s: expected its buffers as the last tensors of the message" % what)

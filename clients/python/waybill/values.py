@@ -1,7 +1,7 @@
 """Values and calls by name in the broker's own encoding, for handlers of every language (docs/reference/values.md)."""
 
 import struct
-from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple, Union
 
 from waybill.errors import MalformedError
 
@@ -13,6 +13,7 @@ _SPARSE, _REFERENCE = 14, 15
 _CONSTANTS = (None, False, True)
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
+_TAG_U32 = struct.Struct("<BI")
 _I64 = struct.Struct("<q")
 _F64 = struct.Struct("<d")
 _C128 = struct.Struct("<dd")
@@ -103,12 +104,34 @@ def encode_invocation(call: Invocation, place: Place = _refuse) -> bytes:
     return bytes(out)
 
 
+def invocation_head(name: bytes, is_async: bool, named: int) -> bytes:
+    """What a call by name begins with that has no positional values: so many names with their values follow."""
+    length = len(name)
+    return _U16.pack(length | 0x8000 if is_async else length) + name + b"\0\0\0\0" + _U32.pack(named)
+
+
+def dict_head(size: int) -> bytes:
+    """What a dict begins with: so many keys with their values follow."""
+    return _TAG_U32.pack(_DICT, size)
+
+
+def bytes_head(size: int) -> bytes:
+    """What a value of bytes begins with: so many bytes follow."""
+    return _TAG_U32.pack(_BYTES, size)
+
+
+def encode_string(text: str) -> bytes:
+    """Encodes a string."""
+    content = text.encode("utf-8")
+    return _TAG_U32.pack(_STRING, len(content)) + content
+
+
 def decode_invocation(payload: Union[bytes, bytearray, memoryview]) -> Invocation:
     """Decodes a call by name; raises :class:`MalformedError` if the payload is none."""
     reader = _Reader(payload)
     head = _U16.unpack(reader.take(2))[0]
     name = reader.text(head & 0x7FFF)
-    positional = tuple(reader.value(0) for _ in range(reader.count()))
+    positional = tuple(reader.values(0))
     named: Dict[str, Any] = {}
     for _ in range(reader.count(2)):
         key = reader.value(0)
@@ -125,9 +148,10 @@ def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> Non
     if depth > MAX_DEPTH:
         raise ValueError("value: expected at most %d levels of lists, tuples and dicts" % MAX_DEPTH)
     if kind is str:
-        _write_bytes(out, _STRING, value.encode("utf-8"))
+        out += encode_string(value)
     elif kind is bytes:
-        _write_bytes(out, _BYTES, value)
+        out += bytes_head(len(value))
+        out += value
     elif value is None:
         out.append(_NONE)
     elif kind is bool:
@@ -146,28 +170,20 @@ def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> Non
         out.append(_COMPLEX)
         out += _C128.pack(value.real, value.imag)
     elif isinstance(value, str):
-        _write_bytes(out, _STRING, value.encode("utf-8"))
+        out += encode_string(value)
     elif isinstance(value, (bytearray, memoryview)):
-        _write_bytes(out, _BYTES, bytes(value))
+        write_value(out, bytes(value), place, depth)
     elif isinstance(value, (list, tuple)):
-        out.append(_LIST if isinstance(value, list) else _TUPLE)
-        out += _U32.pack(len(value))
+        out += _TAG_U32.pack(_LIST if isinstance(value, list) else _TUPLE, len(value))
         for element in value:
             write_value(out, element, place, depth + 1)
     elif isinstance(value, dict):
-        out.append(_DICT)
-        out += _U32.pack(len(value))
+        out += dict_head(len(value))
         for key, element in value.items():
             write_value(out, key, place, depth + 1)
             write_value(out, element, place, depth + 1)
     else:
         write_value(out, place(value), _refuse, depth)
-
-
-def _write_bytes(out: bytearray, tag: int, content: bytes) -> None:
-    out.append(tag)
-    out += _U32.pack(len(content))
-    out += content
 
 
 class _Reader:
@@ -188,16 +204,6 @@ class _Reader:
             raise MalformedError("value: expected %d bytes, found %d, at offset %d" % (length, left, start))
         self.at = end
         return self._bytes[start:end]
-
-    def counted(self) -> memoryview:
-        """As many bytes as a number in front of them says."""
-        start = self.at + 4
-        if start <= self._size:
-            end: int = start + _U32.unpack_from(self._bytes, self.at)[0]
-            if end <= self._size:
-                self.at = end
-                return self._bytes[start:end]
-        return self.take(self.count())  # says what is missing
 
     def text(self, length: int) -> str:
         return self._text(self.take(length))
@@ -225,14 +231,21 @@ class _Reader:
     def value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise MalformedError("value: expected at most %d levels, at offset %d" % (MAX_DEPTH, self.at))
-        if self.at == self._size:
+        at = self.at
+        size = self._size
+        if at == size:
             self.take(1)  # says so
-        tag = self._bytes[self.at]
-        self.at += 1
-        if tag == _STRING:
-            return self._text(self.counted())
-        if tag == _BYTES:
-            return bytes(self.counted())
+        content = self._bytes
+        tag = content[at]
+        self.at = at + 1
+        if tag == _STRING or tag == _BYTES:
+            start = at + 5
+            if start <= size:
+                end = start + _U32.unpack_from(content, at + 1)[0]
+                if end <= size:
+                    self.at = end
+                    return bytes(content[start:end]) if tag == _BYTES else self._text(content[start:end])
+            self.take(self.count())  # says what is missing
         if tag <= _TRUE:
             return _CONSTANTS[tag]
         if tag == _INT:
@@ -246,7 +259,7 @@ class _Reader:
         if tag == _REFERENCE:
             return ReferenceIndex(_U32.unpack(self.take(4))[0])
         if tag in (_LIST, _TUPLE):
-            values = [self.value(depth + 1) for _ in range(self.count())]
+            values = self.values(depth + 1)
             return values if tag == _LIST else tuple(values)
         if tag == _DICT:
             return self._dict(depth)
@@ -259,6 +272,10 @@ class _Reader:
             indices, values, flags, count = struct.unpack("<IIBB", self.take(10))
             return SparseIndex(indices, values, bool(flags & 1), struct.unpack("<%dq" % count, self.take(8 * count)))
         raise MalformedError("value: expected a tag from 0 to 15, found %d, at offset %d" % (tag, self.at - 1))
+
+    def values(self, depth: int) -> List[Any]:
+        count = self.count()
+        return [self.value(depth) for _ in range(count)] if count else []
 
     def _dict(self, depth: int) -> Dict[Any, Any]:
         found: Dict[Any, Any] = {}

@@ -75,6 +75,9 @@ class Agent:
 
     def get_worker_info(self, worker: Optional[Destination] = None) -> WorkerInfo:
         """Name and id of a worker of the home, or of this one."""
+        known = self._infos.get(worker) if type(worker) is str else None
+        if known is not None:
+            return known
         if worker is None:
             return self.worker.info
         if isinstance(worker, WorkerInfo):

@@ -6,7 +6,7 @@ import functools
 import logging
 import sys
 import threading
-from typing import Any, Callable, Dict, Iterator, Optional, Set, TypeVar
+from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple, TypeVar
 
 from waybill.futures import wait_all
 from waybill.rpc import constants, internal, state
@@ -50,8 +50,7 @@ def _init_rpc_states(agent: Any) -> None:
 def _require_initialized(function: F) -> F:
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if not state.is_set():
-            raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
+        state.initialized()
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
@@ -91,13 +90,13 @@ def _set_rpc_timeout(seconds: float) -> None:
 # Calls
 
 
-def _prepare(to: Destination, func: Any) -> WorkerInfo:
+def _prepare(to: Destination, func: Any) -> Tuple[Agent, WorkerInfo]:
+    agent = state.initialized()
     if not callable(func):
         raise TypeError("function should be callable.")
-    return state.current_agent().get_worker_info(to)
+    return agent, agent.get_worker_info(to)
 
 
-@_require_initialized
 def rpc_sync(
     to: Destination,
     func: Any,
@@ -116,14 +115,13 @@ def rpc_sync(
     :raises WorkerLost: when the callee ended before it responded
     :raises Exception: what the function raised, with its class and the callee's traceback in the text
     """
-    info = _prepare(to, func)
+    agent, info = _prepare(to, func)
     profile = internal.profile_of(RPCExecMode.SYNC, info, func)
     if profile is not None:
-        return state.current_agent().call_async(info, func, tuple(args or ()), kwargs or {}, timeout, profile).wait()
-    return state.current_agent().call_sync(info, func, tuple(args or ()), kwargs or {}, timeout)
+        return agent.call_async(info, func, tuple(args or ()), kwargs or {}, timeout, profile).wait()
+    return agent.call_sync(info, func, tuple(args or ()), kwargs or {}, timeout)
 
 
-@_require_initialized
 def rpc_async(
     to: Destination,
     func: Any,
@@ -136,16 +134,15 @@ def rpc_async(
     The future is ``torch.futures.Future`` in a program that has imported torch, else :class:`waybill.futures.Future`.
     The arguments are copied before this function returns. Parameters and errors are those of :func:`rpc_sync`.
     """
-    info = _prepare(to, func)
+    agent, info = _prepare(to, func)
     profile = internal.profile_of(RPCExecMode.ASYNC, info, func)
-    future = state.current_agent().call_async(info, func, tuple(args or ()), kwargs or {}, timeout, profile)
+    future = agent.call_async(info, func, tuple(args or ()), kwargs or {}, timeout, profile)
     collected = getattr(_thread_local_var, "future_list", None)
     if collected is not None:
         collected.append(future)
     return future
 
 
-@_require_initialized
 def remote(
     to: Destination,
     func: Any,
@@ -157,9 +154,9 @@ def remote(
 
     An error of the function is raised where the reference is used. Parameters are those of :func:`rpc_sync`.
     """
-    info = _prepare(to, func)
+    agent, info = _prepare(to, func)
     profile = internal.profile_of(RPCExecMode.REMOTE, info, func)
-    return state.current_agent().create(info, func, tuple(args or ()), kwargs or {}, timeout, profile)
+    return agent.create(info, func, tuple(args or ()), kwargs or {}, timeout, profile)
 
 
 @contextlib.contextmanager

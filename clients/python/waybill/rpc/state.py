@@ -20,6 +20,13 @@ def current_agent() -> "Agent":
     return _agent
 
 
+def initialized() -> "Agent":
+    """The agent, for a function of the API; raises before ``init_rpc`` and after ``shutdown``."""
+    if _agent is None:
+        raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
+    return _agent
+
+
 def is_set() -> bool:
     """Whether there is an agent."""
     return _agent is not None
