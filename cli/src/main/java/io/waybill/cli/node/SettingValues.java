@@ -39,7 +39,7 @@ final class SettingValues {
 
     /** The parsed value of a setting; that of its default when it is not given, or can't be parsed. */
     <T> T value(String key, Function<String, T> parser) {
-        area = key.substring(0, key.indexOf('.'));
+        area = areaOf(key);
         String fallback = Objects.requireNonNull(defaults.get(key), key);
         String text = given.getOrDefault(key, fallback);
         try {
@@ -70,12 +70,28 @@ final class SettingValues {
     void requireCorrect() {
         for (String key : new TreeSet<>(given.keySet())) {
             if (!defaults.containsKey(key)) {
-                wrong.add("there is no setting " + key + "; there are "
-                        + String.join(", ", new TreeSet<>(defaults.keySet())));
+                wrong.add("there is no setting " + key + thereAre(key));
             }
         }
         if (!wrong.isEmpty()) {
             throw new IllegalArgumentException(String.join("; ", wrong));
         }
+    }
+
+    /** Says which settings there are in the area of one that doesn't exist, or which areas there are. */
+    private String thereAre(String key) {
+        String begin = areaOf(key) + ".";
+        List<String> near = new TreeSet<>(defaults.keySet())
+                .stream().filter(each -> each.startsWith(begin)).toList();
+        if (!near.isEmpty()) {
+            return "; there are " + String.join(", ", near);
+        }
+        List<String> areas = new TreeSet<>(defaults.keySet())
+                .stream().map(each -> areaOf(each) + ".").distinct().toList();
+        return "; settings begin with " + String.join(", ", areas);
+    }
+
+    private static String areaOf(String key) {
+        return key.substring(0, Math.max(0, key.indexOf('.')));
     }
 }

@@ -171,12 +171,23 @@ class NodeSettingsTest {
     @Test
     void namesAllMistakesAtOnce() {
         Map<String, String> values = Map.of(
-                "flow.calls", "many", "worker.wait", "spin", "osgi.drain-limit", "10", "scripts.directory", "segments");
+                "flow.calls",
+                "many",
+                "worker.wait",
+                "spin",
+                "osgi.drain-limit",
+                "10",
+                "scripts.directory",
+                "segments",
+                "flows.calls",
+                "1");
 
         assertThatThrownBy(() -> NodeSettings.of(values))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("flow.calls must be a whole number: many")
-                .hasMessageContaining("there is no setting worker.wait; there are ")
+                .hasMessageContaining(
+                        "there is no setting worker.wait; there are worker.default-timeout, worker.waiting")
+                .hasMessageContaining("there is no setting flows.calls; settings begin with archive., flow., handler.")
                 .hasMessageContaining(
                         "scripts.directory: expected an absolute path, or scripts for the one in the node's own"
                                 + " directory, found 'segments'")
