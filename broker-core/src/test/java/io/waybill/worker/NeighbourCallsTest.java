@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -22,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -164,41 +164,51 @@ class NeighbourCallsTest {
     }
 
     @Test
-    void endlessTalkOfTwoKeepsNoThread() throws Exception {
-        CountDownLatch over = new CountDownLatch(1);
+    void aLongTalkOfTwoKeepsNoThread() throws Exception {
         AtomicReference<JoinedWorker> one = new AtomicReference<>();
         AtomicReference<JoinedWorker> two = new AtomicReference<>();
-        one.set(join("one", new Passing(one, "two", over)));
-        two.set(join("two", new Passing(two, "one", over)));
+        Talk talk = new Talk(Thread.currentThread());
+        one.set(join("one", new Passing(one, "two", talk)));
+        two.set(join("two", new Passing(two, "one", talk)));
         try {
-            for (int i = 0; i < 20; i++) {
-                CompletableFuture<Response> call = send(one.get(), "two"); // returns although the talk goes on
-                assertThat(call).isNotDone();
-            }
+            CompletableFuture<Response> call = send(one.get(), "two");
+            Waits.until("the talk is over", () -> talk.steps.get() >= Talk.LENGTH);
+            assertThat(talk.here.get()).as("steps on the thread that began it").isLessThan(Talk.LENGTH / 2);
+            assertThat(call).isNotDone();
         } finally {
-            over.countDown();
             one.get().close();
             two.get().close();
         }
     }
 
-    /** Passes each request on to another worker, and responds when that has, which is never before the end. */
+    /** Requests that two workers pass on to each other, without a response. */
+    private static final class Talk {
+        static final int LENGTH = 1_000;
+
+        final Thread beginner;
+        final AtomicInteger steps = new AtomicInteger();
+        final AtomicInteger here = new AtomicInteger();
+
+        Talk(Thread beginner) {
+            this.beginner = beginner;
+        }
+    }
+
     @NonBlocking
-    private record Passing(AtomicReference<JoinedWorker> own, String other, CountDownLatch over)
-            implements MessageHandler {
+    private record Passing(AtomicReference<JoinedWorker> own, String other, Talk talk) implements MessageHandler {
 
         @Override
         public void handle(Message message, Outbox outbox) {
-            LateResponse later = outbox.later();
-            if (over.getCount() == 0) {
-                later.fail(ErrorCode.REFUSED, "over");
-                return;
+            LateResponse never = outbox.later();
+            assertThat(never).isNotNull();
+            if (Thread.currentThread() == talk.beginner) {
+                talk.here.incrementAndGet();
             }
-            own.get()
-                    .broker()
-                    .caller()
-                    .callAsync(Request.operation(other, "text.count"))
-                    .whenComplete((response, failure) -> later.fail(ErrorCode.REFUSED, "over"));
+            if (talk.steps.incrementAndGet() < Talk.LENGTH) {
+                CompletableFuture<Response> next =
+                        own.get().broker().caller().callAsync(Request.operation(other, "text.count"));
+                assertThat(next).isNotNull();
+            }
         }
     }
 
