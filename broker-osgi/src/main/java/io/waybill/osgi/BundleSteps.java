@@ -41,6 +41,7 @@ final class BundleSteps {
     private final Resolution resolution;
     private final BoundedStep bounded;
     private final ComponentCheck components;
+    private final ConfigurationKeys keys;
     private final ServiceWhiteboards services;
     private final Dependents dependents;
     private final AccessPolicies policies;
@@ -53,6 +54,7 @@ final class BundleSteps {
             OsgiSettings settings,
             Threads threads,
             ComponentCheck components,
+            ConfigurationKeys keys,
             ServiceWhiteboards services,
             AccessPolicies policies,
             LoaderWatch loaders) {
@@ -63,6 +65,7 @@ final class BundleSteps {
         this.bounded = new BoundedStep(threads);
         this.settings = settings;
         this.components = components;
+        this.keys = keys;
         this.services = services;
         this.dependents = new Dependents(context);
         this.policies = policies;
@@ -108,6 +111,7 @@ final class BundleSteps {
         if (!problems.isEmpty()) {
             throw new BundleRefusedException(Reason.START_FAILED, problems);
         }
+        keys.check(bundle);
         policies.completed(name);
     }
 

@@ -42,11 +42,13 @@ final class ConfDirectory {
 
     private final Path directory;
     private final BundleContext context;
+    private final ConfigurationKeys keys;
     private final Map<Path, FileMark> fed = new HashMap<>();
 
-    ConfDirectory(Path directory, BundleContext context) throws IOException {
+    ConfDirectory(Path directory, BundleContext context, ConfigurationKeys keys) throws IOException {
         this.directory = directory;
         this.context = context;
+        this.keys = keys;
         Files.createDirectories(directory);
     }
 
@@ -85,6 +87,7 @@ final class ConfDirectory {
         try {
             configuration(admin, file).updateIfDifferent(read(file));
             LOG.info("Configured {} from {}", pid(file), file);
+            keys.check(factoryOrPid(file));
         } catch (IOException | IllegalArgumentException e) {
             LOG.error("{} is not taken: {}", file, e.getMessage());
         }
@@ -99,6 +102,12 @@ final class ConfDirectory {
             LOG.error("The configuration of {} can't be removed: {}", pid(file), e.getMessage());
             return false;
         }
+    }
+
+    private static String factoryOrPid(Path file) {
+        String pid = pid(file);
+        int tilde = pid.indexOf('~');
+        return tilde < 0 ? pid : pid.substring(0, tilde);
     }
 
     private static Configuration configuration(ConfigurationAdmin admin, Path file) throws IOException {

@@ -170,12 +170,13 @@ public final class OsgiHost implements AutoCloseable {
         scriptFiles =
                 new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
         ComponentCheck components = new ComponentCheck(context, services.problems(), scriptBundles, threads, clock);
-        BundleSteps steps = new BundleSteps(context, settings, threads, components, services, policies, loaders);
+        ConfigurationKeys keys = new ConfigurationKeys(context);
+        BundleSteps steps = new BundleSteps(context, settings, threads, components, keys, services, policies, loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         own = new OwnBundles(staging, bundles, policies);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
-        conf = new ConfDirectory(settings.conf(), context);
+        conf = new ConfDirectory(settings.conf(), context, keys);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
         operations =
                 new ControlOperations(bundles, this::refused, scripts, registry, tools, loaders, version, executors);

@@ -3,17 +3,23 @@ package io.waybill.osgi;
 import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.waybill.api.Value;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 /** The watched directory and the directory of configurations. */
 @Timeout(120)
@@ -213,6 +219,38 @@ class DirectoriesBundleTest {
         startNode();
 
         assertThat(node.response()).isEqualTo("early");
+    }
+
+    @Test
+    void warnsOfKeysThatNoComponentHasADefaultFor() throws Exception {
+        ListAppender<ILoggingEvent> written = new ListAppender<>();
+        written.list = new CopyOnWriteArrayList<>();
+        Logger log = (Logger) LoggerFactory.getLogger(ConfigurationKeys.class);
+        written.start();
+        log.addAppender(written);
+        try {
+            Path file = directory.resolve("node/conf/org.acme.Count.cfg");
+            Files.createDirectories(file.getParent());
+            Files.writeString(file, "greting = early\ntimes = 2\n");
+            drop(configured(), "count.jar");
+            startNode();
+            assertThat(node.response()).isEqualTo("defaultdefault");
+            assertThat(written.list).singleElement().satisfies(warning -> {
+                assertThat(warning.getLevel()).isEqualTo(Level.WARN);
+                assertThat(warning.getFormattedMessage())
+                        .isEqualTo("conf/org.acme.Count.cfg: no component has a default for 'greting', which may be"
+                                + " misspelled; there are greeting, times");
+            });
+            Files.writeString(file, "greeting = early\ntime = 2\n");
+            eventually("the component has its settings", () -> responses("early"));
+            eventually(
+                    "the other key is known to be wrong",
+                    () -> written.list.stream()
+                            .anyMatch(each -> each.getFormattedMessage().contains("'time'")));
+            assertThat(written.list).hasSize(2);
+        } finally {
+            log.detachAppender(written);
+        }
     }
 
     @Test
