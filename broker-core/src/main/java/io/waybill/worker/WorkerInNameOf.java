@@ -75,7 +75,7 @@ final class WorkerInNameOf implements JoinedWorker {
 
     @Override
     public void close() {
-        neighbours.remove(worker.directory().path());
+        neighbours.remove(worker.directory().path(), worker.parts.waiting);
         worker.closeAtOnce();
     }
 }

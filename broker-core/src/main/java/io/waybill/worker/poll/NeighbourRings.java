@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class NeighbourRings {
 
-    private static final ThreadLocal<NeighbourRings.Kept> KEPT = new ThreadLocal<>();
+    private static final ThreadLocal<Kept> KEPT = new ThreadLocal<>();
     /** Two neighbours could keep a thread for as long as they send each other messages. */
     private static final int MAX_POLLS = 16;
 
@@ -52,9 +52,9 @@ public final class NeighbourRings {
         neighbours.put(directory, new Neighbour(callers, poller));
     }
 
-    /** Removes a worker that is about to leave. */
-    public void remove(Path directory) {
-        neighbours.remove(directory);
+    /** Removes a worker that is about to leave, unless another one has its directory already. */
+    public void remove(Path directory, WaitingCallers callers) {
+        neighbours.computeIfPresent(directory, (path, each) -> each.callers == callers ? null : each);
     }
 
     /** Runs what sends messages, and then polls for the neighbours that were rung at. */
