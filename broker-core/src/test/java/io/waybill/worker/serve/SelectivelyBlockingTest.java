@@ -134,6 +134,10 @@ class SelectivelyBlockingTest {
                 caller.callAsync(request(TYPE, BLOCKS)),
                 caller.callAsync(request(TYPE, QUICK)),
                 caller.callAsync(request(TYPE, BLOCKS)));
+        Waits.until(
+                "they are parked, or refused",
+                () -> handlers.statuses().get(0).parked() == more.size()
+                        || more.stream().anyMatch(CompletableFuture::isDone));
         released.release(3);
         first.join().close();
         for (CompletableFuture<Response> each : more) {
