@@ -171,10 +171,15 @@ class NeighbourCallsTest {
         one.set(join("one", new Passing(one, "two", talk)));
         two.set(join("two", new Passing(two, "one", talk)));
         try {
-            CompletableFuture<Response> call = send(one.get(), "two");
-            Waits.until("the talk is over", () -> talk.steps.get() >= Talk.LENGTH);
+            Waits.until("both slept when it began", () -> {
+                TimeUnit.MILLISECONDS.sleep(20);
+                talk.steps.set(0);
+                CompletableFuture<Response> call = send(one.get(), "two");
+                Waits.until("the talk is over", () -> talk.steps.get() >= Talk.LENGTH);
+                assertThat(call).isNotDone();
+                return talk.here.get() > 0;
+            });
             assertThat(talk.here.get()).as("steps on the thread that began it").isLessThan(Talk.LENGTH / 2);
-            assertThat(call).isNotDone();
         } finally {
             one.get().close();
             two.get().close();
