@@ -40,6 +40,7 @@ class ForeignTableTest {
         return Stream.of(
                         InterceptorRowsTest.rows(),
                         HandlerRowsTest.handlers(),
+                        HandlerRowsTest.selecting(),
                         HandlerRowsTest.listeners(),
                         HandlerRowsTest.policies(),
                         DeviceRowsTest.converters(),

@@ -6,12 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
@@ -72,7 +76,7 @@ class HandlerRowsTest {
         Culprit culprit = new Culprit(row);
         MessageHandler handler = (message, outbox) -> {
             if (culprit.in("handle", message, message, outbox) != null) {
-                outbox.respond(io.waybill.api.Value.of("on"));
+                outbox.respond(Value.of("on"));
             }
         };
         long before = node.handlers.errors().of(CULPRIT.name());
@@ -86,6 +90,37 @@ class HandlerRowsTest {
         ForeignNode.isCharged(row, node.handlers, before);
         if (row.how() == Misbehaviour.NULL) {
             assertThat(node.handlers.errors().of(CULPRIT.name())).isGreaterThan(before);
+        }
+    }
+
+    static Stream<Row> selecting() {
+        return Row.of(SelectivelyBlocking.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("selecting")
+    void aHandlerThatSaysWhetherItBlocksCostsItsOwnCallOnly(Row row) throws Exception {
+        for (boolean blocks : List.of(false, true)) {
+            Culprit culprit = new Culprit(row);
+            SelectivelyBlocking handler = new SelectivelyBlocking() {
+                @Override
+                public boolean blocks(Message message) {
+                    return culprit.in("blocks", blocks, message);
+                }
+
+                @Override
+                public void handle(Message message, Outbox outbox) {
+                    culprit.in("handle", message, message, outbox);
+                    outbox.respond(Value.of("on"));
+                }
+            };
+            long before = node.handlers.errors().of(CULPRIT.name());
+            HandlerRegistry.Registration registration = node.workers.handleOnPoller(node.handlers, CALL, handler);
+            node.run(row, culprit, CALL, new ForeignNode.Outcomes(), false);
+            assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning())
+                    .as("%s: requests that an update would wait for", row)
+                    .isZero();
+            ForeignNode.isCharged(row, node.handlers, before);
         }
     }
 
