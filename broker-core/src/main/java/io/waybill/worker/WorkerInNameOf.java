@@ -29,6 +29,7 @@ final class WorkerInNameOf implements JoinedWorker {
         this.worker = worker;
         this.neighbours = neighbours;
         this.broker = worker.brokers().open(owner);
+        neighbours.add(worker.directory().path(), worker.parts.waiting, worker.parts.poller);
     }
 
     /**
@@ -49,9 +50,7 @@ final class WorkerInNameOf implements JoinedWorker {
                     .with(policies.asOne());
             keys.forEach(key -> joining.with(key, handler));
             try {
-                Worker joined = joining.join();
-                neighbours.add(joined.directory().path(), joined.parts.waiting, joined.parts.poller);
-                return new WorkerInNameOf(joined, owner, neighbours);
+                return new WorkerInNameOf(joining.join(), owner, neighbours);
             } catch (IOException e) {
                 throw new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, MessageId.NONE, e.getMessage(), e);
             }

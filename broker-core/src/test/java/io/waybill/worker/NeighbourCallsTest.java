@@ -218,7 +218,7 @@ class NeighbourCallsTest {
     }
 
     @Test
-    void whoHasLeftIsNotPolledFor() throws Exception {
+    void theNextWorkerOfANameIsPolledFor() throws Exception {
         JoinedWorker two = join("two", new Noting());
         try (JoinedWorker one = join("one", new Noting())) {
             send(one, "two").get(60, TimeUnit.SECONDS).close();

@@ -31,7 +31,7 @@ public interface JoinedWorker extends AutoCloseable {
      * their handlers, except those that {@linkplain io.waybill.api.handler.SelectivelyBlocking may block}, and the listeners of their calls. So no thread has to be woken
      * for each. What the calling thread has to do next waits meanwhile.
      *
-     * @param sends should not wait for other workers: what it has sent until then wakes their threads
+     * @param sends should not wait for other workers: what it has sent until then wakes their threads. What it throws is thrown after the polls
      */
     void sendAndPoll(Runnable sends);
 

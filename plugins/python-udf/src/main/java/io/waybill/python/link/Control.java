@@ -15,7 +15,7 @@ public interface Control {
      */
     String shutdown(Duration limit, List<String> others);
 
-    /** Runs what sends messages for the process. A process that has a worker of its own has other ones served by the calling thread then. */
+    /** Runs what sends messages for the process. Where it has a worker of its own, the calling thread then polls for the other processes' workers that got one and sleep. */
     default void sendAndPoll(Runnable sends) {
         sends.run();
     }

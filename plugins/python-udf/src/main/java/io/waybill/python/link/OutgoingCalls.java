@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The calls that a process makes.
  *
- * <p><b>Threads.</b> {@link #begin} by the thread that reads; outcomes come on threads of the worker.
+ * <p><b>Threads.</b> {@link #begin} by the thread that reads; outcomes come on a thread that polls for the worker, which may be the one that reads for another process.
  */
 final class OutgoingCalls implements AutoCloseable {
 

@@ -25,7 +25,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A connected process, with the worker that calls and serves in its name.
  *
- * <p><b>Threads.</b> {@link #run} is called by one thread, which reads; {@link #serve} by the threads of handlers.
+ * <p><b>Threads.</b> {@link #run} is called by one thread, which reads; {@link #blocks} by one that polls for its worker, {@link #begin} by such a thread or one of a handler, and {@link #serve} by
+ * those of handlers.
  */
 public final class ProcessLink implements AutoCloseable {
 

@@ -36,7 +36,7 @@ import java.util.function.Consumer;
 /**
  * The requests that a process is serving, and how its results become their responses.
  *
- * <p><b>Threads.</b> {@link #begin} and {@link #serve} by those of handlers, {@link #ended} by the one that reads, the rest by any.
+ * <p><b>Threads.</b> {@link #begin} by those of handlers, or one that polls for the worker; {@link #serve} by those of handlers, {@link #ended} by the one that reads, the rest by any.
  */
 final class ServedCalls {
 
