@@ -1,5 +1,6 @@
 package io.waybill.archive;
 
+import io.waybill.api.CallException;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import java.io.Closeable;
@@ -40,6 +41,11 @@ final class SegmentBytes implements ArchiveWriter.Content, Closeable {
     @Override
     public long read(long offset, long address, long length) throws IOException {
         pace.next(length);
+        try {
+            storage.bytes.copyToSegment(); // when it is on a device
+        } catch (CallException e) {
+            throw new IOException(e.getMessage(), e);
+        }
         if (!storage.bytes.segment().equals(path)) {
             close();
             segment = files.openNative(storage.bytes.segment(), Long.MAX_VALUE);

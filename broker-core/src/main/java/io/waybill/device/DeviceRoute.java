@@ -32,8 +32,10 @@ public final class DeviceRoute implements DeviceTargets {
     private final Map<Device, Device> map;
     private final Device cpu;
     private final String problem; // empty when the map fits
+    private final boolean shares;
 
-    private DeviceRoute(Way way, String peer, Map<Device, Device> map, String problem) {
+    private DeviceRoute(Way way, String peer, Map<Device, Device> map, String problem, boolean shares) {
+        this.shares = shares;
         this.way = way;
         this.peer = peer;
         this.map = map;
@@ -42,15 +44,15 @@ public final class DeviceRoute implements DeviceTargets {
     }
 
     /** Returns the way of requests to a peer. */
-    static DeviceRoute ofRequests(String peer, Map<Device, Device> map, String problem) {
-        return new DeviceRoute(Way.REQUEST, peer, map, problem);
+    static DeviceRoute ofRequests(String peer, Map<Device, Device> map, String problem, boolean shares) {
+        return new DeviceRoute(Way.REQUEST, peer, map, problem, shares);
     }
 
     /** Returns the way of responses to a peer, whose map this is. */
-    static DeviceRoute ofResponses(String peer, Map<Device, Device> map, String problem) {
+    static DeviceRoute ofResponses(String peer, Map<Device, Device> map, String problem, boolean shares) {
         Map<Device, Device> reverse = new HashMap<>();
         map.forEach((from, to) -> reverse.put(to, from));
-        return new DeviceRoute(Way.RESPONSE, peer, reverse, problem);
+        return new DeviceRoute(Way.RESPONSE, peer, reverse, problem, shares);
     }
 
     @Override
@@ -66,6 +68,11 @@ public final class DeviceRoute implements DeviceTargets {
             throw unmapped(why(local));
         }
         return target;
+    }
+
+    @Override
+    public boolean shares() {
+        return shares;
     }
 
     private String why(Device local) {

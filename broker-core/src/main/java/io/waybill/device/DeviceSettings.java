@@ -16,11 +16,12 @@ import java.util.stream.Collectors;
  *
  * @param devices the worker's devices other than {@code cpu}; empty when it does not say
  * @param maps by the name of the peer: the peer's device for each of the worker's
+ * @param sharing the names of peers that may use tensors in the device memory where this worker has them; not published
  */
-public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Device>> maps) {
+public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Device>> maps, List<String> sharing) {
 
     /** No devices, and no maps: tensors are sent from host memory to host memory. */
-    public static final DeviceSettings NONE = new DeviceSettings(List.of(), Map.of());
+    public static final DeviceSettings NONE = new DeviceSettings(List.of(), Map.of(), List.of());
 
     /** Key of the devices in what a worker publishes. */
     static final String DEVICES = "devices";
@@ -33,6 +34,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
 
     public DeviceSettings {
         devices = List.copyOf(devices);
+        sharing = List.copyOf(sharing);
         Map<String, Map<Device, Device>> copy = new LinkedHashMap<>();
         maps.forEach((peer, map) -> copy.put(peer, Collections.unmodifiableMap(new LinkedHashMap<>(map))));
         maps = Collections.unmodifiableMap(copy);
@@ -42,9 +44,21 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         }
     }
 
+    /** Creates settings that share no device memory. */
+    public DeviceSettings(List<Device> devices, Map<String, Map<Device, Device>> maps) {
+        this(devices, maps, List.of());
+    }
+
     /** Returns the same with these devices. */
     public DeviceSettings withDevices(List<Device> other) {
-        return new DeviceSettings(other, maps);
+        return new DeviceSettings(other, maps, sharing);
+    }
+
+    /** Returns the same with more peers that share device memory. */
+    public DeviceSettings withSharing(List<String> more) {
+        List<String> all = new ArrayList<>(sharing);
+        all.addAll(more);
+        return new DeviceSettings(devices, maps, all);
     }
 
     /**
@@ -55,7 +69,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     public DeviceSettings withMap(String peer, Map<Device, Device> more) {
         Map<String, Map<Device, Device>> merged = new LinkedHashMap<>(maps);
         merged.merge(peer, merge(Map.of(), more), DeviceSettings::merge);
-        return new DeviceSettings(devices, merged);
+        return new DeviceSettings(devices, merged, sharing);
     }
 
     private static Map<Device, Device> merge(Map<Device, Device> known, Map<Device, Device> more) {
@@ -128,6 +142,12 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         return parsed.maps();
     }
 
+    /** Parses names of peers, separated by blanks or commas; {@code none} for none. */
+    public static List<String> parsePeers(String text) {
+        requireShort(text);
+        return words(text);
+    }
+
     private static List<String> words(String text) {
         String stripped = text.strip();
         return stripped.isEmpty() || stripped.equals(NOTHING) ? List.of() : List.of(stripped.split("[\\s,]+"));
@@ -192,6 +212,13 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         }
         if (!devices.stream().allMatch(device -> isExact(device) && !device.isCpu())) {
             wrong.add(node + "devices with invalid indices: " + text(devices));
+        }
+        for (String peer : sharing) {
+            try {
+                WorkerInfo.requireName(peer);
+            } catch (IllegalArgumentException e) {
+                wrong.add(node + "invalid names of workers that share its devices: " + e.getMessage());
+            }
         }
         maps.forEach((peer, map) -> {
             try {

@@ -5,11 +5,13 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
 import io.waybill.api.device.MappingListener;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.MappedSegments;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,7 +23,7 @@ import java.util.function.BiConsumer;
  *
  * <p><b>Threads.</b> As its converter. <b>Errors.</b> {@link RejectedMessageException} only. A storage that is refused is released.
  */
-final class GuardedConverter implements DeviceConverter {
+final class GuardedConverter implements DeviceConverter, MemorySharing {
 
     private final String type;
     private final DeviceConverter guarded;
@@ -184,8 +186,53 @@ final class GuardedConverter implements DeviceConverter {
             throw failed(returnedNull("allocateForReceiving"));
         }
         checkSize("allocateForReceiving", placed, arrived, true);
-        checkDevice(placed, target);
+        checkDevice("allocateForReceiving", placed, target);
         return placed;
+    }
+
+    @Override
+    public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) throws RejectedMessageException {
+        if (!(guarded instanceof MemorySharing sharing)) {
+            return Optional.empty();
+        }
+        Optional<ByteBuffer> handle;
+        try {
+            handle = sharing.share(storage, streams);
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected("share", e);
+        }
+        if (handle == null) {
+            throw failed(returnedNull("share"));
+        }
+        int length = handle.map(ByteBuffer::remaining).orElse(1);
+        if (length < 1 || length > MAX_HANDLE_BYTES) {
+            throw failed("the converter for " + type + " made a handle of " + length + " bytes in share; expected 1 to "
+                    + MAX_HANDLE_BYTES);
+        }
+        return handle;
+    }
+
+    @Override
+    public Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams)
+            throws RejectedMessageException {
+        if (!(guarded instanceof MemorySharing sharing)) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    "the sender shares device memory, which the converter for " + type
+                            + " here can't open: let the sender" + " not share it");
+        }
+        Storage opened;
+        try {
+            opened = sharing.open(handle, shared, target, streams);
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected("open", e);
+        }
+        if (opened == null) {
+            throw failed(returnedNull("open"));
+        }
+        checkSize("open", opened, shared, true);
+        checkDevice("open", opened, target);
+        return opened;
     }
 
     private void checkSize(String method, Storage made, Storage of, boolean mayBeLarger)
@@ -215,7 +262,7 @@ final class GuardedConverter implements DeviceConverter {
         throw failed(text);
     }
 
-    private void checkDevice(Storage placed, Device target) throws RejectedMessageException {
+    private void checkDevice(String method, Storage placed, Device target) throws RejectedMessageException {
         String wrong;
         try {
             Device found = placed.device();
@@ -224,7 +271,7 @@ final class GuardedConverter implements DeviceConverter {
             }
             wrong = "Tensor was expected to be received on device " + target + ", but got it on " + found;
         } catch (Throwable e) { // the boundary around a storage
-            wrong = threw("allocateForReceiving(), in device() of a storage", e);
+            wrong = threw(method + "(), in device() of a storage", e);
         }
         release(placed, wrong);
     }

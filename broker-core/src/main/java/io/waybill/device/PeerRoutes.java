@@ -47,8 +47,10 @@ public final class PeerRoutes {
         }
         String forward = malformed.isEmpty() ? own.problem(worker, peer, declared) : malformed;
         String backward = malformed.isEmpty() ? declared.problem(peer, worker, own) : malformed;
-        requests = DeviceRoute.ofRequests(peer, mapFor(own, peer), forward);
-        responses = DeviceRoute.ofResponses(peer, mapFor(declared, worker), backward);
+        requests = DeviceRoute.ofRequests(
+                peer, mapFor(own, peer), forward, own.sharing().contains(peer));
+        responses = DeviceRoute.ofResponses(
+                peer, mapFor(declared, worker), backward, own.sharing().contains(peer));
         if (!forward.isEmpty()) {
             LOG.error(
                     "{}; requests to it with tensors on a device fail until one of both is configured otherwise",

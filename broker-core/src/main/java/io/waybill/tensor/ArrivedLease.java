@@ -43,6 +43,11 @@ final class ArrivedLease {
         live.incrementAndGet();
     }
 
+    /** Counts a storage that is in no segment. */
+    void addShared() {
+        live.incrementAndGet();
+    }
+
     /** Notes that a storage has been released finally, or that all were added. */
     void oneDone() {
         if (live.decrementAndGet() == 0) {

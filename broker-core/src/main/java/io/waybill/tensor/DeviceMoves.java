@@ -4,9 +4,11 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -49,22 +51,58 @@ final class DeviceMoves {
         if (device.isCpu()) {
             return converters.forSending(device).prepareForSending(storage, List.of(), buffers);
         }
-        Move move = move(device);
-        if (move == null) {
-            move = begin(device, converters.forSending(device), converters::sent);
-        }
+        Move move = sending(device);
         return move.converter.prepareForSending(storage, move.streams, buffers);
+    }
+
+    /**
+     * Makes a handle of a storage on a device, as {@link MemorySharing#share} does.
+     *
+     * @return null when it has to be copied
+     */
+    byte[] share(Storage storage) throws RejectedMessageException {
+        Move move = sending(storage.device());
+        if (!(move.converter instanceof MemorySharing sharing)) {
+            return null;
+        }
+        ByteBuffer handle = sharing.share(storage, move.streams).orElse(null);
+        if (handle == null) {
+            return null;
+        }
+        byte[] copy = new byte[handle.remaining()];
+        handle.get(copy);
+        return copy;
+    }
+
+    /** Makes a storage over memory that the sender shares, as {@link MemorySharing#open} does. */
+    Storage open(byte[] handle, Storage shared, Device target) throws RejectedMessageException {
+        Move move = receiving(target);
+        if (move.converter instanceof MemorySharing sharing) {
+            return sharing.open(ByteBuffer.wrap(handle).asReadOnlyBuffer(), shared, target, move.streams);
+        }
+        throw new RejectedMessageException(
+                ErrorCode.DEVICE_UNAVAILABLE, "host memory can't be shared as device memory is: " + target);
     }
 
     /** Copies bytes that arrived to a device other than the host, as {@link DeviceConverter#allocateForReceiving} does. */
     Storage allocate(Storage arrived, Device target) throws RejectedMessageException {
-        Move move = move(target);
-        if (move == null) {
-            move = isForRequest
-                    ? begin(target, converters.forReceiving(target), converters::received)
-                    : begin(target, converters.forResponse(target), converters::sent);
-        }
+        Move move = receiving(target);
         return move.converter.allocateForReceiving(arrived, target, move.streams);
+    }
+
+    private Move sending(Device device) throws RejectedMessageException {
+        Move move = move(device);
+        return move == null ? begin(device, converters.forSending(device), converters::sent) : move;
+    }
+
+    private Move receiving(Device target) throws RejectedMessageException {
+        Move move = move(target);
+        if (move != null) {
+            return move;
+        }
+        return isForRequest
+                ? begin(target, converters.forReceiving(target), converters::received)
+                : begin(target, converters.forResponse(target), converters::sent);
     }
 
     private synchronized Move move(Device device) {

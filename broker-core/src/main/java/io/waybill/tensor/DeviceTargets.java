@@ -13,4 +13,9 @@ public interface DeviceTargets {
      * @throws CallException when tensors on this device are not sent to this receiver
      */
     Device target(Device local);
+
+    /** Returns whether the receiver may use tensors in the device memory where the sender has them. */
+    default boolean shares() {
+        return false;
+    }
 }

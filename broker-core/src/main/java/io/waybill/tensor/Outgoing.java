@@ -9,6 +9,7 @@ import io.waybill.tensor.segment.Lease;
 import io.waybill.tensor.segment.Region;
 import io.waybill.tensor.segment.SegmentPool;
 import io.waybill.tensor.segment.SegmentStorage;
+import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * One storage of the section that a {@link Plan} writes: a whole storage, or the elements of one tensor without gaps.
@@ -16,8 +17,11 @@ import io.waybill.tensor.segment.SegmentStorage;
  */
 final class Outgoing {
 
-    /** The storage whose bytes travel, in host memory. */
+    /** The storage whose bytes travel, in host memory; one on a device when it is shared. */
     Storage host;
+
+    /** By which the receiver finds a storage that is shared; null when its bytes travel. */
+    byte[] handle;
 
     /** The only tensor whose elements travel; null when the whole storage does. */
     Tensor clone;
@@ -30,13 +34,15 @@ final class Outgoing {
     int target;
 
     boolean inline;
-    /** Offset of an inlined storage from the record's start. */
+    /** Offset of an inlined storage, or a handle, from the record's start. */
     int recordOffset;
 
-    /** Lease and position in a segment; unless it is inlined. */
+    /** Lease, unless it is inlined. */
     Lease lease;
 
+    /** Position in a segment; null when it is in none. */
     Region region;
+
     long offsetInRegion;
 
     void begin(Storage hostStorage, Tensor onlyTensor, int originNumber, int targetNumber) {
@@ -45,6 +51,7 @@ final class Outgoing {
         origin = originNumber;
         target = targetNumber;
         size = onlyTensor == null ? hostStorage.sizeBytes() : onlyTensor.elementBytes();
+        handle = null;
         inline = false;
         recordOffset = 0;
         lease = null;
@@ -52,16 +59,55 @@ final class Outgoing {
         offsetInRegion = 0;
     }
 
+    /** Begins with a storage that is shared. */
+    void beginShared(Storage onDevice, byte[] itsHandle, int originNumber, int targetNumber) {
+        begin(onDevice, null, originNumber, targetNumber);
+        handle = itsHandle;
+    }
+
     void clear() {
+        handle = null;
         host = null;
         clone = null;
         lease = null;
         region = null;
     }
 
+    boolean isShared() {
+        return handle != null;
+    }
+
+    boolean isInSegment() {
+        return !inline && handle == null;
+    }
+
+    int kind() {
+        if (isShared()) {
+            return TensorSection.SHARED;
+        }
+        return inline ? TensorSection.INLINE : TensorSection.SEGMENT;
+    }
+
+    /** Returns how many bytes of it are in the record. */
+    long recordBytes() {
+        if (isShared()) {
+            return handle.length;
+        }
+        return inline ? size : 0;
+    }
+
     /** Returns whether it is already inside a segment of this pool. */
     boolean isIn(SegmentPool pool) {
         return clone == null && host instanceof SegmentStorage s && s.pool() == pool;
+    }
+
+    /** Writes what of it is in a record. */
+    void write(UnsafeBuffer record, NativeMemory memory) {
+        if (isShared()) {
+            record.putBytes(recordOffset, handle);
+        } else {
+            copyTo(record.addressOffset() + recordOffset, memory);
+        }
     }
 
     void copyTo(long address, NativeMemory memory) {

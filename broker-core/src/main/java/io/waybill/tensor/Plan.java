@@ -10,12 +10,9 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.NativeMemory;
-import io.waybill.tensor.memory.Pages;
 import io.waybill.tensor.segment.Lease;
 import io.waybill.tensor.segment.LeasedBytes;
-import io.waybill.tensor.segment.Region;
 import io.waybill.tensor.segment.SegmentPool;
-import io.waybill.tensor.segment.SegmentStorage;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;
@@ -38,10 +35,6 @@ import org.slf4j.LoggerFactory;
 public final class Plan {
 
     private static final long CLONE_FROM_BYTES = 8192;
-    /** Smaller ones of a message are put into one region together. */
-    private static final long ALONE_FROM_BYTES = 256 << 10;
-    /** Limit, so that one message with many storages does not use up a receiver's leases. */
-    private static final int MAX_LEASES = 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
 
@@ -52,13 +45,15 @@ public final class Plan {
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Storage> sources = new ArrayList<>();
-    private final List<Storage> hosts = new ArrayList<>();
+    private final List<Storage> hosts = new ArrayList<>(); // null for one that is shared
+    private final List<byte[]> handles = new ArrayList<>(); // null for one that is not
     private final List<Device> destinations = new ArrayList<>();
     private final List<Storage> converted = new ArrayList<>();
     private final List<Device> devices = new ArrayList<>(0);
     private final List<Outgoing> spare = new ArrayList<>();
     private final List<Outgoing> outgoing = new ArrayList<>();
     private final List<Lease> leases = new ArrayList<>();
+    private final Placement placement;
     private int[] outgoingOfTensor = new int[8];
     private int[] outgoingOfSource = new int[8];
     private int tablesLength;
@@ -74,6 +69,7 @@ public final class Plan {
         this.pool = pool;
         this.memory = pool.memory();
         this.moves = new DeviceMoves(converters);
+        this.placement = new Placement(pool, outgoing, leases);
     }
 
     /** On an exception the sender abandons it. */
@@ -96,12 +92,12 @@ public final class Plan {
                 + devices.size() * TensorSection.DEVICE_LENGTH
                 + outgoing.size() * TensorSection.STORAGE_LENGTH
                 + tensorBytes;
-        position(toWorker);
+        placement.place(toWorker);
     }
 
     private int outgoingOf(Tensor tensor) {
         int source = sourceOf(tensor.storage());
-        if (isCutOut(tensor)) {
+        if (handles.get(source) == null && isCutOut(tensor)) {
             return add(source, tensor);
         }
         if (outgoingOfSource[source] < 0) {
@@ -124,11 +120,28 @@ public final class Plan {
                 return i;
             }
         }
-        destinations.add(targets.target(storage.device())); // before a copy is made: it may refuse the message
-        hosts.add(hostOf(storage));
+        Device target = targets.target(storage.device()); // before a copy is made: it may refuse the message
+        destinations.add(target);
+        byte[] handle = handleOf(storage, target);
+        handles.add(handle);
+        hosts.add(handle == null ? hostOf(storage) : null);
         sources.add(storage);
         outgoingOfSource[sources.size() - 1] = -1;
         return sources.size() - 1;
+    }
+
+    /** Returns the handle of a storage that is shared; null when its bytes travel. */
+    private byte[] handleOf(Storage storage, Device target) {
+        boolean mayBe = targets.shares()
+                && !target.isCpu()
+                && target.type().equals(storage.device().type())
+                && storage.sizeBytes() > pool.config().inlineBytes()
+                && !(storage instanceof DeviceCopy);
+        try {
+            return mayBe ? moves.share(storage) : null;
+        } catch (RejectedMessageException e) {
+            throw failed(e);
+        }
     }
 
     private Storage hostOf(Storage storage) {
@@ -143,17 +156,23 @@ public final class Plan {
             converted.add(copy);
             return copy;
         } catch (RejectedMessageException e) {
-            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
+            throw failed(e);
         }
+    }
+
+    private static CallException failed(RejectedMessageException e) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
     }
 
     private int add(int source, Tensor onlyTensor) {
         Outgoing next = spare.isEmpty() ? new Outgoing() : spare.remove(spare.size() - 1);
-        next.begin(
-                hosts.get(source),
-                onlyTensor,
-                numberOf(sources.get(source).device()),
-                numberOf(destinations.get(source)));
+        int origin = numberOf(sources.get(source).device());
+        int target = numberOf(destinations.get(source));
+        if (handles.get(source) == null) {
+            next.begin(hosts.get(source), onlyTensor, origin, target);
+        } else {
+            next.beginShared(sources.get(source), handles.get(source), origin, target);
+        }
         outgoing.add(next);
         return outgoing.size() - 1;
     }
@@ -177,87 +196,6 @@ public final class Plan {
         return devices.size();
     }
 
-    /** Decides where each storage goes, opens the leases, and then, when there is room for all, copies what must be copied. */
-    private void position(int toWorker) {
-        long inlined = 0;
-        long shared = 0;
-        long alone = 0;
-        int leased = 0;
-        for (int i = 0; i < outgoing.size(); i++) {
-            Outgoing next = outgoing.get(i);
-            long aligned = TensorSection.align(next.size);
-            next.inline = next.size <= pool.config().inlineBytes()
-                    && inlined + aligned <= pool.config().inlineTotalBytes();
-            if (next.inline) {
-                inlined += aligned;
-            } else if (sharesRegion(next)) {
-                shared += aligned;
-            } else {
-                leased++;
-                alone += next.isIn(pool) ? 0 : Pages.roundUp(next.size);
-            }
-        }
-        if (shared == 0 && leased == 0) {
-            return;
-        }
-        pool.requireEverRoom(Pages.roundUp(shared) + alone);
-        pool.leases().open(toWorker, Math.min(MAX_LEASES, leased + (shared > 0 ? 1 : 0)), leases);
-        if (shared > 0) {
-            placeTogether(shared);
-        }
-        placeAlone(shared > 0 ? 1 : 0);
-        for (int i = 0; i < outgoing.size(); i++) {
-            Outgoing next = outgoing.get(i);
-            if (!next.inline && !next.isIn(pool)) {
-                next.copyTo(next.region.address() + next.offsetInRegion, memory);
-            }
-        }
-    }
-
-    private boolean sharesRegion(Outgoing next) {
-        return next.size < ALONE_FROM_BYTES && !next.isIn(pool);
-    }
-
-    private void placeTogether(long bytes) {
-        Lease lease = leases.get(0);
-        Region region = pool.take(bytes);
-        lease.add(region);
-        long offset = 0;
-        for (int i = 0; i < outgoing.size(); i++) {
-            Outgoing next = outgoing.get(i);
-            if (!next.inline && sharesRegion(next)) {
-                position(next, lease, region, offset);
-                offset += TensorSection.align(next.size);
-            }
-        }
-    }
-
-    private void placeAlone(int firstLease) {
-        int number = firstLease;
-        for (int i = 0; i < outgoing.size(); i++) {
-            Outgoing next = outgoing.get(i);
-            if (next.inline || sharesRegion(next)) {
-                continue;
-            }
-            Lease lease = leases.get(Math.min(number++, leases.size() - 1));
-            if (next.isIn(pool)) {
-                Region region = ((SegmentStorage) next.host).lease();
-                lease.add(region);
-                position(next, lease, region, 0);
-            } else {
-                Region region = pool.take(next.size);
-                lease.add(region);
-                position(next, lease, region, 0);
-            }
-        }
-    }
-
-    private static void position(Outgoing next, Lease lease, Region region, long offset) {
-        next.lease = lease;
-        next.region = region;
-        next.offsetInRegion = offset;
-    }
-
     /** Returns the number of tensors: the envelope's tensor count. */
     public int tensorCount() {
         return tensors.size();
@@ -272,9 +210,9 @@ public final class Plan {
         long end = (long) start + tablesLength;
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
-            if (next.inline) {
+            if (!next.isInSegment()) {
                 next.recordOffset = Math.toIntExact(TensorSection.align(end));
-                end = next.recordOffset + next.size;
+                end = next.recordOffset + next.recordBytes();
             }
         }
         return Math.toIntExact((end + 7 & ~7L) - start);
@@ -303,10 +241,10 @@ public final class Plan {
         }
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
-            if (next.inline) {
+            if (!next.isInSegment()) {
                 to.setMemory(at, next.recordOffset - at, (byte) 0);
-                next.copyTo(to.addressOffset() + next.recordOffset, memory);
-                at = next.recordOffset + (int) next.size;
+                next.write(to, memory);
+                at = next.recordOffset + (int) next.recordBytes();
             }
         }
         to.setMemory(at, end - at, (byte) 0);
@@ -345,10 +283,12 @@ public final class Plan {
     private void notifyKeeper() {
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
-            if (!next.inline && next.region.tryHold()) { // the lease holds it: it is only planned yet
+            if (next.isShared()) {
+                next.host.retain();
+                keeper.sent(keptFile, keptSequence, keptId, i, new LeasedBytes(next.host, sender::toSegment));
+            } else if (next.isInSegment() && next.region.tryHold()) { // the lease holds it: it is only planned yet
                 boolean isShared = next.isIn(pool) && !converted.contains(next.host);
-                LeasedBytes bytes =
-                        new LeasedBytes(next.region, next.region.offset() + next.offsetInRegion, next.size, isShared);
+                LeasedBytes bytes = new LeasedBytes(next.region, next.offsetInRegion, next.size, isShared);
                 keeper.sent(keptFile, keptSequence, keptId, i, bytes);
             }
         }
@@ -387,6 +327,7 @@ public final class Plan {
         tensors.clear();
         sources.clear();
         hosts.clear();
+        handles.clear();
         destinations.clear();
         targets = null;
         devices.clear();

@@ -3,6 +3,7 @@ package io.waybill.tensor;
 import static io.waybill.tensor.TensorSection.ALIGNMENT;
 import static java.nio.ByteOrder.LITTLE_ENDIAN;
 
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
@@ -153,8 +154,8 @@ final class SectionView {
             int kind = unsignedByte(at);
             long size = size(i);
             long offset = offset(i);
-            if (kind > TensorSection.SEGMENT || origin(i) > deviceCount || target(i) > deviceCount) {
-                throw new MalformedRecordException("storage " + i + " is of kind 0 or 1 and on one of " + deviceCount
+            if (kind > TensorSection.SHARED || origin(i) > deviceCount || target(i) > deviceCount) {
+                throw new MalformedRecordException("storage " + i + " is of kind 0 to 2 and on one of " + deviceCount
                         + " devices or cpu, not of kind " + kind + " on devices " + origin(i) + " and " + target(i));
             }
             if (size < 0 || offset < 0 || offset > Long.MAX_VALUE - size || offset % ALIGNMENT != 0) {
@@ -169,6 +170,9 @@ final class SectionView {
                                     + " bytes in segment " + segment(i));
                 }
                 used = Math.max(used, offset + size);
+            } else if (kind == TensorSection.SHARED) {
+                checkShared(i, tablesEnd);
+                used = Math.max(used, offset + segment(i));
             } else if (segment(i) < 0) {
                 throw new MalformedRecordException("storage " + i + " lies in a segment from 0 on, not " + segment(i));
             }
@@ -179,6 +183,21 @@ final class SectionView {
         if ((used + 7 & ~7L) != end) {
             throw new MalformedRecordException("the section's last byte in use is before " + used
                     + " of the record, and the section ends at " + end);
+        }
+    }
+
+    private void checkShared(int storage, int tablesEnd) throws MalformedRecordException {
+        long length = segment(storage);
+        long offset = offset(storage);
+        if (length < 1 || length > MemorySharing.MAX_HANDLE_BYTES || offset < tablesEnd || offset > end - length) {
+            throw new MalformedRecordException("the handle of the shared storage " + storage + " has 1 to "
+                    + MemorySharing.MAX_HANDLE_BYTES + " bytes between " + tablesEnd + " and " + end
+                    + " of the record, not " + length + " bytes at " + offset);
+        }
+        if (origin(storage) == TensorSection.CPU || target(storage) == TensorSection.CPU) {
+            throw new MalformedRecordException("the shared storage " + storage
+                    + " goes from a device to a device, and not from " + origin(storage) + " to " + target(storage)
+                    + ", where 0 is cpu");
         }
     }
 
@@ -197,6 +216,17 @@ final class SectionView {
 
     boolean isInline(int storage) {
         return unsignedByte(storageAt(storage)) == TensorSection.INLINE;
+    }
+
+    boolean isShared(int storage) {
+        return unsignedByte(storageAt(storage)) == TensorSection.SHARED;
+    }
+
+    /** Returns a copy of the handle of a shared storage. */
+    byte[] handle(int storage) {
+        byte[] handle = new byte[(int) segment(storage)];
+        memory.getBytes((int) offset(storage), handle);
+        return handle;
     }
 
     /** The number of the device where the sender had a storage. */
@@ -224,7 +254,7 @@ final class SectionView {
         return memory.getLong(storageAt(storage) + TensorSection.SIZE, LITTLE_ENDIAN);
     }
 
-    /** Returns the offset from the record's start when inlined, else from the segment's. */
+    /** Returns the offset from the segment's start when it is in one, else from the record's. */
     long offset(int storage) {
         return memory.getLong(storageAt(storage) + TensorSection.OFFSET, LITTLE_ENDIAN);
     }

@@ -30,17 +30,21 @@ final class SectionWriter {
 
     static void storage(UnsafeBuffer to, int at, Outgoing next) {
         to.putLong(at, 0);
-        to.putByte(at + TensorSection.KIND, (byte) (next.inline ? TensorSection.INLINE : TensorSection.SEGMENT));
+        to.putByte(at + TensorSection.KIND, (byte) next.kind());
         to.putByte(at + TensorSection.ORIGIN, (byte) next.origin);
         to.putByte(at + TensorSection.TARGET, (byte) next.target);
         to.putLong(at + TensorSection.SIZE, next.size, LITTLE_ENDIAN);
-        long offset = next.inline ? next.recordOffset : next.region.offset() + next.offsetInRegion;
+        long offset = next.isInSegment() ? next.region.offset() + next.offsetInRegion : next.recordOffset;
         to.putLong(at + TensorSection.OFFSET, offset, LITTLE_ENDIAN);
-        to.putLong(
-                at + TensorSection.SEGMENT_ID,
-                next.inline ? 0 : next.region.segment().id(),
-                LITTLE_ENDIAN);
+        to.putLong(at + TensorSection.SEGMENT_ID, segmentId(next), LITTLE_ENDIAN);
         to.putLong(at + TensorSection.LEASE_ID, next.inline ? 0 : next.lease.id(), LITTLE_ENDIAN);
+    }
+
+    private static long segmentId(Outgoing next) {
+        if (next.isInSegment()) {
+            return next.region.segment().id();
+        }
+        return next.inline ? 0 : next.handle.length;
     }
 
     /**

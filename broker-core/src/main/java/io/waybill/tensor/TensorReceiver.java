@@ -273,6 +273,9 @@ public final class TensorReceiver {
                 return inline;
             }
             ArrivedLease lease = lease(view.lease(storage));
+            if (view.isShared(storage)) {
+                return new SharedStorage(view.targetDevice(storage), size, view.handle(storage), lease);
+            }
             ArrivedStorage arrived = new ArrivedStorage(peer.use(view.segment(storage), offset, size), lease);
             lease.add(arrived);
             return arrived;
@@ -293,6 +296,9 @@ public final class TensorReceiver {
         }
 
         private Storage convert(Storage host, Device target, DeviceMoves moves) throws RejectedMessageException {
+            if (host instanceof SharedStorage shared) {
+                return moves.open(shared.handle(), shared, target);
+            }
             try {
                 return moves.allocate(host, target);
             } catch (RejectedMessageException e) {

@@ -26,14 +26,14 @@ import io.waybill.wire.Envelope;
  *   8    32   name            ASCII, zeros behind it
  *
  * storage
- *   0     1   kind            0: inlined, 1: in a segment
+ *   0     1   kind            0: inlined, 1: in a segment, 2: in device memory that the sender shares
  *   1     1   origin          number of the device where the sender had it
  *   2     1   target          number of the device where the receiver shall have it
  *   3     5   reserved        0
  *   8     8   size
  *  16     8   offset          inlined: of the first byte from the record's start, in a segment: from the segment's start;
- *                             a multiple of 64
- *  24     8   segment id      inlined: 0
+ *                             shared: of the handle's first byte from the record's start; a multiple of 64
+ *  24     8   segment id      inlined: 0; shared: length of the handle, 1..256
  *  32     8   lease id         unsigned; inlined: 0. Storages of one record may share a lease
  *
  * tensor
@@ -47,7 +47,7 @@ import io.waybill.wire.Envelope;
  *  16     8n  sizes           elements per dimension
  *   …     8n  strides         elements between neighbours; may be negative
  *
- * inlined storages, each at the offset that its entry names; zeros before each, and behind the last up to a multiple of 8
+ * inlined storages and handles, each at the offset that its entry names; zeros before each, and behind the last up to a multiple of 8
  * </pre>
  *
  * A storage lies at a multiple of 64 from the record's start because a private copy of a record starts at a multiple of 64: native code
@@ -92,6 +92,7 @@ final class TensorSection {
 
     static final int INLINE = 0;
     static final int SEGMENT = 1;
+    static final int SHARED = 2;
 
     static final int REQUIRES_GRAD = 1;
 

@@ -7,8 +7,11 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.segment.Leases;
+import io.waybill.tensor.segment.Region;
 import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.SegmentStorage;
 import java.util.List;
 import java.util.Optional;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
@@ -89,8 +92,35 @@ public final class TensorSender {
         }
     }
 
+    /**
+     * Copies a storage of a device into a region of this worker's segments.
+     *
+     * @return with one hold
+     * @throws CallException as {@link #toHost}
+     */
+    Region toSegment(Storage onDevice) {
+        Storage copy = toHost(onDevice).orElseGet(onDevice::retain);
+        try {
+            if (copy instanceof SegmentStorage inSegment && inSegment.pool() == pool) {
+                return inSegment.lease();
+            }
+            Region region = pool.take(copy.sizeBytes());
+            pool.memory().copy(HostBytes.readAddress(copy), region.address(), copy.sizeBytes());
+            return region;
+        } finally {
+            copy.release();
+        }
+    }
+
     void done(Plan plan) {
         plans.offer(plan); // when there are enough, it is garbage
+    }
+
+    /** Takes back what receivers of device memory have released. To be called at intervals. */
+    public void look() {
+        if (leases.areShared()) {
+            leases.pollAll();
+        }
     }
 
     /** Takes back what receivers have released. Happens by itself before memory runs short; calling it keeps {@link #leases} true. */

@@ -132,6 +132,14 @@ public final class Waybill {
         return devices(settings.devices().withMap(peer, map));
     }
 
+    /**
+     * Lets peers use tensors in the device memory where this worker has them, in place of copies, if their converter can. A tensor that was sent so must not be
+     * written to any more, by either side. Part of the settings, so set those first.
+     */
+    public Waybill shareDevices(String... peers) {
+        return devices(settings.devices().withSharing(List.of(peers)));
+    }
+
     private Waybill devices(DeviceSettings devices) {
         return settings(settings.toBuilder().devices(devices).build());
     }

@@ -137,6 +137,7 @@ final class WorkerClosing {
                 .attempt(parts.requestWriter::close)
                 .attempt(parts.earlierCalls::close)
                 .attempt(parts.sender::close)
+                .attempt(() -> parts.transit.awaitReceivers(parts.drainLimit))
                 .attempt(parts.housekeeper::close)
                 .attempt(parts.retention::close)
                 .attempt(parts.poller::close);

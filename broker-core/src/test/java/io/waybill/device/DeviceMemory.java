@@ -17,8 +17,13 @@ public class DeviceMemory implements Storage {
 
     /** @param live counts the storages that are not released */
     public DeviceMemory(Device device, int size, AtomicInteger live) {
+        this(device, new byte[size], live);
+    }
+
+    /** Creates another storage over the same bytes. */
+    protected DeviceMemory(Device device, byte[] content, AtomicInteger live) {
         this.device = device;
-        this.content = new byte[size];
+        this.content = content;
         this.live = live;
         live.incrementAndGet();
     }
@@ -69,6 +74,10 @@ public class DeviceMemory implements Storage {
         }
         if (left == 0) {
             live.decrementAndGet();
+            ended();
         }
     }
+
+    /** Called when the last count was given back. */
+    protected void ended() {}
 }

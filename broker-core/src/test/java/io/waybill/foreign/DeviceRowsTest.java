@@ -7,12 +7,14 @@ import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
 import io.waybill.api.device.MappedSegment;
 import io.waybill.api.device.MappingListener;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -56,12 +58,37 @@ class DeviceRowsTest {
         runs(row, node.caller, node.server, !row.method().equals("allocateForReceiving"));
     }
 
+    static Stream<Row> sharing() {
+        return Row.of(MemorySharing.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("sharing")
+    void costsItsOwnCallOnlyWhenItShares(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        DeviceConverter sound = new Sharing(ToyDevice.sound(), ToyDevice.sound().culprit());
+        runs(row, culprit, new Sharing(ToyDevice.sound(), culprit), sound, node.server, node.caller, false);
+        culprit = new Culprit(row);
+        DeviceConverter bad = new Sharing(ToyDevice.sound(), culprit);
+        runs(row, culprit, bad, sound, node.caller, node.server, row.method().equals("share"));
+    }
+
     /** A program's own thread that hangs in its own converter hangs. */
     private void runs(Row row, Worker bad, Worker good, boolean hangsOnItsOwn) throws Exception {
         Culprit culprit = new Culprit(row);
+        runs(row, culprit, new ToyDevice(culprit), ToyDevice.sound(), bad, good, hangsOnItsOwn);
+    }
+
+    private void runs(
+            Row row,
+            Culprit culprit,
+            DeviceConverter toy,
+            DeviceConverter sound,
+            Worker bad,
+            Worker good,
+            boolean hangsOnItsOwn)
+            throws Exception {
         AtomicInteger failures = new AtomicInteger();
-        ToyDevice toy = new ToyDevice(culprit);
-        ToyDevice sound = ToyDevice.sound();
         bad.devices().register("toy", toy, (text, error) -> failures.incrementAndGet());
         good.devices().register("toy", sound);
         try {
@@ -109,6 +136,35 @@ class DeviceRowsTest {
         culprit.letGo();
         node.othersAreServed(row);
         node.everythingIsBack(row);
+    }
+
+    /** A converter that shares memory: what is opened is new memory. */
+    private record Sharing(ToyDevice toy, Culprit culprit) implements DeviceConverter, MemorySharing {
+        @Override
+        public Optional<String> unavailable() {
+            return toy.unavailable();
+        }
+
+        @Override
+        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            return toy.prepareForSending(storage, streams, buffers);
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            return toy.allocateForReceiving(arrived, target, streams);
+        }
+
+        @Override
+        public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) {
+            return culprit.in("share", Optional.of(ByteBuffer.allocate(1)), storage);
+        }
+
+        @Override
+        public Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams) {
+            Storage opened = toy.tensor().storage();
+            return ToyDevice.given(opened, () -> culprit.in("open", opened, shared));
+        }
     }
 
     /** A converter that listens to segments. */

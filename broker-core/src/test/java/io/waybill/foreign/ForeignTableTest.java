@@ -48,6 +48,7 @@ class ForeignTableTest {
                         EventRowsTest.listeners(),
                         EventRowsTest.kinds(),
                         DeviceRowsTest.listeners(),
+                        DeviceRowsTest.sharing(),
                         BrokerRowsTest.peers(),
                         BrokerRowsTest.losses(),
                         ToolRowsTest.commands())

@@ -75,7 +75,7 @@ record ToyDevice(Culprit culprit, Queue<String> receiving) implements DeviceConv
     }
 
     /** Frees what was allocated when it is not returned, as a converter has to. */
-    private static <T> T given(Storage allocated, Supplier<T> result) {
+    static <T> T given(Storage allocated, Supplier<T> result) {
         T returned = null;
         try {
             returned = result.get();

@@ -201,7 +201,7 @@ class SectionFuzzTest {
         "8, 4, 4000000000, 4000000000",
         "8, 4, 100, do not fit",
         "12, 4, 1, reserved",
-        "16, 1, 2, kind",
+        "16, 1, 3, kind",
         "17, 1, 1, devices",
         "19, 1, 1, reserved",
         "24, 8, -1, below 2^63",

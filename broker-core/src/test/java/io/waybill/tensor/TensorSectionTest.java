@@ -5,16 +5,29 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.device.DeviceMemory;
 import io.waybill.testing.core.Seeds;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -22,6 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -239,16 +253,107 @@ class TensorSectionTest {
         assertThat(transit.pool.usedBytes()).isZero();
     }
 
+    /** A record with a tensor that is shared, with a handle of 5 bytes. */
+    private MessageBuffer shared() {
+        Device toy = Device.parse("toy:0");
+        transit.devices.register("toy", new SharingHandles());
+        DeviceTargets sharing = new DeviceTargets() {
+            @Override
+            public Device target(Device local) {
+                return local;
+            }
+
+            @Override
+            public boolean shares() {
+                return true;
+            }
+        };
+        Tensor tensor = new DeviceMemory(toy, 10_000, new AtomicInteger()).tensor();
+        Plan plan = transit.sender.plan(List.of(tensor), Transit.RECEIVER, sharing);
+        MessageBuffer record = transit.write(plan);
+        plan.committed();
+        return record;
+    }
+
+    @Test
+    void carriesTheHandleOfWhatIsShared() throws Exception {
+        SectionView section = transit.section(shared());
+        assertThat(section.isShared(0)).isTrue();
+        assertThat(section.isInline(0)).isFalse();
+        assertThat(section.size(0)).isEqualTo(10_000);
+        assertThat(section.handle(0)).containsExactly(1, 2, 3, 4, 5);
+        assertThat(section.offset(0) % 64).isZero();
+        Tensor described = DescribedTensors.of(Transit.checked(shared())).get(0);
+        assertThat(DescribedTensors.isInline(described)).isFalse();
+        assertThat(described.device()).isEqualTo(Device.parse("toy:0"));
+    }
+
+    static Stream<Arguments> liesAboutHandles() {
+        return Stream.of(
+                Arguments.of(TensorSection.SEGMENT_ID, 0L, "1 to 256 bytes"),
+                Arguments.of(TensorSection.SEGMENT_ID, 257L, "1 to 256 bytes"),
+                Arguments.of(TensorSection.SEGMENT_ID, -1L, "1 to 256 bytes"),
+                Arguments.of(TensorSection.SEGMENT_ID, 65L, "last byte in use|1 to 256 bytes"),
+                Arguments.of(TensorSection.OFFSET, 0L, "1 to 256 bytes"),
+                Arguments.of(TensorSection.OFFSET, 1L << 40, "1 to 256 bytes"),
+                Arguments.of(TensorSection.OFFSET, Long.MAX_VALUE - 63, "ends below|1 to 256 bytes"),
+                Arguments.of(TensorSection.KIND, 0x00_01_02L, "from a device to a device"),
+                Arguments.of(TensorSection.KIND, 0x01_00_02L, "from a device to a device"),
+                Arguments.of(TensorSection.KIND, 0x01_01_03L, "kind 0 to 2"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("liesAboutHandles")
+    void refusesHandlesThatAreNone(int field, long value, String reason) throws Exception {
+        MessageBuffer record = shared();
+        int at = new RecordView(record).sectionOffset() + TensorSection.HEADER_LENGTH + TensorSection.DEVICE_LENGTH;
+        record.memory().putLong(at + field, value, ByteOrder.LITTLE_ENDIAN);
+        record.seal(0);
+        RecordView lying = new RecordView(record);
+        lying.check();
+        assertThatThrownBy(() -> transit.receiver.arrive(lying, transit.peer))
+                .isInstanceOf(MalformedRecordException.class)
+                .hasMessageMatching(".*(" + reason + ").*");
+    }
+
+    /** Shares with a handle of 5 bytes. */
+    private static final class SharingHandles implements DeviceConverter, MemorySharing {
+        @Override
+        public Optional<String> unavailable() {
+            return Optional.empty();
+        }
+
+        @Override
+        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            throw new IllegalStateException("not to be copied");
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            throw new IllegalStateException("not to be copied");
+        }
+
+        @Override
+        public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) {
+            return Optional.of(ByteBuffer.wrap(new byte[] {1, 2, 3, 4, 5}));
+        }
+
+        @Override
+        public Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams) {
+            throw new IllegalStateException("not to be opened");
+        }
+    }
+
     @Test
     void takesNoRoomWithoutTensors() {
-        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER, Transit.SAME);
+        Plan plan = transit.sender.plan(List.of(), Transit.RECEIVER, Transit.SAME);
         assertThat(plan.sectionLength(17)).isZero();
         plan.abandoned();
     }
 
     @Test
     void refusesToEndAPlanTwice() {
-        Plan plan = transit.sender.plan(java.util.List.of(), Transit.RECEIVER, Transit.SAME);
+        Plan plan = transit.sender.plan(List.of(), Transit.RECEIVER, Transit.SAME);
         plan.committed();
         assertThatThrownBy(plan::abandoned).isInstanceOf(IllegalStateException.class);
     }

@@ -7,6 +7,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.SafeFiles;
@@ -14,6 +15,7 @@ import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.tensor.segment.RegionHolder;
 import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.StorageReleases;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
@@ -42,6 +44,8 @@ public final class Transit implements AutoCloseable {
     final DeviceRegistry devices = new DeviceRegistry();
     final ManualClock clock = new ManualClock();
     final ReturnedLeases returned = new ReturnedLeases(RECEIVER);
+    public final StorageReleases releases =
+            new StorageReleases("releases", Host.real().threads());
     public final SegmentPool pool;
     public final TensorSender sender;
     final TensorReceiver receiver;
@@ -56,7 +60,7 @@ public final class Transit implements AutoCloseable {
         host = leaks.host;
         segments = directory.resolve("segments");
         try {
-            pool = new SegmentPool(segments, config, files, memory, 1000, returned, RegionHolder.NONE);
+            pool = new SegmentPool(segments, config, files, memory, 1000, returned, RegionHolder.NONE, releases);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

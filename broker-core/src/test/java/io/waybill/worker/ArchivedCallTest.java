@@ -20,19 +20,15 @@ import io.waybill.archive.ArchivedStorage;
 import io.waybill.archive.Omission;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.read.QueueReader;
-import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.testing.core.Waits;
-import io.waybill.wire.MalformedRecordException;
+import io.waybill.worker.ArchivedRecords.Kept;
 import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.Overflow;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -101,47 +97,6 @@ class ArchivedCallTest {
         });
     }
 
-    /** A storage of a record, and what the archive has of it. @param bytes empty when they are not there */
-    private record Kept(long id, Tensor tensor, ArchivedStorage found, byte[] bytes) {}
-
-    private List<Kept> archive(String name, JournalQueue queue) throws IOException {
-        Path worker = workerPath(name);
-        List<Kept> all = new ArrayList<>();
-        try (ArchiveReader reader = ArchiveReader.open(worker, workers.host.files());
-                QueueReader records =
-                        QueueReader.open(queue.in(worker), workers.host.files(), Workers.SETTINGS.journal())) {
-            for (Step step = records.next(); step != Step.END; step = records.next()) {
-                for (Tensor tensor : DescribedTensors.of(records.record())) {
-                    ArchivedStorage found = reader.find(
-                            queue, records.position(), records.record().sequence(), DescribedTensors.storageOf(tensor));
-                    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-                    if (found.isKept()) {
-                        assertThat(reader.read(
-                                        queue, records.position().fileName(), found, piece -> copy(piece, bytes)))
-                                .isTrue();
-                    }
-                    all.add(new Kept(records.record().id(), tensor, found, bytes.toByteArray()));
-                }
-            }
-        } catch (MalformedRecordException e) {
-            throw new IOException(e);
-        }
-        return all;
-    }
-
-    private static void copy(ByteBuffer piece, ByteArrayOutputStream to) {
-        byte[] heap = new byte[piece.remaining()];
-        piece.get(heap);
-        to.writeBytes(heap);
-    }
-
-    private Path workerPath(String name) throws IOException {
-        return workers.host.files().listDirectories(workers.home.workersPath(), 100).stream()
-                .filter(path -> path.getFileName().toString().endsWith("-" + name))
-                .findFirst()
-                .orElseThrow();
-    }
-
     @Test
     void keepsWhatRequestsAndResponsesNamedInSegments() throws IOException {
         echo();
@@ -160,7 +115,8 @@ class ArchivedCallTest {
         caller.close();
         server.close();
         for (String name : List.of("caller", "server")) {
-            List<Kept> kept = archive(name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
+            List<Kept> kept = ArchivedRecords.of(
+                    workers, name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
             assertThat(kept).hasSize(5);
             assertThat(DescribedTensors.isInline(kept.get(0).tensor())).isTrue();
             assertThat(kept.get(1).bytes()).isEqualTo(expected(500_000, 2));
@@ -183,7 +139,7 @@ class ArchivedCallTest {
         whole.storage().release();
         caller.close();
         server.close();
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept).hasSize(2);
         assertThat(kept.get(0).found()).isEqualTo(kept.get(1).found());
         assertThat(kept.get(0).bytes()).isEqualTo(expected(8000, 5));
@@ -204,12 +160,12 @@ class ArchivedCallTest {
         }
         caller.close();
         server.close();
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept).hasSize(calls);
         for (int i = 0; i < calls; i++) {
             assertThat(kept.get(i).bytes()).as("call %d", i).isEqualTo(expected(50_000, i));
         }
-        assertThat(archive("server", JournalQueue.RESPONSES))
+        assertThat(ArchivedRecords.of(workers, "server", JournalQueue.RESPONSES))
                 .allMatch(one -> one.found().omission().equals(Optional.of(Omission.NO_ARCHIVE)));
     }
 
@@ -238,12 +194,12 @@ class ArchivedCallTest {
         caller.call(request(small, large)).close();
         caller.close();
         server.close();
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept.get(0).bytes()).isEqualTo(expected(10_000, 1));
         assertThat(kept.get(1).found().omission()).contains(Omission.TOO_LARGE);
         assertThat(kept.get(1).found().sizeBytes()).isEqualTo(10_001);
         assertThat(caller.archiveStatus().dropped()).containsOnlyKeys(Omission.TOO_LARGE);
-        assertThat(ArchiveStatus.read(workerPath("caller"), workers.host.files()))
+        assertThat(ArchiveStatus.read(ArchivedRecords.workerPath(workers, "caller"), workers.host.files()))
                 .hasValueSatisfying(shown -> {
                     assertThat(shown.archivedStorages()).isEqualTo(1);
                     assertThat(shown.droppedStorages()).isEqualTo(1);
@@ -262,7 +218,7 @@ class ArchivedCallTest {
             caller.close();
         }
         server.close();
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept.get(0).found().omission()).contains(Omission.NOT_KEPT);
         assertThat(kept.get(1).bytes()).isEqualTo(expected(5000, 1));
         assertThat(kept.get(2).found().omission()).contains(Omission.NOT_KEPT);
@@ -281,7 +237,7 @@ class ArchivedCallTest {
         }
         caller.close();
         server.close();
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept.get(0).bytes()).isEqualTo(expected(100_000, 0));
         assertThat(kept.get(19).found().omission()).contains(Omission.QUOTA);
         assertThat(caller.archiveStatus().usedBytes()).isBetween(900_000L, (long) (1 << 20));
@@ -310,7 +266,7 @@ class ArchivedCallTest {
         }
         caller.close();
         server.close();
-        return archive("caller", JournalQueue.REQUESTS);
+        return ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
     }
 
     @Test
@@ -320,7 +276,8 @@ class ArchivedCallTest {
             assertThat(kept.get(i).bytes()).as("call %d", i).isEqualTo(expected(90_000, i));
         }
         assertThat(kept).hasSize(40);
-        try (ArchiveReader reader = ArchiveReader.open(workerPath("caller"), workers.host.files())) {
+        try (ArchiveReader reader =
+                ArchiveReader.open(ArchivedRecords.workerPath(workers, "caller"), workers.host.files())) {
             assertThat(reader.fileNames(JournalQueue.REQUESTS)).hasSizeGreaterThan(2);
         }
     }
@@ -358,7 +315,7 @@ class ArchivedCallTest {
         ArchiveStatus status = caller.archiveStatus();
         assertThat(status.dropped()).containsOnlyKeys(Omission.OVERFLOW);
         assertThat(status.archivedStorages() + status.droppedStorages()).isEqualTo(calls);
-        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        List<Kept> kept = ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS);
         assertThat(kept).hasSize(calls);
         for (int i = 0; i < calls; i++) {
             ArchivedStorage found = kept.get(i).found();
@@ -387,7 +344,8 @@ class ArchivedCallTest {
         server.close();
         assertThat(caller.archiveStatus().droppedStorages()).isZero();
         for (String name : List.of("caller", "server")) {
-            List<Kept> kept = archive(name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
+            List<Kept> kept = ArchivedRecords.of(
+                    workers, name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
             assertThat(kept).hasSize(calls);
             for (int i = 0; i < calls; i++) {
                 assertThat(kept.get(i).bytes()).isEqualTo(expected(100_000, i));
@@ -431,7 +389,7 @@ class ArchivedCallTest {
         assertThat(status.dropped()).containsOnlyKeys(Omission.OVERFLOW);
         assertThat(status.archivedStorages()).isPositive();
         assertThat(status.archivedStorages() + status.droppedStorages()).isEqualTo(calls);
-        for (Kept kept : archive("caller", JournalQueue.REQUESTS)) {
+        for (Kept kept : ArchivedRecords.of(workers, "caller", JournalQueue.REQUESTS)) {
             assertThat(kept.found().isKept() || kept.found().omission().equals(Optional.of(Omission.OVERFLOW)))
                     .as(kept.found().describe())
                     .isTrue();

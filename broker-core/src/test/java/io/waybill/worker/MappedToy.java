@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Converter for devices of the type toy, whose memory is on the heap. Thread-safe. */
-final class MappedToy implements DeviceConverter {
+class MappedToy implements DeviceConverter {
 
     final AtomicInteger sent = new AtomicInteger();
     final AtomicInteger live = new AtomicInteger();

@@ -40,7 +40,8 @@ public final class Workers implements AutoCloseable {
     /** Device maps between workers named server and caller: each device to the one of the same name. */
     public static final DeviceSettings TOYS = DeviceSettings.NONE
             .withMap("server", Map.of(Device.parse("toy:0"), Device.parse("toy:0")))
-            .withMap("caller", Map.of(Device.parse("toy:0"), Device.parse("toy:0")));
+            .withMap("caller", Map.of(Device.parse("toy:0"), Device.parse("toy:0")))
+            .withSharing(List.of("server", "caller")); // with a converter that can
 
     private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
 

@@ -1,10 +1,11 @@
 package io.waybill.tensor.segment;
 
+import io.waybill.api.tensor.Storage;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Regions that one receiver may read until it releases them.
+ * Regions, and storages on devices, that one receiver may use until it releases them.
  *
  * <p>A receiver can release them, or end, before the sender knows that its message is in the journal: then the lease
  * ends when the sender learns it, because until then it may still be writing.
@@ -25,12 +26,15 @@ public final class Lease {
 
     private final long id;
     private final int receiver;
+    private final StorageReleases releases;
     private final List<Region> regions = new ArrayList<>(1);
+    private final List<Storage> shared = new ArrayList<>(0); // on devices
     private State state = State.PLANNED;
 
-    Lease(long id, int receiver) {
+    Lease(long id, int receiver, StorageReleases releases) {
         this.id = id;
         this.receiver = receiver;
+        this.releases = releases;
     }
 
     public long id() {
@@ -44,6 +48,16 @@ public final class Lease {
     /** Takes over the caller's hold of a region. Only while the message is planned, by its thread. */
     public void add(Region region) {
         regions.add(region);
+    }
+
+    /** Takes over a count of a storage on a device that the receiver shares. As {@link #add(Region)}. */
+    public void add(Storage onDevice) {
+        shared.add(onDevice);
+    }
+
+    /** Whether the receiver shares device memory. Not while the message is planned. */
+    boolean isShared() {
+        return !shared.isEmpty();
     }
 
     /** Whole pages. Not while the message is planned. */
@@ -63,12 +77,22 @@ public final class Lease {
         state = next;
     }
 
-    /** Lets go of its regions. */
+    /** Lets go of its regions, and of storages on devices some time later. */
     void end() {
         state = State.ENDED;
         for (Region region : regions) {
             region.letGo();
         }
         regions.clear();
+        shared.forEach(releases::later);
+        shared.clear();
+    }
+
+    /** Ends without the storages on devices: the receiver may still use them, and nobody will say when it is done. Returns how many. */
+    int abandon() {
+        int count = shared.size();
+        shared.clear();
+        end();
+        return count;
     }
 }

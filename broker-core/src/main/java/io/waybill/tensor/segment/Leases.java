@@ -9,6 +9,8 @@ import java.util.Comparator;
 import java.util.List;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2ObjectHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Table of this worker's leases and their receivers. Claims of a receiver to have released one are checked against it.
@@ -16,6 +18,8 @@ import org.agrona.collections.Long2ObjectHashMap;
  * <p><b>Threads.</b> Thread-safe. Its lock is taken before the {@link SegmentPool}'s, never after.
  */
 public final class Leases implements LeaseSink {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
 
     /** Max leases of one receiver: the size of its ring of released leases, so that the ring can't overflow. */
     public static final int MAX_OUTSTANDING = 256;
@@ -26,15 +30,18 @@ public final class Leases implements LeaseSink {
     private static final int HOLDERS_NAMED = 3;
 
     private final ReleasedLeases released;
+    private final StorageReleases releases;
     private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
     private long nextId;
     private long outstanding;
+    private long sharing; // those that stand with device memory
     private long wrongClaims;
     private boolean ended;
 
-    Leases(long firstId, ReleasedLeases released) {
+    Leases(long firstId, ReleasedLeases released, StorageReleases releases) {
         this.nextId = firstId;
         this.released = released;
+        this.releases = releases;
     }
 
     /**
@@ -44,7 +51,7 @@ public final class Leases implements LeaseSink {
      */
     public synchronized void open(int receiver, int count, List<Lease> opened) {
         Long2ObjectHashMap<Lease> its = byReceiver.computeIfAbsent(receiver, key -> new Long2ObjectHashMap<>());
-        if (its.size() >= POLLED_FROM) {
+        if (its.size() >= POLLED_FROM || sharing > 0) { // device memory is scarce
             released.poll(receiver, this);
         }
         if (its.size() + count > MAX_OUTSTANDING) {
@@ -57,7 +64,7 @@ public final class Leases implements LeaseSink {
                             + count);
         }
         for (int i = 0; i < count; i++) {
-            Lease lease = new Lease(nextId++, receiver);
+            Lease lease = new Lease(nextId++, receiver, releases);
             its.put(lease.id(), lease);
             opened.add(lease);
         }
@@ -70,9 +77,10 @@ public final class Leases implements LeaseSink {
             lease.end();
         } else if (ended) {
             forget(lease);
-            lease.end();
+            lease.abandon();
         } else {
             lease.state(Lease.State.STANDING);
+            sharing += lease.isShared() ? 1 : 0;
         }
     }
 
@@ -100,6 +108,7 @@ public final class Leases implements LeaseSink {
         if (lease.state() == Lease.State.PLANNED) {
             lease.state(Lease.State.RETURNED_EARLY);
         } else {
+            sharing -= lease.isShared() ? 1 : 0;
             lease.end();
         }
     }
@@ -120,13 +129,35 @@ public final class Leases implements LeaseSink {
         }
     }
 
-    /** Ends all leases: what receivers release is not read any more. Those of a message that is being written end with that. */
+    /**
+     * Ends all leases: what receivers release is not read any more. Those of a message that is being written end with that. Device memory that
+     * receivers may still use is never released.
+     */
     synchronized void endAll() {
         ended = true;
+        int abandoned = 0;
+        for (Long2ObjectHashMap<Lease> its : byReceiver.values()) {
+            for (Lease lease : its.values()) {
+                if (lease.state() == Lease.State.STANDING && lease.isShared()) {
+                    sharing--;
+                    abandoned += lease.abandon();
+                }
+            }
+        }
         for (int receiver :
                 byReceiver.keySet().stream().mapToInt(Integer::intValue).toArray()) {
             receiverGone(receiver);
         }
+        if (abandoned > 0) {
+            LOG.warn(
+                    "{} storages on devices stay allocated until this process ends: receivers may still use them",
+                    abandoned);
+        }
+    }
+
+    /** Returns whether receivers use device memory that was shared with them. */
+    public synchronized boolean areShared() {
+        return sharing > 0;
     }
 
     public synchronized void pollAll() {

@@ -68,11 +68,10 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
     /**
      * @param directory where the segment files lie; made when missing
-     *
-     * @param firstId of segments and of leases: larger than any that an earlier process of this worker may have used,
-     * such as the wall clock in ns, so that no peer takes a new segment for an old one
+     * @param firstId of segments and of leases: larger than any of an earlier process of this worker, such as the wall clock in ns
      * @param released source of released leases
      * @param holder further holder of regions
+     * @param releases releases storages on devices that receivers shared
      */
     public SegmentPool(
             Path directory,
@@ -81,7 +80,8 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             NativeMemory memory,
             long firstId,
             ReleasedLeases released,
-            RegionHolder holder)
+            RegionHolder holder,
+            StorageReleases releases)
             throws IOException {
         this.directory = files.createPrivateDirectory(directory);
         this.config = config;
@@ -89,7 +89,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         this.memory = memory;
         this.firstId = firstId;
         this.nextId = firstId;
-        this.leases = new Leases(firstId, released);
+        this.leases = new Leases(firstId, released, releases);
         this.holder = holder;
     }
 

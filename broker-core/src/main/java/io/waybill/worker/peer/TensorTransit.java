@@ -14,10 +14,12 @@ import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.RegionHolder;
 import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.StorageReleases;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,8 +28,10 @@ import org.slf4j.LoggerFactory;
 public final class TensorTransit implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
+    private static final long LOOK_NS = 1_000_000;
 
     private final MappedSegments mapped;
+    private final Host host;
     private final String name;
     private final DeviceSettings settings;
     private final DeviceRegistry devices;
@@ -46,7 +50,7 @@ public final class TensorTransit implements AutoCloseable {
             throws IOException {
         name = directory.name();
         settings = declared;
-        Host host = directory.home().host();
+        host = directory.home().host();
         mapped = new MappedSegments(directory.name(), host.threads(), host.clock());
         devices = new DeviceRegistry(mapped, declared);
         NativeMemory memory = new NativeMemory(host.calls(), mapped);
@@ -58,7 +62,8 @@ public final class TensorTransit implements AutoCloseable {
                 memory,
                 host.clock().wallNs(),
                 ledger,
-                holder);
+                holder,
+                new StorageReleases(name + "-releases", host.threads()));
         pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier incarnation
         sender = new TensorSender(pool, devices);
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
@@ -114,9 +119,25 @@ public final class TensorTransit implements AutoCloseable {
         }
     }
 
-    /** Gives up listeners of segments that do not return. To be called at intervals. */
+    /** Gives up listeners of segments that do not return, and takes back what receivers of device memory have released. To be called at intervals. */
     public void look() {
         mapped.look();
+        sender.look();
+    }
+
+    /** Waits until receivers have released the device memory that is shared with them, up to a limit: without this worker nothing holds it. */
+    public void awaitReceivers(Duration limit) {
+        long untilNs = host.clock().monotonicNs() + limit.toNanos();
+        boolean interrupted = false;
+        sender.look();
+        while (pool.leases().areShared() && host.clock().monotonicNs() - untilNs < 0) {
+            host.threads().pause(LOOK_NS);
+            interrupted |= Thread.interrupted(); // a wait that has a limit goes on
+            sender.look();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

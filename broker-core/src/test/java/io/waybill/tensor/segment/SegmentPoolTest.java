@@ -202,8 +202,8 @@ class SegmentPoolTest {
     void saysSoWhenTheDiskHasNoRoom() throws IOException {
         TensorConfig boundless = new TensorConfig(4 * MIB, 1L << 50, 4096, 65536);
         Path other = directory.resolve("other");
-        try (SegmentPool second =
-                new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, RegionHolder.NONE)) {
+        try (SegmentPool second = new SegmentPool(
+                other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, RegionHolder.NONE, transit.releases)) {
             assertThatThrownBy(() -> second.allocate(1L << 49))
                     .isInstanceOfSatisfying(
                             CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL))
@@ -238,8 +238,8 @@ class SegmentPoolTest {
         TensorConfig boundless = new TensorConfig(4 * MIB, 1L << 50, 4096, 65536);
         Path other = directory.resolve("other");
         OneStorage holder = new OneStorage();
-        try (SegmentPool second =
-                new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, holder)) {
+        try (SegmentPool second = new SegmentPool(
+                other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, holder, transit.releases)) {
             Storage own = second.allocate(3 * MIB);
             holder.held = second.allocate(MIB);
             Files.delete(other.resolve("1.seg"));
@@ -269,7 +269,14 @@ class SegmentPoolTest {
     void removesItsFilesWhenItCloses() throws IOException {
         Path other = directory.resolve("other");
         SegmentPool second = new SegmentPool(
-                other, TensorConfig.DEFAULTS, transit.files, leaks.memory, 1, (r, s) -> {}, RegionHolder.NONE);
+                other,
+                TensorConfig.DEFAULTS,
+                transit.files,
+                leaks.memory,
+                1,
+                (r, s) -> {},
+                RegionHolder.NONE,
+                transit.releases);
         Storage storage = second.allocate(100);
         ByteBuffer kept = storage.bytes(0, 100);
         second.close();

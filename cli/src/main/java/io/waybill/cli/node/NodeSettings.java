@@ -114,7 +114,8 @@ public record NodeSettings(
                 .tensors(values.area(() -> tensors(values)))
                 .devices(values.area(() -> new DeviceSettings(
                         values.value("tensor.devices", DeviceSettings::parseDevices),
-                        values.value("tensor.device-maps", DeviceSettings::parseMaps))))
+                        values.value("tensor.device-maps", DeviceSettings::parseMaps),
+                        values.value("tensor.device-sharing", DeviceSettings::parsePeers))))
                 .archive(values.area(() -> new ArchiveSettings(
                         values.choice("archive.policy", ArchivePolicy.class),
                         values.size("archive.max-storage-bytes"),

@@ -71,6 +71,7 @@ class NodeSettingsTest {
         values.put("tensor.total-bytes", "2MiB");
         values.put("tensor.devices", "toy:0 toy:1");
         values.put("tensor.device-maps", "ps0 toy:0=toy:1");
+        values.put("tensor.device-sharing", "ps0, ps1");
         values.put("archive.policy", "up-to");
         values.put("archive.max-storage-bytes", "3MiB");
         values.put("archive.total-bytes", "4MiB");
@@ -125,6 +126,7 @@ class NodeSettingsTest {
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
         assertThat(worker.devices().published())
                 .isEqualTo(Map.of("devices", "toy:0 toy:1", "deviceMaps", "ps0 toy:0=toy:1"));
+        assertThat(worker.devices().sharing()).containsExactly("ps0", "ps1");
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);
         assertThat(worker.limits().bytesPerPeer()).isEqualTo(8192);
         assertThat(worker.limits().calls()).isEqualTo(9);

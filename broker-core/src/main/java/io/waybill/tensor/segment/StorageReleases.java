@@ -1,0 +1,75 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.api.tensor.Storage;
+import io.waybill.host.Threads;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Releases counts of storages on devices that leases held. Such a storage is of a bundle's class, which may block or throw, and a lease ends under a lock, on any
+ * thread: so they are released on a thread of their own, which exists while there is work, and for a second more.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+public final class StorageReleases {
+
+    private static final Logger LOG = LoggerFactory.getLogger(StorageReleases.class);
+    private static final long IDLE_MS = 1000;
+
+    private final String threadName;
+    private final Threads threads;
+    // guarded by this
+    private final Deque<Storage> waiting = new ArrayDeque<>();
+    private boolean hasThread;
+
+    public StorageReleases(String threadName, Threads threads) {
+        this.threadName = threadName;
+        this.threads = threads;
+    }
+
+    /** Takes over a count, to be released. Does not wait. */
+    synchronized void later(Storage storage) {
+        waiting.add(storage);
+        if (hasThread) {
+            notifyAll();
+            return;
+        }
+        try {
+            threads.start(threadName, this::run);
+            hasThread = true;
+        } catch (OutOfMemoryError e) { // the host has no thread; the next one tries again
+            LOG.warn("A storage that a receiver shared can't be given back yet", e);
+        }
+    }
+
+    private void run() {
+        for (Storage next = next(); next != null; next = next()) {
+            try {
+                next.release();
+            } catch (Throwable e) { // the boundary around a storage
+                ForeignErrors.warn(LOG, "A storage that a receiver shared could not be given back", e);
+            }
+        }
+    }
+
+    /** Returns the next one; null when the thread is to end. */
+    private synchronized Storage next() {
+        boolean hasWaited = false;
+        while (waiting.isEmpty()) {
+            if (hasWaited) {
+                hasThread = false;
+                return null;
+            }
+            try {
+                wait(IDLE_MS);
+            } catch (InterruptedException e) { // nobody interrupts it but a bundle, by mistake
+                LOG.debug("interrupted", e);
+            }
+            hasWaited = true;
+        }
+        return waiting.remove();
+    }
+}
