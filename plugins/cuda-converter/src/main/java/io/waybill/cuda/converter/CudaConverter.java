@@ -8,17 +8,20 @@ import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
 import io.waybill.api.device.MappedSegment;
 import io.waybill.api.device.MappingListener;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import jcuda.LibUtilsCuda;
 import jcuda.driver.JCudaDriver;
+import jcuda.driver.SharedMemory;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -30,7 +33,7 @@ import org.osgi.service.component.annotations.Deactivate;
  */
 @Component(service = DeviceConverter.class)
 @ConvertsDevice("cuda")
-public final class CudaConverter implements DeviceConverter, MappingListener {
+public final class CudaConverter implements DeviceConverter, MappingListener, MemorySharing {
 
     private static final Logger LOG = System.getLogger(CudaConverter.class.getName());
 
@@ -133,6 +136,59 @@ public final class CudaConverter implements DeviceConverter, MappingListener {
             throws RejectedMessageException {
         CudaDevice device = device(target);
         return pinned.copy(() -> device.copyToDevice(arrived, ofThread(streams)));
+    }
+
+    @Override
+    public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) throws RejectedMessageException {
+        CudaDevice device = device(storage.device());
+        return device.share(addressOf(storage), SharedMemory.idOf(storage), ofThread(streams))
+                .map(SharedHandle::encode);
+    }
+
+    @Override
+    public Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams)
+            throws RejectedMessageException {
+        SharedHandle decoded = SharedHandle.decode(handle);
+        CudaDevice device = device(target);
+        Storage source = SharedMemory.find(decoded.id()) instanceof Storage own
+                ? retained(own, shared)
+                : deviceOf(decoded).open(decoded, shared);
+        if (source.device().equals(device.device())) {
+            return source;
+        }
+        try {
+            return device.copyFromPeer(device(source.device()), source, ofThread(streams));
+        } finally {
+            source.release();
+        }
+    }
+
+    /** Returns a storage that this process shares itself. */
+    private static Storage retained(Storage own, Storage shared) throws RejectedMessageException {
+        if (own.sizeBytes() != shared.sizeBytes()) {
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT,
+                    "expected a shared storage of " + own.sizeBytes() + " bytes, found one of " + shared.sizeBytes());
+        }
+        try {
+            return own.retain();
+        } catch (IllegalStateException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT, "a message shares a storage that is released", e);
+        }
+    }
+
+    /** Returns the device that has the memory. */
+    private CudaDevice deviceOf(SharedHandle handle) throws RejectedMessageException {
+        for (int i = 0; i < deviceCount; i++) {
+            if (SharedAllocations.uuid(i).equals(handle.device())) {
+                return device(new Device("cuda", i));
+            }
+        }
+        throw new RejectedMessageException(
+                ErrorCode.DEVICE_UNAVAILABLE,
+                "the sender shares memory of GPU-" + handle.device() + ", which is not among the " + deviceCount
+                        + " devices of this process; let the sender not share it with this worker");
     }
 
     private static List<ThreadStream> ofThread(List<DeviceStream> streams) {

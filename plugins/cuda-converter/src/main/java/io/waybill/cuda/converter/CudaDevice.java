@@ -3,7 +3,10 @@ package io.waybill.cuda.converter;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -24,6 +27,7 @@ import jcuda.driver.JCudaDriver;
  */
 final class CudaDevice implements DeviceMemoryPool.Source {
 
+    private static final Logger LOG = System.getLogger(CudaDevice.class.getName());
     private static final int EVENT = CUevent_flags.CU_EVENT_BLOCKING_SYNC | CUevent_flags.CU_EVENT_DISABLE_TIMING;
 
     private final Device device;
@@ -32,6 +36,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private final DeviceMemoryPool memory;
     private final CopyStreams toHost = new CopyStreams(this);
     private final CopyStreams toDevice = new CopyStreams(this);
+    private final SharedAllocations shared = new SharedAllocations(this);
     private final DeviceThread thread;
     private final AtomicInteger events = new AtomicInteger();
     private final AtomicInteger users = new AtomicInteger(1); // storages, and this until it is closed
@@ -98,18 +103,49 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         });
     }
 
+    /** Begins a copy of a storage to memory of this device, on a stream. */
+    private interface Transfer {
+        void begin(long to, CUstream stream) throws RejectedMessageException;
+    }
+
     /** Copies bytes of the host to new memory, which the result has. The source is retained while the copy runs. */
     CudaStorage copyToDevice(Storage from, List<ThreadStream> before) throws RejectedMessageException {
+        return copy(
+                from,
+                before,
+                (to, stream) -> CudaCalls.check(
+                        this,
+                        "cuMemcpyHtoDAsync",
+                        () -> JCudaDriver.cuMemcpyHtoDAsync(
+                                onDevice(to), new HostPointer(from.address()), from.sizeBytes(), stream)));
+    }
+
+    /** Copies a storage of another device, whose content is complete, to new memory. The source is retained while the copy runs. */
+    CudaStorage copyFromPeer(CudaDevice peer, Storage from, List<ThreadStream> before) throws RejectedMessageException {
+        long address = from.deviceAddress();
+        return copy(
+                from,
+                before,
+                (to, stream) -> CudaCalls.check(
+                        this,
+                        "cuMemcpyPeerAsync from " + peer,
+                        () -> JCudaDriver.cuMemcpyPeerAsync(
+                                onDevice(to), context, onDevice(address), peer.context, from.sizeBytes(), stream)));
+    }
+
+    private CudaStorage copy(Storage from, List<ThreadStream> before, Transfer transfer)
+            throws RejectedMessageException {
         return within(() -> {
             MemoryBlock block = memory.take(from.sizeBytes());
-            ArrivingCopy arrival = begin(from, block, before);
+            ArrivingCopy arrival = begin(from, block, before, transfer);
             users.incrementAndGet();
             thread.run(() -> complete(arrival));
-            return new CudaStorage(this, block.idleAfter(null), from.sizeBytes(), arrival);
+            PooledMemory pooled = new PooledMemory(this, block.idleAfter(null), arrival);
+            return new CudaStorage(this, pooled, from.sizeBytes());
         });
     }
 
-    private ArrivingCopy begin(Storage from, MemoryBlock to, List<ThreadStream> before)
+    private ArrivingCopy begin(Storage from, MemoryBlock to, List<ThreadStream> before, Transfer transfer)
             throws RejectedMessageException {
         CUstream copy = null;
         CUevent copied = null;
@@ -117,7 +153,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         try {
             copy = toDevice.take();
             copied = event();
-            enqueue(from, to, copy, copied);
+            enqueue(from, to, copy, copied, transfer);
             for (ThreadStream stream : before) {
                 await(stream.handle(), copied);
             }
@@ -129,17 +165,13 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         }
     }
 
-    private void enqueue(Storage from, MemoryBlock to, CUstream copy, CUevent copied) throws RejectedMessageException {
+    private void enqueue(Storage from, MemoryBlock to, CUstream copy, CUevent copied, Transfer transfer)
+            throws RejectedMessageException {
         if (to.idle() != null) {
             await(copy, to.idle());
         }
-        long size = from.sizeBytes();
-        if (size > 0) {
-            CudaCalls.check(
-                    this,
-                    "cuMemcpyHtoDAsync",
-                    () -> JCudaDriver.cuMemcpyHtoDAsync(
-                            onDevice(to.address()), new HostPointer(from.address()), size, copy));
+        if (from.sizeBytes() > 0) {
+            transfer.begin(to.address(), copy);
         }
         record(copied, copy);
     }
@@ -203,13 +235,75 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         left();
     }
 
-    private CUevent idle(ArrivingCopy arrival, CudaStorage.Use use) throws RejectedMessageException {
-        CUstream stream =
-                use == CudaStorage.Use.ALL_THREADS ? JCudaDriver.CU_STREAM_LEGACY : JCudaDriver.CU_STREAM_PER_THREAD;
-        boolean isPending = arrival.orderBefore(stream);
-        if (!isPending && use == CudaStorage.Use.NONE) {
-            return null;
+    /** Makes the memory of a storage of another process usable. */
+    CudaStorage open(SharedHandle handle, Storage ofSender) throws RejectedMessageException {
+        StorageMemory opened = shared.open(handle, ofSender);
+        users.incrementAndGet();
+        return new CudaStorage(this, opened, ofSender.sizeBytes());
+    }
+
+    /** Does something on the device's thread, after what a storage's users have put on their streams. Does not block, and does not throw. */
+    void after(CudaStorage.Use use, Runnable end) {
+        CUevent idle = null;
+        boolean isOrdered = use == CudaStorage.Use.NONE;
+        try {
+            if (!isOrdered) {
+                idle = within(() -> recorded(streamOf(use)));
+                isOrdered = true;
+            }
+        } catch (RejectedMessageException e) { // without an event, everything has to end first
+            isOrdered = false;
         }
+        CUevent event = idle;
+        boolean waitsForAll = !isOrdered;
+        thread.run(() -> {
+            awaitUsers(event, waitsForAll);
+            end.run();
+            left();
+        });
+    }
+
+    private void awaitUsers(CUevent event, boolean waitsForAll) {
+        try {
+            within(() -> {
+                if (waitsForAll) {
+                    CudaCalls.error(JCudaDriver::cuCtxSynchronize);
+                } else if (event != null) {
+                    CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(event));
+                    destroy(event);
+                }
+                return null;
+            });
+        } catch (RejectedMessageException e) {
+            LOG.log(Level.DEBUG, "Nothing uses the memory of {0} any more: {1}", device, e.getMessage());
+        }
+    }
+
+    /**
+     * Makes a handle by which other processes open the allocation of an address, after the work that was put on some streams is complete.
+     *
+     * @return none when the driver does not share it
+     */
+    Optional<SharedHandle> share(long address, long id, List<ThreadStream> streams) throws RejectedMessageException {
+        return within(() -> {
+            for (ThreadStream each : streams) {
+                synchronize(each.handle());
+            }
+            return shared.share(handle, address, id);
+        });
+    }
+
+    private static CUstream streamOf(CudaStorage.Use use) {
+        return use == CudaStorage.Use.ALL_THREADS ? JCudaDriver.CU_STREAM_LEGACY : JCudaDriver.CU_STREAM_PER_THREAD;
+    }
+
+    private CUevent idle(ArrivingCopy arrival, CudaStorage.Use use) throws RejectedMessageException {
+        CUstream stream = streamOf(use);
+        boolean isPending = arrival.orderBefore(stream);
+        return isPending || use != CudaStorage.Use.NONE ? recorded(stream) : null;
+    }
+
+    private CUevent recorded(CUstream stream) throws RejectedMessageException {
         CUevent idle = event();
         boolean recorded = false;
         try {
@@ -302,7 +396,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         CudaCalls.error(() -> JCudaDriver.cuEventDestroy(event));
     }
 
-    private static CUdeviceptr onDevice(long address) {
+    static CUdeviceptr onDevice(long address) {
         return new CUdeviceptr().withByteOffset(address);
     }
 
@@ -328,7 +422,8 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                 toHost.open() + toDevice.open(),
                 events.get(),
                 users.get() > 0 ? 1 : 0,
-                0);
+                0,
+                shared.count());
     }
 
     /** Waits for the copies, and frees what no storage has. */
@@ -356,14 +451,5 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     @Override
     public String toString() {
         return device.toString();
-    }
-
-    /** An address that the driver returns. */
-    private static final class DeviceAddress extends CUdeviceptr {
-        private static final long serialVersionUID = 1L;
-
-        long value() {
-            return getNativePointer();
-        }
     }
 }

@@ -9,10 +9,11 @@ package io.waybill.cuda.converter;
  * @param events that were created and not destroyed
  * @param contexts that are retained
  * @param pinned segments that are pinned
+ * @param opened allocations of other processes
  */
-record CudaFigures(long bytesInUse, long bytesCached, int streams, int events, int contexts, int pinned) {
+record CudaFigures(long bytesInUse, long bytesCached, int streams, int events, int contexts, int pinned, int opened) {
 
-    static final CudaFigures NONE = new CudaFigures(0, 0, 0, 0, 0, 0);
+    static final CudaFigures NONE = new CudaFigures(0, 0, 0, 0, 0, 0, 0);
 
     CudaFigures plus(CudaFigures other) {
         return new CudaFigures(
@@ -21,10 +22,11 @@ record CudaFigures(long bytesInUse, long bytesCached, int streams, int events, i
                 streams + other.streams,
                 events + other.events,
                 contexts + other.contexts,
-                pinned + other.pinned);
+                pinned + other.pinned,
+                opened + other.opened);
     }
 
     CudaFigures withPinned(int segments) {
-        return new CudaFigures(bytesInUse, bytesCached, streams, events, contexts, segments);
+        return new CudaFigures(bytesInUse, bytesCached, streams, events, contexts, segments, opened);
     }
 }

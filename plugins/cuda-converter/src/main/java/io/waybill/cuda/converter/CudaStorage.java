@@ -20,19 +20,17 @@ final class CudaStorage implements Storage {
     private static final String TEXT = "the storage is on a device, and not in host memory: ";
 
     private final CudaDevice device;
-    private final MemoryBlock block;
+    private final StorageMemory memory;
     private final long sizeBytes;
-    private final ArrivingCopy arrival;
     private final AtomicInteger count = new AtomicInteger(1);
     private Thread user; // guarded by this; the first that asked for the address
     private boolean isShared; // guarded by this; whether another one asked, too
 
-    /** Takes the block over. */
-    CudaStorage(CudaDevice device, MemoryBlock block, long sizeBytes, ArrivingCopy arrival) {
+    /** Takes the memory over. */
+    CudaStorage(CudaDevice device, StorageMemory memory, long sizeBytes) {
         this.device = device;
-        this.block = block;
+        this.memory = memory;
         this.sizeBytes = sizeBytes;
-        this.arrival = arrival;
     }
 
     @Override
@@ -50,11 +48,11 @@ final class CudaStorage implements Storage {
         requireLive();
         noteUser(Thread.currentThread());
         try {
-            device.orderAfter(arrival);
+            memory.orderThread();
         } catch (RejectedMessageException e) {
             throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), 0, e.getMessage(), e);
         }
-        return block.address();
+        return memory.address();
     }
 
     private synchronized void noteUser(Thread caller) {
@@ -92,7 +90,7 @@ final class CudaStorage implements Storage {
             throw released();
         }
         if (held == 1) {
-            device.giveBack(block, arrival, use());
+            memory.giveBack(use());
         }
     }
 

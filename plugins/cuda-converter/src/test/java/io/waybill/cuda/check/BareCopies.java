@@ -1,6 +1,7 @@
 package io.waybill.cuda.check;
 
 import io.waybill.cuda.CudaNatives;
+import java.nio.ByteBuffer;
 import java.util.function.IntSupplier;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -58,6 +59,30 @@ final class BareCopies implements AutoCloseable {
         CUdevice device = new CUdevice();
         require(JCudaDriver.cuDeviceGet(device, 0));
         within(device, () -> JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));
+    }
+
+    /** Returns bytes of the first device, once the work of the calling thread's default stream is complete. */
+    static ByteBuffer read(long address, int bytes) {
+        CUdevice device = new CUdevice();
+        require(JCudaDriver.cuDeviceGet(device, 0));
+        ByteBuffer host = ByteBuffer.allocateDirect(bytes);
+        within(device, () -> {
+            require(JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));
+            return JCudaDriver.cuMemcpyDtoH(Pointer.to(host), new CUdeviceptr().withByteOffset(address), bytes);
+        });
+        return host;
+    }
+
+    /** Writes bytes to the first device. */
+    static void write(long address, ByteBuffer bytes) {
+        CUdevice device = new CUdevice();
+        require(JCudaDriver.cuDeviceGet(device, 0));
+        within(device, () -> {
+            require(JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));
+            require(JCudaDriver.cuMemcpyHtoD(
+                    new CUdeviceptr().withByteOffset(address), Pointer.to(bytes), bytes.remaining()));
+            return JCudaDriver.cuCtxSynchronize(); // a copy from pageable memory may run on
+        });
     }
 
     /** Returns a device whose context is retained. */

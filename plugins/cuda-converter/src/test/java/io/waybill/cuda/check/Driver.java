@@ -6,6 +6,7 @@ import io.waybill.cuda.CudaNatives;
 import io.waybill.cuda.standin.StandIn;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.Optional;
 
 /** The driver that the tests tagged {@code gpu} run on: that of the machine on a machine with a GPU, else the driver of the tests. */
@@ -35,6 +36,17 @@ final class Driver {
                 System.getProperty(CudaNatives.DIRECTORY_PROPERTY),
                 driver.library().toString());
         return new Driver(Optional.of(driver));
+    }
+
+    /** Returns the driver for another process of this test, which is started in a directory of its own. */
+    Driver ofAnotherProcess(Path directory) throws IOException {
+        return standIn.isEmpty() ? this : new Driver(Optional.of(StandIn.in(directory)));
+    }
+
+    /** Returns the file of the library; empty where the loader finds it. */
+    String library() {
+        return standIn.map(driver -> driver.library().toString())
+                .orElse(System.getProperty(CudaNatives.DRIVER_PROPERTY, ""));
     }
 
     /** Lets work run by itself, after times that differ much. */

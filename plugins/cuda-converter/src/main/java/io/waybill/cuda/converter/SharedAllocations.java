@@ -1,0 +1,206 @@
+package io.waybill.cuda.converter;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.Storage;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUipcMemHandle;
+import jcuda.driver.CUuuid;
+import jcuda.driver.JCudaDriver;
+import jcuda.driver.SharedMemory;
+
+/**
+ * Allocations of one device that processes share: handles of those of this process, and those of others, of which each is open once, for as long as a storage
+ * uses it. An allocation is closed before the sender learns that the storage is released: it may free the allocation then.
+ *
+ * <p><b>Threads.</b> Thread-safe. The driver is called with the lock held, so that an allocation is not opened while it is closed.
+ */
+final class SharedAllocations {
+
+    private static final Logger LOG = System.getLogger(SharedAllocations.class.getName());
+    private static final int LAZY_PEER_ACCESS = 1; // the driver's only flag
+
+    private final CudaDevice device;
+    private final AtomicBoolean isWarned = new AtomicBoolean();
+    private final Map<ByteBuffer, Allocation> open = new HashMap<>(); // guarded by this
+
+    SharedAllocations(CudaDevice device) {
+        this.device = device;
+    }
+
+    /** An allocation of another process. Its count is guarded by its owner. */
+    private static final class Allocation {
+        private final ByteBuffer handle;
+        private final long address;
+        private final long sizeBytes;
+        private int uses;
+
+        Allocation(ByteBuffer handle, long address, long sizeBytes) {
+            this.handle = handle;
+            this.address = address;
+            this.sizeBytes = sizeBytes;
+        }
+    }
+
+    /**
+     * Makes a handle by which other processes open the allocation of an address. The context is current.
+     *
+     * @param handle of the device
+     * @return none when the driver does not share it
+     */
+    Optional<SharedHandle> share(CUdevice handle, long address, long id) throws RejectedMessageException {
+        DeviceAddress base = new DeviceAddress();
+        CUipcMemHandle allocation = new CUipcMemHandle();
+        String error = CudaCalls.error(
+                () -> JCudaDriver.cuMemGetAddressRange(base, new long[1], CudaDevice.onDevice(address)));
+        if (error.isEmpty()) {
+            error = CudaCalls.error(() -> JCudaDriver.cuIpcGetMemHandle(allocation, base));
+        }
+        if (!error.isEmpty()) {
+            LOG.log(
+                    isWarned.getAndSet(true) ? Level.DEBUG : Level.WARNING,
+                    device + ": tensors are copied, because the driver does not share their memory: " + error);
+            return Optional.empty();
+        }
+        return Optional.of(new SharedHandle(id, uuid(handle), address - base.value(), SharedMemory.bytes(allocation)));
+    }
+
+    /** Returns by what a device is known in all processes. */
+    static UUID uuid(int index) throws RejectedMessageException {
+        CUdevice handle = new CUdevice();
+        CudaCalls.check("cuda:" + index, "cuDeviceGet", () -> JCudaDriver.cuDeviceGet(handle, index));
+        return uuid(handle);
+    }
+
+    private static UUID uuid(CUdevice handle) throws RejectedMessageException {
+        CUuuid uuid = new CUuuid();
+        CudaCalls.check("cuda", "cuDeviceGetUuid", () -> JCudaDriver.cuDeviceGetUuid(uuid, handle));
+        ByteBuffer bytes = ByteBuffer.wrap(uuid.bytes);
+        return new UUID(bytes.getLong(), bytes.getLong());
+    }
+
+    /**
+     * Opens the memory of a storage.
+     *
+     * @param shared is retained until the memory is closed
+     */
+    StorageMemory open(SharedHandle handle, Storage shared) throws RejectedMessageException {
+        Allocation allocation = use(ByteBuffer.wrap(handle.allocation()));
+        boolean isInside = handle.offset() >= 0
+                && shared.sizeBytes() <= allocation.sizeBytes
+                && handle.offset() <= allocation.sizeBytes - shared.sizeBytes();
+        if (!isInside) {
+            close(allocation);
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT,
+                    device + ": expected a storage inside an allocation of " + allocation.sizeBytes + " bytes, found "
+                            + shared.sizeBytes() + " bytes at " + handle.offset());
+        }
+        return new Opened(allocation, allocation.address + handle.offset(), shared.retain());
+    }
+
+    private synchronized Allocation use(ByteBuffer handle) throws RejectedMessageException {
+        Allocation allocation = open.get(handle);
+        if (allocation == null) {
+            allocation = device.within(() -> opened(handle));
+            open.put(handle, allocation);
+        }
+        allocation.uses++;
+        return allocation;
+    }
+
+    private Allocation opened(ByteBuffer handle) throws RejectedMessageException {
+        DeviceAddress address = new DeviceAddress();
+        String error = CudaCalls.error(
+                () -> JCudaDriver.cuIpcOpenMemHandle(address, SharedMemory.handle(handle.array()), LAZY_PEER_ACCESS));
+        if (!error.isEmpty()) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    device + ": memory that the sender shares can't be opened here: cuIpcOpenMemHandle failed: " + error
+                            + "; let the sender not share it with this worker");
+        }
+        long[] size = new long[1];
+        boolean isKnown = false;
+        try {
+            CudaCalls.check(
+                    device,
+                    "cuMemGetAddressRange",
+                    () -> JCudaDriver.cuMemGetAddressRange(new CUdeviceptr(), size, address));
+            isKnown = true;
+        } finally {
+            if (!isKnown) {
+                CudaCalls.error(() -> JCudaDriver.cuIpcCloseMemHandle(address));
+            }
+        }
+        return new Allocation(handle, address.value(), size[0]);
+    }
+
+    private synchronized void close(Allocation allocation) {
+        if (--allocation.uses > 0) {
+            return;
+        }
+        open.remove(allocation.handle);
+        try {
+            device.within(() -> {
+                CudaCalls.check(
+                        device,
+                        "cuIpcCloseMemHandle",
+                        () -> JCudaDriver.cuIpcCloseMemHandle(CudaDevice.onDevice(allocation.address)));
+                return null;
+            });
+        } catch (RejectedMessageException e) {
+            LOG.log(Level.DEBUG, "Memory of another process could not be closed: {0}", e.getMessage()); // it is lost
+        }
+    }
+
+    /** Returns how many allocations are open. */
+    synchronized int count() {
+        return open.size();
+    }
+
+    /** A part of an allocation, in use. Its content was complete before it was shared. */
+    private final class Opened implements StorageMemory {
+        private final Allocation allocation;
+        private final long address;
+        private final Storage shared;
+
+        Opened(Allocation allocation, long address, Storage shared) {
+            this.allocation = allocation;
+            this.address = address;
+            this.shared = shared;
+        }
+
+        @Override
+        public long address() {
+            return address;
+        }
+
+        @Override
+        public void orderThread() {
+            // nothing to wait for
+        }
+
+        @Override
+        public void giveBack(CudaStorage.Use use) {
+            device.after(use, this::end);
+        }
+
+        private void end() {
+            close(allocation);
+            try {
+                shared.release();
+            } catch (RuntimeException e) { // the boundary around a storage
+                LOG.log(Level.WARNING, "A storage that was shared on " + device + " could not be released", e);
+            }
+        }
+    }
+}
