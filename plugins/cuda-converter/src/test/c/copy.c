@@ -240,6 +240,10 @@ CUresult run_copy(const struct copy *copy) {
     lock();
     CUresult result = strikes(fail_copy_at) ? ILLEGAL_ADDRESS : SUCCESS;
     result = result == SUCCESS ? hold_end(&copy->to, NULL, copy->bytes, &to) : result;
+    if (result == SUCCESS && to.pinned != NULL && to.pinned->read_only) {
+        result = violation(bad_host_memory, ILLEGAL_ADDRESS, "%zu bytes to %p, pinned for reading only", copy->bytes,
+            (void *) copy->to.host);
+    }
     result = result == SUCCESS ? hold_end(&copy->from, copy->staged, copy->bytes, &from) : result;
     unlock();
     result = result == SUCCESS ? move_all(&to, &from, copy->bytes) : result;

@@ -34,6 +34,7 @@ static struct { CUresult code; const char *name, *text; } errors[] = {
     {HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"},
     {HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
     {NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
+    {NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
     {UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
@@ -158,6 +159,9 @@ API cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
             break;
         case 16: /* multiprocessors */
             *value = 4;
+            break;
+        case 113: /* can register host memory for reading only */
+            *value = get(read_only_register) != 0;
             break;
         case 33: /* PCI bus */
             *value = device + 1;

@@ -39,6 +39,7 @@ enum {
     HOST_MEMORY_ALREADY_REGISTERED = 712,
     HOST_MEMORY_NOT_REGISTERED = 713,
     NOT_PERMITTED = 800,
+    NOT_SUPPORTED = 801,
     UNKNOWN = 999
 };
 
@@ -102,6 +103,7 @@ struct pinned {
     size_t bytes;
     int device;      /* of the context that pinned it */
     bool allocated;  /* by the driver, else registered */
+    bool read_only;  /* for devices */
     int copies;
 };
 /* What other processes see of a device: behind its memory, in the same file. */

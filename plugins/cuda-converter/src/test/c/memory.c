@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define ADDRESSES_BYTES (INT64_C(1) << 38) /* of each device */
+enum { READ_ONLY = 8 }; /* a flag of registered memory */
 enum { PAGE = 4096, GARBAGE_MAX_BYTES = 64 << 20 };
 
 static struct {
@@ -246,12 +247,12 @@ CUresult find_pinned(const void *host, size_t bytes, struct pinned **found) {
     return SUCCESS;
 }
 
-static CUresult pin(struct context *context, void *host, size_t bytes, bool allocated) {
+static CUresult pin(struct context *context, void *host, size_t bytes, bool allocated, bool read_only) {
     struct pinned *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return OUT_OF_MEMORY;
     }
-    *made = (struct pinned) {pins, host, bytes, context->device, allocated, 0};
+    *made = (struct pinned) {pins, host, bytes, context->device, allocated, read_only, 0};
     pins = made;
     add(live_pinned_ranges, 1);
     add(live_pinned_bytes, (int64_t) bytes);
@@ -282,6 +283,22 @@ static bool is_mapped(char *host, size_t bytes) {
     bool mapped = resident != NULL && mincore(page, pages * PAGE, resident) == 0;
     free(resident);
     return mapped;
+}
+
+static bool is_writable(const char *host, size_t bytes) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned long from, to;
+    char access, line[4096 + 128];
+    bool writable = maps != NULL;
+    while (writable && fgets(line, sizeof line, maps) != NULL) {
+        bool overlaps = sscanf(line, "%lx-%lx %*c%c", &from, &to, &access) == 3 && (char *) from < host + bytes
+            && (char *) to > host;
+        writable = !overlaps || access == 'w';
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return writable;
 }
 
 /* Makes the kernel write to each page of a range, which then has a copy of its own. */
@@ -319,6 +336,8 @@ API cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags) {
     CUresult result = enter(&current);
     if (result == SUCCESS) {
         result = host == NULL || bytes == 0 || (flags & ~0xfU) != 0 || !is_mapped(host, bytes) ? INVALID_VALUE
+            : (flags & READ_ONLY) != 0 && get(read_only_register) == 0 ? NOT_SUPPORTED
+            : (flags & READ_ONLY) == 0 && !is_writable(host, bytes) ? INVALID_VALUE
             : strikes(fail_register_at) ? (CUresult) get(register_error)
             : SUCCESS;
     }
@@ -330,7 +349,7 @@ API cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags) {
     }
     if (result == SUCCESS) {
         unshare_private_mappings(host, bytes);
-        result = pin(current, host, bytes, false);
+        result = pin(current, host, bytes, false, (flags & READ_ONLY) != 0);
     }
     return leave(result);
 }
@@ -374,7 +393,7 @@ API cuMemHostAlloc(void **host, size_t bytes, unsigned flags) {
     }
     if (result == SUCCESS) {
         void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        result = mapped == MAP_FAILED ? OUT_OF_MEMORY : pin(current, mapped, bytes, true);
+        result = mapped == MAP_FAILED ? OUT_OF_MEMORY : pin(current, mapped, bytes, true, false);
         *host = mapped;
     }
     return leave(result);

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 
 /**
  * A storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private
- * to this process and end with the storage. Counting is thread-safe.
+ * to this process and end with the storage. Until it may have written, the peer's file has the same bytes. Counting is thread-safe.
  */
 final class ArrivedStorage implements HostBytes {
 
@@ -37,7 +37,7 @@ final class ArrivedStorage implements HostBytes {
     @Override
     public long readAddress() {
         count.require();
-        return part.address();
+        return maybeWritten ? part.address() : part.readAddress();
     }
 
     @Override

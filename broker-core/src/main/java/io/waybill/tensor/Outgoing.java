@@ -2,7 +2,6 @@ package io.waybill.tensor;
 
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.StridedCopy;
 import io.waybill.tensor.segment.Lease;
@@ -112,9 +111,9 @@ final class Outgoing {
 
     void copyTo(long address, NativeMemory memory) {
         if (clone != null) {
-            StridedCopy.copy(clone, HostBytes.readAddress(host), address, memory);
+            StridedCopy.copy(clone, host.readAddress(), address, memory);
         } else if (size > 0) {
-            memory.copy(HostBytes.readAddress(host), address, size);
+            memory.copy(host.readAddress(), address, size);
         }
     }
 }

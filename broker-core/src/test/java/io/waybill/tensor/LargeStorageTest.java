@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.tensor.memory.HostBytes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -64,8 +63,7 @@ class LargeStorageTest {
         assertThat(arrived.sizeBytes()).isEqualTo(SIZE);
         for (long position : PLACES) {
             assertThat(arrived.bytes(position, 8).getLong(0)).isEqualTo(~position);
-            assertThat(UnsafeApi.getLong(HostBytes.readAddress(arrived) + position))
-                    .isEqualTo(~position);
+            assertThat(UnsafeApi.getLong(arrived.readAddress() + position)).isEqualTo(~position);
         }
         UnsafeApi.putLong(arrived.address() + SIZE - 8, 7);
         assertThat(storage.bytes(SIZE - 8, 8).getLong(0)).isEqualTo(~(SIZE - 8));

@@ -4,7 +4,6 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.NativeCalls;
-import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Files;
@@ -178,8 +177,8 @@ final class TensorCosts {
                 PeerSegments fresh = transit.receiver.peer(Transit.SENDER, transit.segments);
                 mapped[i] = time(() -> received[0] = transit.receiver.decode(Transit.checked(record), fresh));
                 Storage storage = received[0].tensors().get(0).storage();
-                firstRead[i] = time(() -> touch(HostBytes.readAddress(storage), size));
-                nextRead[i] = time(() -> touch(HostBytes.readAddress(storage), size));
+                firstRead[i] = time(() -> touch(storage.readAddress(), size));
+                nextRead[i] = time(() -> touch(storage.readAddress(), size));
                 write[i] = time(() -> UnsafeApi.setMemory(storage.address(), size, (byte) 3));
                 drop[i] = time(received[0]::release);
                 fresh.close();

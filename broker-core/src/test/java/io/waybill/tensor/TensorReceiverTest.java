@@ -21,6 +21,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.agrona.UnsafeApi;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -256,5 +258,66 @@ class TensorReceiverTest {
         TensorSectionTest.assertSameElements(again.tensors().get(0), bytes(large));
         TensorSectionTest.assertSameElements(again.tensors().get(1), bytes(small));
         again.release();
+    }
+
+    private static byte at(long address) {
+        return UnsafeApi.getByte(address);
+    }
+
+    /** Returns the line of the kernel about the segment's mapping at an address, if there is one. */
+    private Optional<String> mappingAt(long address) throws IOException {
+        return mappings().stream()
+                .filter(line -> {
+                    String[] range = line.substring(0, line.indexOf(' ')).split("-");
+                    return Long.parseUnsignedLong(range[0], 16) <= address
+                            && address < Long.parseUnsignedLong(range[1], 16);
+                })
+                .findFirst();
+    }
+
+    private List<String> mappings() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.contains(onlySegment().toString())).toList();
+        }
+    }
+
+    @Test
+    void isReadWhereTheFileIsUntilItMayBeWritten() throws Exception {
+        ReceivedTensors received = transit.receive(transit.send(bytes(large)));
+        Storage storage = received.tensors().get(0).storage();
+        long shared = storage.readAddress();
+        assertThat(mappingAt(shared))
+                .hasValueSatisfying(line -> assertThat(line).contains("r--s"));
+        assertThat(at(shared + 1000)).isEqualTo(Transit.pattern(1000, 0));
+
+        long written = storage.address() + 1000;
+        UnsafeApi.putByte(written, (byte) 99);
+        assertThat(at(storage.readAddress() + 1000)).as("what was written").isEqualTo((byte) 99);
+        assertThat(at(shared + 1000)).as("in the peer's file").isEqualTo(Transit.pattern(1000, 0));
+        received.release();
+    }
+
+    @Test
+    void aStorageThatArrivesTwiceIsReadWhereTheFileIs() throws Exception {
+        Storage own = transit.pool.allocate(1 << 20);
+        Transit.fill(own, 5);
+        ReceivedTensors first = transit.receive(transit.send(bytes(own)));
+        ReceivedTensors second = transit.receive(transit.send(bytes(own)));
+        Storage ofFirst = first.tensors().get(0).storage();
+        Storage ofSecond = second.tensors().get(0).storage();
+        UnsafeApi.putByte(ofFirst.address(), (byte) 99);
+        long shared = ofSecond.readAddress();
+        assertThat(mappingAt(shared))
+                .hasValueSatisfying(line -> assertThat(line).contains("r--s"));
+        assertThat(at(shared + 1000)).isEqualTo(Transit.pattern(1000, 5));
+        assertThat(at(shared)).isEqualTo(Transit.pattern(0, 5));
+
+        transit.peer.close();
+        first.release();
+        assertThat(mappingAt(shared)).as("as long as it is used").isPresent();
+        second.release();
+        own.release();
+        assertThat(mappings()).as("only the sender's own").hasSize(1);
+        transit = new Transit(Files.createDirectory(directory.resolve("second")), leaks);
     }
 }

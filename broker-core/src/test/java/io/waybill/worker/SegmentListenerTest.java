@@ -61,18 +61,24 @@ class SegmentListenerTest {
 
         /** Asks the kernel: a segment that is not mapped must not be touched. */
         private static boolean isMapped(MappedSegment segment) {
-            String start = Long.toHexString(segment.address());
+            boolean isOwn = segment.use() == Use.SENDS;
+            return isMapped(segment.address(), segment, isOwn ? "rw-s" : "rw-p")
+                    && isMapped(segment.readAddress(), segment, isOwn ? "rw-s" : "r--s");
+        }
+
+        private static boolean isMapped(long address, MappedSegment segment, String access) {
             try (var lines = Files.lines(Path.of("/proc/self/maps"))) {
-                return lines.anyMatch(line -> line.contains(".seg") && covers(line, segment));
+                return lines.anyMatch(line ->
+                        line.contains(access) && line.contains(".seg") && covers(line, address, segment.sizeBytes()));
             } catch (java.io.IOException e) {
-                throw new AssertionError(start, e);
+                throw new AssertionError(segment.toString(), e);
             }
         }
 
-        private static boolean covers(String line, MappedSegment segment) {
+        private static boolean covers(String line, long address, long sizeBytes) {
             long from = Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16);
             long to = Long.parseUnsignedLong(line.substring(line.indexOf('-') + 1, line.indexOf(' ')), 16);
-            return from <= segment.address() && segment.address() + segment.sizeBytes() <= to;
+            return from <= address && address + sizeBytes <= to;
         }
 
         boolean holds(Use use, long address) {

@@ -32,6 +32,16 @@ public interface Storage {
     long address();
 
     /**
+     * Returns an address of the first byte, for native code that only reads. It has the content of {@link #address()}, and may be another one, at which a
+     * write would end the process. What native code writes at {@link #address()} later need not be seen there: ask again.
+     *
+     * @throws IllegalStateException when the bytes are released or are not in host memory
+     */
+    default long readAddress() {
+        return address();
+    }
+
+    /**
      * Returns the address of the first byte in the memory of {@link #device()}, for code that works on that device; in host memory,
      * {@link #address()}. Work that the calling thread then puts on its default stream of the device comes after the copy that brings the
      * content. The memory is used again only after the work that is on that stream when the last count is released.

@@ -66,8 +66,8 @@ public final class MappedSegments {
     }
 
     /** Reports a segment that was mapped. The caller ends it with {@link #unmap}. */
-    public Mapped mapped(long address, long length, MappedSegment.Use use) {
-        Mapped mapped = new Mapped(new MappedSegment(address, length, use));
+    public Mapped mapped(MappedSegment segment) {
+        Mapped mapped = new Mapped(segment);
         synchronized (lock) {
             present.add(mapped);
             for (ListenerQueue listener : listeners) {

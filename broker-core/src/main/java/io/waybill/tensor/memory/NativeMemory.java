@@ -46,8 +46,8 @@ public final class NativeMemory {
     }
 
     /** Reports a segment that was mapped. Returns what {@link #unmapSegment} takes. */
-    public MappedSegments.Mapped segmentMapped(long address, long length, MappedSegment.Use use) {
-        return mapped == null ? null : mapped.mapped(address, length, use);
+    public MappedSegments.Mapped segmentMapped(MappedSegment segment) {
+        return mapped == null ? null : mapped.mapped(segment);
     }
 
     /** Unmaps a segment: now, or after those that were notified of it have been notified of its end. */

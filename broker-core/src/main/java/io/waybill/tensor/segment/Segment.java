@@ -41,7 +41,7 @@ public final class Segment {
         this.path = path;
         this.memory = memory;
         this.span = new NativeSpan(memory, address, size, () -> memory.unmap(address, size));
-        this.mapped = memory.segmentMapped(address, size, MappedSegment.Use.SENDS);
+        this.mapped = memory.segmentMapped(new MappedSegment(address, size, MappedSegment.Use.SENDS, address));
     }
 
     /** Creates the file, with all its space. Removes it when that fails. */

@@ -17,7 +17,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A peer's segment file, mapped copy-on-write: reading copies nothing, and writes are private to this process.
+ * A peer's segment file, mapped copy-on-write: reading copies nothing, and writes are private to this process. A second mapping, which can't be written, always
+ * shows the file, also to a device for which it is pinned.
  *
  * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of
  * its own.
@@ -35,21 +36,27 @@ public final class SegmentMapping {
 
     private final NativeFile file;
     private final NativeSpan span;
+    private final long readAddress; // of the second mapping; 0 for an empty file
     private final NativeMemory memory;
     private final MappedSegments.Mapped mapped; // null for an empty file
     private final Clock clock;
     private final TreeMap<Long, Long> inUse = new TreeMap<>();
+    private int parts; // that are in use
     private long size;
     private long sizeAskedNs;
     private boolean closed;
 
-    private SegmentMapping(NativeFile file, NativeSpan span, NativeMemory memory, Clock clock) {
+    private SegmentMapping(NativeFile file, NativeSpan span, long readAddress, NativeMemory memory, Clock clock) {
         this.file = file;
         this.span = span;
+        this.readAddress = readAddress;
         this.memory = memory;
         this.clock = clock;
         this.size = span.length();
-        this.mapped = size == 0 ? null : memory.segmentMapped(span.address(), size, MappedSegment.Use.RECEIVES);
+        this.mapped = size == 0
+                ? null
+                : memory.segmentMapped(
+                        new MappedSegment(span.address(), size, MappedSegment.Use.RECEIVES, readAddress));
         this.sizeAskedNs = clock.monotonicNs();
     }
 
@@ -58,9 +65,10 @@ public final class SegmentMapping {
         try {
             long size = file.size();
             if (size == 0) {
-                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), memory, clock);
+                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), 0, memory, clock);
             }
-            return new SegmentMapping(file, mapPart(file, 0, size, memory), memory, clock);
+            NativeSpan span = mapPart(file, 0, size, memory);
+            return new SegmentMapping(file, span, mapForReading(file, span), memory, clock);
         } catch (IOException e) {
             file.close();
             throw e;
@@ -73,11 +81,26 @@ public final class SegmentMapping {
         return new NativeSpan(memory, address, length, () -> memory.unmap(address, length));
     }
 
+    /** Maps what a span has once more; closes the span when that fails. */
+    private static long mapForReading(NativeFile file, NativeSpan span) throws IOException {
+        try {
+            return file.map(NativeCalls.Mapping.READ_ONLY, 0, span.length());
+        } catch (IOException e) {
+            span.close();
+            throw e;
+        }
+    }
+
     /** A part of a mapping, in use. */
     public record Part(SegmentMapping mapping, NativeSpan span, long offsetInSpan, long offset, long length) {
 
         public long address() {
             return span.address() + offsetInSpan;
+        }
+
+        /** Returns where the file's bytes are, whatever was written at {@link #address}; not writable. */
+        public long readAddress() {
+            return mapping.readAddress + offset;
         }
 
         boolean isAlone() {
@@ -124,6 +147,7 @@ public final class SegmentMapping {
             if (overlapsOneInUse(offset, length)) {
                 long start = offset & -Pages.SIZE;
                 NativeSpan alone = mapPart(file, start, offset - start + length, memory);
+                parts++;
                 return new Part(this, alone, offset - start, offset, length);
             }
         } catch (IOException e) {
@@ -133,6 +157,7 @@ public final class SegmentMapping {
         if (length > 0) {
             inUse.put(offset, offset + length);
         }
+        parts++;
         return new Part(this, span, offset, offset, length);
     }
 
@@ -165,14 +190,14 @@ public final class SegmentMapping {
     private void release(Part part) {
         if (part.isAlone()) {
             part.span().close();
-            return;
         }
         boolean last;
         synchronized (this) {
-            if (part.length() > 0) {
+            if (part.length() > 0 && !part.isAlone()) {
                 inUse.remove(part.offset());
             }
-            last = closed && inUse.isEmpty();
+            parts--;
+            last = closed && parts == 0;
         }
         if (last) {
             end();
@@ -181,14 +206,14 @@ public final class SegmentMapping {
 
     /** Whether nothing in it is in use and the peer has removed the file. */
     synchronized boolean isStale() {
-        return inUse.isEmpty() && !Files.exists(file.path(), LinkOption.NOFOLLOW_LINKS);
+        return parts == 0 && !Files.exists(file.path(), LinkOption.NOFOLLOW_LINKS);
     }
 
     void close() {
         boolean last;
         synchronized (this) {
             closed = true;
-            last = inUse.isEmpty();
+            last = parts == 0;
         }
         if (last) {
             end();
@@ -198,6 +223,9 @@ public final class SegmentMapping {
     private void end() {
         memory.unmapSegment(mapped, () -> {
             span.close();
+            if (span.length() > 0) {
+                memory.unmap(readAddress, span.length());
+            }
             file.close();
         });
     }

@@ -43,7 +43,7 @@ class MappedSegmentsTest {
     }
 
     private MappedSegments.Mapped map(long address) {
-        return segments.mapped(address, 4096, Use.SENDS);
+        return segments.mapped(new MappedSegment(address, 4096, Use.SENDS, address));
     }
 
     private MappedSegments.Registration listen(MappingListener listener) {

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUevent_flags;
@@ -117,7 +118,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                         this,
                         "cuMemcpyHtoDAsync",
                         () -> JCudaDriver.cuMemcpyHtoDAsync(
-                                onDevice(to), new HostPointer(from.address()), from.sizeBytes(), stream)));
+                                onDevice(to), new HostPointer(from.readAddress()), from.sizeBytes(), stream)));
     }
 
     /** Copies a storage of another device, whose content is complete, to new memory. The source is retained while the copy runs. */
@@ -408,6 +409,14 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     /** Waits for the copies to the device that were begun until now. */
     void drain() {
         thread.drain();
+    }
+
+    /** Returns whether host memory that this process can't write can be pinned. */
+    boolean pinsForReading() {
+        int[] value = new int[1];
+        String error = CudaCalls.error(() -> JCudaDriver.cuDeviceGetAttribute(
+                value, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, handle));
+        return error.isEmpty() && value[0] != 0;
     }
 
     Device device() {

@@ -5,6 +5,7 @@ import io.waybill.api.device.MappedSegment;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -12,25 +13,26 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import jcuda.driver.JCudaDriver;
 
 /**
- * The segments from which this worker sends, pinned for all devices, so that devices write to them without a detour. Nothing is pinned before a device is
- * used.
+ * The segments that tensors travel through, pinned for all devices, so that devices read and write them without a detour. Nothing is pinned before a device
+ * is used.
  *
- * <p>Segments of peers are not pinned: they are mapped copy-on-write, and Linux from 6.2 on gives memory that is pinned for long, even for reading only, a
- * copy of its own, in which the peer's next tensors would be missing.
+ * <p>Segments of peers are pinned for reading only, in the mapping that shows what the peer writes. In the other one, which is copy-on-write, Linux from 6.2 on
+ * would give the pinned pages copies of their own, in which the peer's next tensors are missing.
  *
  * <p><b>Threads.</b> Thread-safe. A segment is unpinned while no copy of this converter runs.
  */
 final class PinnedSegments {
 
     private static final Logger LOG = System.getLogger(PinnedSegments.class.getName());
-    private static final int PORTABLE = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE;
+    private static final int OWN = JCudaDriver.CU_MEMHOSTREGISTER_PORTABLE;
+    private static final int OF_PEERS = OWN | JCudaDriver.CU_MEMHOSTREGISTER_READ_ONLY;
 
     private final ReentrantReadWriteLock copies = new ReentrantReadWriteLock();
     // guarded by this
     private final Set<MappedSegment> known = new HashSet<>();
     private final Set<MappedSegment> pinned = new HashSet<>();
     private final List<CudaDevice> devices = new ArrayList<>(); // that are open; segments are pinned by the first one
-    private boolean hasFailed;
+    private final Set<MappedSegment.Use> warnings = EnumSet.noneOf(MappedSegment.Use.class); // that were logged
 
     /** A copy to the host, or the begin of one to a device, whose thread completes it. */
     interface Copy<T> {
@@ -38,7 +40,7 @@ final class PinnedSegments {
     }
 
     synchronized void mapped(MappedSegment segment) {
-        if (segment.use() == MappedSegment.Use.SENDS && known.add(segment) && !devices.isEmpty()) {
+        if (known.add(segment) && !devices.isEmpty()) {
             pin(segment);
         }
     }
@@ -65,23 +67,33 @@ final class PinnedSegments {
 
     private void pin(MappedSegment segment) {
         CudaDevice device = devices.get(0);
+        boolean isOwn = segment.use() == MappedSegment.Use.SENDS;
+        if (!isOwn && !device.pinsForReading()) {
+            failed(segment, device + " can't use memory that is pinned for reading only");
+            return;
+        }
         try {
             device.within(() -> {
                 CudaCalls.check(
                         device,
                         "cuMemHostRegister of " + segment.sizeBytes() + " bytes",
                         () -> JCudaDriver.cuMemHostRegister(
-                                new HostPointer(segment.address()), segment.sizeBytes(), PORTABLE));
+                                new HostPointer(segment.readAddress()), segment.sizeBytes(), isOwn ? OWN : OF_PEERS));
                 return null;
             });
             pinned.add(segment);
         } catch (RejectedMessageException e) {
-            LOG.log(
-                    hasFailed ? Level.DEBUG : Level.WARNING,
-                    "Tensors are copied from devices without pinned memory, which takes longer: " + e.getMessage()
-                            + "; the home has to be on a tmpfs, and the limit of locked memory large enough");
-            hasFailed = true;
+            failed(
+                    segment,
+                    e.getMessage() + "; the home has to be on a tmpfs, and the limit of locked memory large enough");
         }
+    }
+
+    private void failed(MappedSegment segment, String reason) {
+        LOG.log(
+                warnings.add(segment.use()) ? Level.WARNING : Level.DEBUG,
+                "Tensors are copied " + (segment.use() == MappedSegment.Use.SENDS ? "from" : "to")
+                        + " devices without pinned memory, which takes longer: " + reason);
     }
 
     /** Waits for the copies that may use the segment, and unpins it. */
@@ -93,7 +105,7 @@ final class PinnedSegments {
                 CudaCalls.check(
                         device,
                         "cuMemHostUnregister",
-                        () -> JCudaDriver.cuMemHostUnregister(new HostPointer(segment.address())));
+                        () -> JCudaDriver.cuMemHostUnregister(new HostPointer(segment.readAddress())));
                 return null;
             });
         } catch (RejectedMessageException e) {

@@ -39,6 +39,7 @@ class StandInTest {
 
     private static final int BYTES = 1 << 16;
     private static final int ILLEGAL_ADDRESS = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS;
+    private static final int READ_ONLY = JCudaDriver.CU_MEMHOSTREGISTER_READ_ONLY;
     private static final byte GARBAGE = (byte) 0xa5; // what new memory of a device has
 
     private static StandIn driver;
@@ -365,6 +366,36 @@ class StandInTest {
             ok(JCudaDriver.cuMemFree(memory));
             return arrived;
         }
+    }
+
+    @Test
+    void pinsWhatCantBeWrittenForReadingOnly() throws IOException {
+        CUdeviceptr memory = allocate();
+        Path path = directory.resolve("read-only");
+        try (FileChannel file =
+                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            file.write(filled(1), 0);
+            ByteBuffer mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, BYTES);
+            Pointer host = Pointer.to(mapped);
+            assertThat(JCudaDriver.cuMemHostRegister(host, BYTES, 0)).isEqualTo(CUresult.CUDA_ERROR_INVALID_VALUE);
+            driver.set("read_only_register", 0);
+            assertThat(JCudaDriver.cuMemHostRegister(host, BYTES, READ_ONLY))
+                    .isEqualTo(CUresult.CUDA_ERROR_NOT_SUPPORTED);
+            driver.set("read_only_register", 1);
+            ok(JCudaDriver.cuMemHostRegister(host, BYTES, READ_ONLY));
+            file.write(filled(2), 0);
+            ok(JCudaDriver.cuMemcpyHtoD(memory, host, BYTES));
+            assertThat(on(memory)).as("what was written after it was pinned").containsOnly(2);
+            unpin(mapped);
+
+            ByteBuffer writable = file.map(FileChannel.MapMode.READ_WRITE, 0, BYTES);
+            ok(JCudaDriver.cuMemHostRegister(Pointer.to(writable), BYTES, READ_ONLY));
+            assertThat(JCudaDriver.cuMemcpyDtoH(Pointer.to(writable), memory, BYTES))
+                    .isEqualTo(ILLEGAL_ADDRESS);
+            expect("bad_host_memory");
+            assertThat(JCudaDriver.cuMemHostUnregister(Pointer.to(writable))).isEqualTo(ILLEGAL_ADDRESS);
+        }
+        assertThat(JCudaDriver.cuMemFree(memory)).isEqualTo(ILLEGAL_ADDRESS);
     }
 
     @Test
