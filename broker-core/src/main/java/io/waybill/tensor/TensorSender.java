@@ -7,7 +7,6 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.segment.Leases;
 import io.waybill.tensor.segment.Region;
 import io.waybill.tensor.segment.SegmentPool;
@@ -105,7 +104,7 @@ public final class TensorSender {
                 return inSegment.lease();
             }
             Region region = pool.take(copy.sizeBytes());
-            pool.memory().copy(HostBytes.readAddress(copy), region.address(), copy.sizeBytes());
+            pool.memory().copy(copy.readAddress(), region.address(), copy.sizeBytes());
             return region;
         } finally {
             copy.release();

@@ -9,6 +9,7 @@ import jcuda.driver.CUresult;
 final class CudaCalls {
 
     private static final String OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY";
+    private static final String NOT_READY = "CUDA_ERROR_NOT_READY";
 
     private CudaCalls() {}
 
@@ -25,7 +26,20 @@ final class CudaCalls {
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_FULL} when memory is missing, {@link ErrorCode#DEVICE_LOST} for all other errors
      */
     static void check(Object device, String function, Call call) throws RejectedMessageException {
+        check(device, function, error(call));
+    }
+
+    /** Calls a function that asks whether work is complete; throws as {@link #check} does. */
+    static boolean isReady(Object device, String function, Call call) throws RejectedMessageException {
         String error = error(call);
+        if (error.startsWith(NOT_READY)) {
+            return false;
+        }
+        check(device, function, error);
+        return true;
+    }
+
+    private static void check(Object device, String function, String error) throws RejectedMessageException {
         if (!error.isEmpty()) {
             throw new RejectedMessageException(
                     error.startsWith(OUT_OF_MEMORY) ? ErrorCode.DEVICE_FULL : ErrorCode.DEVICE_LOST,

@@ -38,6 +38,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private final CopyStreams toHost = new CopyStreams(this);
     private final CopyStreams toDevice = new CopyStreams(this);
     private final SharedAllocations shared = new SharedAllocations(this);
+    private final CopyWait wait = new CopyWait(this);
     private final DeviceThread thread;
     private final AtomicInteger events = new AtomicInteger();
     private final AtomicInteger users = new AtomicInteger(1); // storages, and this until it is closed
@@ -87,11 +88,12 @@ final class CudaDevice implements DeviceMemoryPool.Source {
             boolean isComplete = false;
             try {
                 awaitAll(copy, after);
+                long begunNs = System.nanoTime();
                 CudaCalls.check(
                         this,
                         "cuMemcpyDtoHAsync",
                         () -> JCudaDriver.cuMemcpyDtoHAsync(new HostPointer(to.address()), onDevice(from), size, copy));
-                synchronize(copy);
+                synchronize(copy, size, begunNs);
                 isComplete = true;
             } finally {
                 if (isComplete) {
@@ -364,18 +366,23 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         CudaCalls.check(this, "cuStreamWaitEvent", () -> JCudaDriver.cuStreamWaitEvent(stream, event, 0));
     }
 
-    /** Waits for what was put on a stream until now, without keeping a core busy. */
-    private void synchronize(CUstream stream) throws RejectedMessageException {
+    /** Waits for a copy to the host that was put on a stream last. */
+    private void synchronize(CUstream stream, long sizeBytes, long begunNs) throws RejectedMessageException {
         CUevent event = event();
         try {
             record(event, stream);
-            synchronize(event);
+            wait.await(event, sizeBytes, begunNs);
         } finally {
             destroy(event);
         }
     }
 
-    /** Waits for an event. */
+    /** Returns whether an event has passed. */
+    boolean isComplete(CUevent event) throws RejectedMessageException {
+        return CudaCalls.isReady(this, "cuEventQuery", () -> JCudaDriver.cuEventQuery(event));
+    }
+
+    /** Waits for an event, without keeping a core busy. */
     void synchronize(CUevent event) throws RejectedMessageException {
         CudaCalls.check(this, "cuEventSynchronize", () -> JCudaDriver.cuEventSynchronize(event));
     }
