@@ -2,7 +2,10 @@ package io.waybill.cuda.check;
 
 import io.waybill.cuda.CudaNatives;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntSupplier;
+import java.util.function.ToIntFunction;
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
@@ -15,42 +18,58 @@ import jcuda.driver.JCudaDriver;
 /** Copies between pinned host memory and the first device, by the driver alone: what the broker's are compared with. For one thread. */
 final class BareCopies implements AutoCloseable {
 
+    /** Memory and stream of one copy. */
+    private static final class Copy {
+        final Pointer host = new Pointer();
+        final CUdeviceptr memory = new CUdeviceptr();
+        final CUstream stream = new CUstream();
+    }
+
     private final CUdevice device = device(0);
-    private final Pointer host = new Pointer();
-    private final CUdeviceptr memory = new CUdeviceptr();
-    private final CUstream stream = new CUstream();
+    private final List<Copy> copies = new ArrayList<>();
     private final long bytes;
 
-    BareCopies(long bytes) {
+    /** Prepares up to some copies at a time. */
+    BareCopies(long bytes, int max) {
         this.bytes = bytes;
-        within(device, () -> {
-            require(JCudaDriver.cuMemAllocHost(host, bytes));
-            require(JCudaDriver.cuMemAlloc(memory, bytes));
-            return JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING);
-        });
+        for (int i = 0; i < max; i++) {
+            Copy copy = new Copy();
+            within(device, () -> {
+                require(JCudaDriver.cuMemAllocHost(copy.host, bytes));
+                require(JCudaDriver.cuMemAlloc(copy.memory, bytes));
+                return JCudaDriver.cuStreamCreate(copy.stream, CUstream_flags.CU_STREAM_NON_BLOCKING);
+            });
+            copies.add(copy);
+        }
     }
 
-    void toDevice() {
-        within(device, () -> {
-            require(JCudaDriver.cuMemcpyHtoDAsync(memory, host, bytes, stream));
-            return JCudaDriver.cuStreamSynchronize(stream);
-        });
+    /** Copies so many times at once, and waits for all. */
+    void toDevice(int count) {
+        run(count, copy -> JCudaDriver.cuMemcpyHtoDAsync(copy.memory, copy.host, bytes, copy.stream));
     }
 
-    void toHost() {
+    /** Copies so many times at once, and waits for all. */
+    void toHost(int count) {
+        run(count, copy -> JCudaDriver.cuMemcpyDtoHAsync(copy.host, copy.memory, bytes, copy.stream));
+    }
+
+    private void run(int count, ToIntFunction<Copy> begin) {
         within(device, () -> {
-            require(JCudaDriver.cuMemcpyDtoHAsync(host, memory, bytes, stream));
-            return JCudaDriver.cuStreamSynchronize(stream);
+            copies.subList(0, count).forEach(copy -> require(begin.applyAsInt(copy)));
+            copies.subList(0, count).forEach(copy -> require(JCudaDriver.cuStreamSynchronize(copy.stream)));
+            return CUresult.CUDA_SUCCESS;
         });
     }
 
     @Override
     public void close() {
-        within(device, () -> {
-            require(JCudaDriver.cuStreamDestroy(stream));
-            require(JCudaDriver.cuMemFree(memory));
-            return JCudaDriver.cuMemFreeHost(host);
-        });
+        for (Copy copy : copies) {
+            within(device, () -> {
+                require(JCudaDriver.cuStreamDestroy(copy.stream));
+                require(JCudaDriver.cuMemFree(copy.memory));
+                return JCudaDriver.cuMemFreeHost(copy.host);
+            });
+        }
         require(JCudaDriver.cuDevicePrimaryCtxRelease(device));
     }
 

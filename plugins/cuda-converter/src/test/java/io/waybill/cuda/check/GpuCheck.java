@@ -169,9 +169,21 @@ public final class GpuCheck {
             json.writeNumberField("rounds", each.rounds());
             json.writeNumberField("bareMedianNs", each.bareNs());
             json.writeNumberField("brokerMedianNs", each.brokerNs());
-            json.writeNumberField("ratio", Math.round(each.ratio() * 1000) / 1000.0);
+            json.writeNumberField("ratio", rounded(each.ratio()));
+            json.writeStringField("waiting", each.waiting().name().toLowerCase(Locale.ROOT));
+            json.writeNumberField("callMedianNs", each.callNs());
+            json.writeNumberField("coldCallNs", each.coldNs());
+            json.writeNumberField("firstCallNs", each.firstNs());
+            json.writeNumberField("inFlight", each.inFlight());
+            json.writeNumberField("bareInFlightMedianNs", each.bareInFlightNs());
+            json.writeNumberField("brokerInFlightMedianNs", each.brokerInFlightNs());
+            json.writeNumberField("inFlightRatio", rounded(each.inFlightRatio()));
             json.writeEndObject();
         }
         json.writeEndArray();
+    }
+
+    private static double rounded(double ratio) {
+        return Math.round(ratio * 1000) / 1000.0;
     }
 }

@@ -36,7 +36,11 @@ class GpuCheckTest {
                         "\"direction\" : \"to_device\"",
                         "\"direction\" : \"to_host\"",
                         "\"bytes\" : 1048576",
-                        "\"ratio\" : ");
+                        "\"ratio\" : ",
+                        "\"waiting\" : \"balanced\"",
+                        "\"waiting\" : \"spin\"",
+                        "\"inFlight\" : 4",
+                        "\"inFlightRatio\" : ");
         assertThat(driver.get("violations")).isZero();
         assertThat(driver.nonZero("live_")).isEmpty();
     }

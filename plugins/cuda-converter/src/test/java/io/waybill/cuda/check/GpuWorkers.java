@@ -11,6 +11,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.cuda.converter.CudaConverter;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -32,11 +33,16 @@ final class GpuWorkers implements AutoCloseable {
     final Worker caller;
     private final Worker server;
     private final CudaConverter ofCaller = new CudaConverter(0, 64);
-    private final CudaConverter ofServer = new CudaConverter(0, 1024);
+    private final CudaConverter ofServer = new CudaConverter(0, 2048);
     private final AtomicReference<Tensor> kept = new AtomicReference<>();
 
     GpuWorkers(Path home) throws IOException {
+        this(home, WorkerSettings.defaults());
+    }
+
+    GpuWorkers(Path home, WorkerSettings settings) throws IOException {
         server = Waybill.connect(home, "server")
+                .settings(settings)
                 .with(ofServer)
                 .with("gpu.echo", GpuWorkers::echo)
                 .with("gpu.drop", (message, outbox) -> outbox.respond(ByteBuffer.allocate(0), List.of()))
@@ -45,6 +51,7 @@ final class GpuWorkers implements AutoCloseable {
                 .with("gpu.give", this::give)
                 .join();
         caller = Waybill.connect(home, "caller")
+                .settings(settings)
                 .with(ofCaller)
                 .deviceMap("server", Map.of(Device.CPU, GPU))
                 .join();
