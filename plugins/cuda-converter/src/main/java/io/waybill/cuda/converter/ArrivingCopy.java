@@ -43,7 +43,7 @@ final class ArrivingCopy {
         if (event == null) {
             return false;
         }
-        device.await(stream, event);
+        device.events().await(stream, event);
         return true;
     }
 
@@ -51,12 +51,12 @@ final class ArrivingCopy {
     void complete() {
         RejectedMessageException failed = null;
         try {
-            device.synchronize(event); // only this thread ends it
+            device.events().synchronize(event); // only this thread ends it
         } catch (RejectedMessageException e) {
             failed = e;
         }
         synchronized (this) {
-            device.destroy(event);
+            device.events().destroy(event);
             event = null;
             failure = failed;
         }

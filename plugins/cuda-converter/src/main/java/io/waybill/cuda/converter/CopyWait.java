@@ -17,11 +17,11 @@ final class CopyWait {
 
     private static final long MIN_BYTES = 1 << 20; // of a copy whose rate is noted
 
-    private final CudaDevice device;
+    private final CudaEvents events;
     private volatile double nsPerByte; // of the fastest copy; 0 before the first one
 
-    CopyWait(CudaDevice device) {
-        this.device = device;
+    CopyWait(CudaEvents events) {
+        this.events = events;
     }
 
     /**
@@ -35,13 +35,13 @@ final class CopyWait {
         LockSupport.parkNanos(
                 begunNs + expectedNs - POLL_NS / 2 - System.nanoTime()); // returns at once if that has passed
         long sinceNs = System.nanoTime();
-        boolean isComplete = device.isComplete(copied);
+        boolean isComplete = events.isComplete(copied);
         while (!isComplete && System.nanoTime() - sinceNs < POLL_NS) {
             Thread.onSpinWait();
-            isComplete = device.isComplete(copied);
+            isComplete = events.isComplete(copied);
         }
         if (!isComplete) {
-            device.synchronize(copied);
+            events.synchronize(copied);
         }
         note(sizeBytes, System.nanoTime() - begunNs);
     }

@@ -3,8 +3,6 @@ package io.waybill.cuda.converter;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -13,7 +11,6 @@ import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUevent;
-import jcuda.driver.CUevent_flags;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
@@ -28,9 +25,6 @@ import jcuda.driver.JCudaDriver;
  */
 final class CudaDevice implements DeviceMemoryPool.Source {
 
-    private static final Logger LOG = System.getLogger(CudaDevice.class.getName());
-    private static final int EVENT = CUevent_flags.CU_EVENT_BLOCKING_SYNC | CUevent_flags.CU_EVENT_DISABLE_TIMING;
-
     private final Device device;
     private final CUdevice handle;
     private final CUcontext context;
@@ -38,15 +32,17 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private final CopyStreams toHost = new CopyStreams(this);
     private final CopyStreams toDevice = new CopyStreams(this);
     private final SharedAllocations shared = new SharedAllocations(this);
-    private final CopyWait wait = new CopyWait(this);
+    private final CopyWait wait;
+    private final CudaEvents events;
     private final DeviceThread thread;
-    private final AtomicInteger events = new AtomicInteger();
     private final AtomicInteger users = new AtomicInteger(1); // storages, and this until it is closed
 
     private CudaDevice(Device device, CUdevice handle, CUcontext context, MemoryLimits limits) {
         this.device = device;
         this.handle = handle;
         this.context = context;
+        this.events = new CudaEvents(device);
+        this.wait = new CopyWait(events);
         this.memory = new DeviceMemoryPool(this, limits.maxBytes(), limits.maxCachedBytes());
         this.thread = new DeviceThread("waybill-" + device.toString().replace(':', '-'));
     }
@@ -87,13 +83,13 @@ final class CudaDevice implements DeviceMemoryPool.Source {
             CUstream copy = toHost.take();
             boolean isComplete = false;
             try {
-                awaitAll(copy, after);
+                events.awaitAll(copy, after);
                 long begunNs = System.nanoTime();
                 CudaCalls.check(
                         this,
                         "cuMemcpyDtoHAsync",
                         () -> JCudaDriver.cuMemcpyDtoHAsync(new HostPointer(to.address()), onDevice(from), size, copy));
-                synchronize(copy, size, begunNs);
+                events.after(copy, copied -> wait.await(copied, size, begunNs));
                 isComplete = true;
             } finally {
                 if (isComplete) {
@@ -142,7 +138,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
             MemoryBlock block = memory.take(from.sizeBytes());
             ArrivingCopy arrival = begin(from, block, before, transfer);
             users.incrementAndGet();
-            thread.run(() -> complete(arrival));
+            thread.run(() -> anyhow(arrival::complete));
             PooledMemory pooled = new PooledMemory(this, block.idleAfter(null), arrival);
             return new CudaStorage(this, pooled, from.sizeBytes());
         });
@@ -155,10 +151,10 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         boolean isBegun = false;
         try {
             copy = toDevice.take();
-            copied = event();
+            copied = events.create();
             enqueue(from, to, copy, copied, transfer);
             for (ThreadStream stream : before) {
-                await(stream.handle(), copied);
+                events.await(stream.handle(), copied);
             }
             ArrivingCopy arrival = new ArrivingCopy(this, from, copied);
             isBegun = true;
@@ -171,19 +167,19 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private void enqueue(Storage from, MemoryBlock to, CUstream copy, CUevent copied, Transfer transfer)
             throws RejectedMessageException {
         if (to.idle() != null) {
-            await(copy, to.idle());
+            events.await(copy, to.idle());
         }
         if (from.sizeBytes() > 0) {
             transfer.begin(to.address(), copy);
         }
-        record(copied, copy);
+        events.record(copied, copy);
     }
 
     private void end(CUstream copy, CUevent copied, MemoryBlock block, boolean isBegun) {
         if (isBegun) {
             toDevice.giveBack(copy);
             if (block.idle() != null) {
-                destroy(block.idle());
+                events.destroy(block.idle());
             }
             return;
         }
@@ -191,20 +187,9 @@ final class CudaDevice implements DeviceMemoryPool.Source {
             toDevice.discard(copy);
         }
         if (copied != null) {
-            destroy(copied);
+            events.destroy(copied);
         }
         memory.discard(block);
-    }
-
-    private void complete(ArrivingCopy arrival) {
-        try {
-            within(() -> {
-                arrival.complete();
-                return null;
-            });
-        } catch (RejectedMessageException e) { // the context is gone: no copy runs any more
-            arrival.complete();
-        }
     }
 
     /** Lets the default stream of the calling thread wait for a copy. */
@@ -217,7 +202,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         try {
             boolean isTooMuch = within(() -> memory.giveBack(block.idleAfter(idle(arrival, use))));
             if (isTooMuch) {
-                thread.run(this::trim);
+                thread.run(() -> anyhow(memory::trim));
             }
             left();
         } catch (RejectedMessageException e) { // without an event, what may use the memory has to end first
@@ -226,16 +211,23 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     }
 
     private void discard(MemoryBlock block) {
+        anyhow(() -> {
+            CudaCalls.error(JCudaDriver::cuCtxSynchronize);
+            memory.discard(block);
+        });
+        left();
+    }
+
+    /** Does something with the context current; without it when the context is gone, and with it all work and memory. */
+    private void anyhow(Runnable work) {
         try {
             within(() -> {
-                CudaCalls.error(JCudaDriver::cuCtxSynchronize);
-                memory.discard(block);
+                work.run();
                 return null;
             });
-        } catch (RejectedMessageException e) { // gone with the context
-            memory.discard(block);
+        } catch (RejectedMessageException e) {
+            work.run();
         }
-        left();
     }
 
     /** Makes the memory of a storage of another process usable. */
@@ -247,38 +239,25 @@ final class CudaDevice implements DeviceMemoryPool.Source {
 
     /** Does something on the device's thread, after what a storage's users have put on their streams. Does not block, and does not throw. */
     void after(CudaStorage.Use use, Runnable end) {
-        CUevent idle = null;
-        boolean isOrdered = use == CudaStorage.Use.NONE;
+        Runnable wait;
         try {
-            if (!isOrdered) {
-                idle = within(() -> recorded(streamOf(use)));
-                isOrdered = true;
-            }
+            CUevent idle = use == CudaStorage.Use.NONE ? null : within(() -> events.recorded(streamOf(use)));
+            wait = () -> awaitUsers(idle);
         } catch (RejectedMessageException e) { // without an event, everything has to end first
-            isOrdered = false;
+            wait = () -> CudaCalls.error(JCudaDriver::cuCtxSynchronize);
         }
-        CUevent event = idle;
-        boolean waitsForAll = !isOrdered;
+        Runnable awaited = wait;
         thread.run(() -> {
-            awaitUsers(event, waitsForAll);
+            anyhow(awaited);
             end.run();
             left();
         });
     }
 
-    private void awaitUsers(CUevent event, boolean waitsForAll) {
-        try {
-            within(() -> {
-                if (waitsForAll) {
-                    CudaCalls.error(JCudaDriver::cuCtxSynchronize);
-                } else if (event != null) {
-                    CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(event));
-                    destroy(event);
-                }
-                return null;
-            });
-        } catch (RejectedMessageException e) {
-            LOG.log(Level.DEBUG, "Nothing uses the memory of {0} any more: {1}", device, e.getMessage());
+    private void awaitUsers(CUevent idle) {
+        if (idle != null) {
+            CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(idle));
+            events.destroy(idle);
         }
     }
 
@@ -290,7 +269,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     Optional<SharedHandle> share(long address, long id, List<ThreadStream> streams) throws RejectedMessageException {
         return within(() -> {
             for (ThreadStream each : streams) {
-                synchronize(each.handle());
+                events.after(each.handle(), events::synchronize);
             }
             return shared.share(handle, address, id);
         });
@@ -303,32 +282,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private CUevent idle(ArrivingCopy arrival, CudaStorage.Use use) throws RejectedMessageException {
         CUstream stream = streamOf(use);
         boolean isPending = arrival.orderBefore(stream);
-        return isPending || use != CudaStorage.Use.NONE ? recorded(stream) : null;
-    }
-
-    private CUevent recorded(CUstream stream) throws RejectedMessageException {
-        CUevent idle = event();
-        boolean recorded = false;
-        try {
-            record(idle, stream);
-            recorded = true;
-            return idle;
-        } finally {
-            if (!recorded) {
-                destroy(idle);
-            }
-        }
-    }
-
-    private void trim() {
-        try {
-            within(() -> {
-                memory.trim();
-                return null;
-            });
-        } catch (RejectedMessageException e) { // what is cached is gone with the context
-            memory.trim();
-        }
+        return isPending || use != CudaStorage.Use.NONE ? events.recorded(stream) : null;
     }
 
     @Override
@@ -343,65 +297,9 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     public void free(MemoryBlock block) {
         if (block.idle() != null) {
             CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(block.idle()));
-            destroy(block.idle());
+            events.destroy(block.idle());
         }
         CudaCalls.error(() -> JCudaDriver.cuMemFree(onDevice(block.address()))); // a device that failed has none
-    }
-
-    /** Lets work that is put on a stream from now on run after some streams' work until now. */
-    private void awaitAll(CUstream stream, List<ThreadStream> streams) throws RejectedMessageException {
-        for (ThreadStream each : streams) {
-            CUevent event = event();
-            try {
-                record(event, each.handle());
-                await(stream, event);
-            } finally {
-                destroy(event);
-            }
-        }
-    }
-
-    /** Lets work that is put on a stream from now on run after an event. */
-    void await(CUstream stream, CUevent event) throws RejectedMessageException {
-        CudaCalls.check(this, "cuStreamWaitEvent", () -> JCudaDriver.cuStreamWaitEvent(stream, event, 0));
-    }
-
-    /** Waits for a copy to the host that was put on a stream last. */
-    private void synchronize(CUstream stream, long sizeBytes, long begunNs) throws RejectedMessageException {
-        CUevent event = event();
-        try {
-            record(event, stream);
-            wait.await(event, sizeBytes, begunNs);
-        } finally {
-            destroy(event);
-        }
-    }
-
-    /** Returns whether an event has passed. */
-    boolean isComplete(CUevent event) throws RejectedMessageException {
-        return CudaCalls.isReady(this, "cuEventQuery", () -> JCudaDriver.cuEventQuery(event));
-    }
-
-    /** Waits for an event, without keeping a core busy. */
-    void synchronize(CUevent event) throws RejectedMessageException {
-        CudaCalls.check(this, "cuEventSynchronize", () -> JCudaDriver.cuEventSynchronize(event));
-    }
-
-    private void record(CUevent event, CUstream stream) throws RejectedMessageException {
-        CudaCalls.check(this, "cuEventRecord", () -> JCudaDriver.cuEventRecord(event, stream));
-    }
-
-    private CUevent event() throws RejectedMessageException {
-        CUevent event = new CUevent();
-        CudaCalls.check(this, "cuEventCreate", () -> JCudaDriver.cuEventCreate(event, EVENT));
-        events.incrementAndGet();
-        return event;
-    }
-
-    /** Frees an event, once. The driver keeps what waits for it. */
-    void destroy(CUevent event) {
-        events.decrementAndGet();
-        CudaCalls.error(() -> JCudaDriver.cuEventDestroy(event));
     }
 
     static CUdeviceptr onDevice(long address) {
@@ -426,6 +324,10 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         return error.isEmpty() && value[0] != 0;
     }
 
+    CudaEvents events() {
+        return events;
+    }
+
     Device device() {
         return device;
     }
@@ -436,7 +338,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                 memory.inUseBytes(),
                 memory.cachedBytes(),
                 toHost.open() + toDevice.open(),
-                events.get(),
+                events.count(),
                 users.get() > 0 ? 1 : 0,
                 0,
                 shared.count());
@@ -445,16 +347,11 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     /** Waits for the copies, and frees what no storage has. */
     void close() {
         thread.close();
-        try {
-            within(() -> {
-                toHost.close();
-                toDevice.close();
-                memory.close();
-                return null;
-            });
-        } catch (RejectedMessageException e) { // gone with the context
+        anyhow(() -> {
+            toHost.close();
+            toDevice.close();
             memory.close();
-        }
+        });
         left();
     }
 

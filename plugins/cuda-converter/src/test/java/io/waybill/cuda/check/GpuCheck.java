@@ -73,6 +73,8 @@ public final class GpuCheck {
             writeDevices(json);
             passed = writeTests(json);
             writeBenchmark(json, GpuBenchmark.run(directory.resolve("home"), megabytes, rounds));
+            String driver = System.getProperty(CudaNatives.DRIVER_PROPERTY, "");
+            writeSharing(json, SharingBenchmark.run(directory, megabytes, rounds, driver));
         } catch (LinkageError | RuntimeException e) {
             StringWriter stack = new StringWriter();
             e.printStackTrace(new PrintWriter(stack));
@@ -178,6 +180,20 @@ public final class GpuCheck {
             json.writeNumberField("bareInFlightMedianNs", each.bareInFlightNs());
             json.writeNumberField("brokerInFlightMedianNs", each.brokerInFlightNs());
             json.writeNumberField("inFlightRatio", rounded(each.inFlightRatio()));
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+    }
+
+    private static void writeSharing(JsonGenerator json, List<SharingBenchmark.Result> results) throws IOException {
+        json.writeArrayFieldStart("sharing");
+        for (SharingBenchmark.Result each : results) {
+            json.writeStartObject();
+            json.writeNumberField("bytes", each.bytes());
+            json.writeNumberField("rounds", each.rounds());
+            json.writeNumberField("callMedianNs", each.callNs());
+            json.writeNumberField("sharedMedianNs", each.sharedNs());
+            json.writeNumberField("firstSharedNs", each.openNs());
             json.writeEndObject();
         }
         json.writeEndArray();

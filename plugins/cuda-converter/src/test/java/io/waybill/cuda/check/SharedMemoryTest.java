@@ -13,6 +13,8 @@ import io.waybill.worker.Worker;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,6 +33,7 @@ class SharedMemoryTest {
     @TempDir
     private Path directory;
 
+    private final List<Tensor> own = new ArrayList<>(); // to be released
     private Driver driver;
     private Driver driverOfPeer;
     private SharingPeer peer;
@@ -57,6 +60,7 @@ class SharedMemoryTest {
 
     @AfterEach
     void leave() throws Exception {
+        own.forEach(tensor -> tensor.storage().release());
         try {
             caller.close();
             converter.close();
@@ -72,7 +76,14 @@ class SharedMemoryTest {
     }
 
     private Tensor tensor() throws RejectedMessageException {
-        return SharingPeer.tensor(converter, caller.buffers().allocate(SharingPeer.LARGE), SharingPeer.SENT);
+        Tensor tensor = SharingPeer.tensor(converter, caller.buffers().allocate(SharingPeer.LARGE), SharingPeer.SENT);
+        own.add(tensor);
+        return tensor;
+    }
+
+    private void release(Tensor tensor) {
+        own.remove(tensor);
+        tensor.storage().release();
     }
 
     private Response call(String operation, Tensor... tensors) {
@@ -92,7 +103,7 @@ class SharedMemoryTest {
         call("peer.keep", sent).close();
         SharingPeer.change(sent);
         call("peer.changed").close();
-        sent.storage().release();
+        release(sent);
         requirePeerLeavesNothing();
     }
 
@@ -112,13 +123,13 @@ class SharedMemoryTest {
     void keepsMemoryForAsLongAsTheOtherProcessDoes() throws Exception {
         Tensor sent = tensor();
         call("peer.keep", sent).close();
-        sent.storage().release();
+        release(sent);
         Tensor next = tensor(); // not where the first one is
         SharingPeer.change(next);
         try (Response response = call("peer.give")) { // copied: the driver shares no memory of other processes
             SharingPeer.requireContent(response.tensors().get(0), SharingPeer.SENT);
         }
-        next.storage().release();
+        release(next);
         requirePeerLeavesNothing();
     }
 
@@ -126,7 +137,7 @@ class SharedMemoryTest {
     void takesMemoryBackFromAProcessThatEnded() throws Exception {
         Tensor sent = tensor();
         call("peer.keep", sent).close();
-        sent.storage().release();
+        release(sent);
         peer.kill();
         Waits.until(
                 "the lease ends",

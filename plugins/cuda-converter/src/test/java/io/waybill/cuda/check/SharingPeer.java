@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A process with the worker {@code server}, which shares its first GPU with the worker {@code caller}. {@code peer.check} reads the bytes of a tensor; {@code peer.keep} keeps a tensor; {@code peer.give} responds
+ * A process with the worker {@code server}, which shares its first GPU with the worker {@code caller}. {@code peer.check} reads the bytes of a tensor; {@code peer.use} asks for the address;
+ * {@code peer.keep} keeps a tensor; {@code peer.give} responds
  * with it; {@code peer.make} responds with one of its own, and keeps it; {@code peer.changed} reads the one that is kept. Ends when its input does.
  */
 final class SharingPeer implements AutoCloseable {
@@ -98,6 +99,10 @@ final class SharingPeer implements AutoCloseable {
                 .with(converter)
                 .shareDevices("caller")
                 .with("peer.check", SharingPeer::check)
+                .with("peer.use", (message, outbox) -> {
+                    message.tensors().forEach(tensor -> tensor.storage().deviceAddress());
+                    outbox.respond(ByteBuffer.allocate(0));
+                })
                 .with("peer.keep", (message, outbox) -> {
                     Tensor tensor = message.tensors().get(0);
                     tensor.storage().retain();
