@@ -311,6 +311,11 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         thread.run(task);
     }
 
+    /** Runs a task on the device's thread after a time; at once, on this thread, once the device is closed. */
+    void later(Runnable task, long delayMs) {
+        thread.run(task, delayMs);
+    }
+
     /** Waits for the copies to the device that were begun until now. */
     void drain() {
         thread.drain();

@@ -1,9 +1,8 @@
 package io.waybill.cuda.converter;
 
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -14,10 +13,10 @@ final class DeviceThread {
 
     private static final long LIMIT_S = 30;
 
-    private final ThreadPoolExecutor executor;
+    private final ScheduledThreadPoolExecutor executor;
 
     DeviceThread(String name) {
-        executor = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+        executor = new ScheduledThreadPoolExecutor(1, task -> {
             Thread thread = new Thread(task, name);
             thread.setDaemon(true);
             return thread;
@@ -33,7 +32,16 @@ final class DeviceThread {
         }
     }
 
-    /** Waits for the tasks until now. */
+    /** Runs a task after a time, while other tasks go on; at once, on this thread, after {@link #close}. */
+    void run(Runnable task, long delayMs) {
+        try {
+            executor.schedule(task, delayMs, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) { // closed
+            task.run();
+        }
+    }
+
+    /** Waits for the tasks until now, but for those with a delay. */
     void drain() {
         CountDownLatch drained = new CountDownLatch(1);
         run(drained::countDown);

@@ -20,13 +20,15 @@ import jcuda.driver.SharedMemory;
 
 /**
  * Allocations of one device that processes share: handles of those of this process, and those of others, of which each is open once, for as long as a storage
- * uses it. An allocation is closed before the sender learns that the storage is released: it may free the allocation then.
+ * uses it, and {@value #REST_MS} ms longer: opening and closing take longer than a call. An allocation is closed before the sender learns that its last storage is
+ * released: it may free the allocation then.
  *
  * <p><b>Threads.</b> Thread-safe. The driver is called with the lock held, so that an allocation is not opened while it is closed.
  */
 final class SharedAllocations {
 
     private static final Logger LOG = System.getLogger(SharedAllocations.class.getName());
+    private static final long REST_MS = 2;
     private static final int LAZY_PEER_ACCESS = 1; // the driver's only flag
 
     private final CudaDevice device;
@@ -43,6 +45,9 @@ final class SharedAllocations {
         private final long address;
         private final long sizeBytes;
         private int uses;
+        private Storage
+                resting; // the last storage's, which keeps the sender from freeing the allocation; null while it is in
+        // use
 
         Allocation(ByteBuffer handle, long address, long sizeBytes) {
             this.handle = handle;
@@ -99,7 +104,7 @@ final class SharedAllocations {
                 && shared.sizeBytes() <= allocation.sizeBytes
                 && handle.offset() <= allocation.sizeBytes - shared.sizeBytes();
         if (!isInside) {
-            close(allocation);
+            ended(allocation, shared.retain());
             throw new RejectedMessageException(
                     ErrorCode.PEER_CORRUPT,
                     device + ": expected a storage inside an allocation of " + allocation.sizeBytes + " bytes, found "
@@ -108,14 +113,48 @@ final class SharedAllocations {
         return new Opened(allocation, allocation.address + handle.offset(), shared.retain());
     }
 
-    private synchronized Allocation use(ByteBuffer handle) throws RejectedMessageException {
-        Allocation allocation = open.get(handle);
-        if (allocation == null) {
-            allocation = device.within(() -> opened(handle));
-            open.put(handle, allocation);
+    private Allocation use(ByteBuffer handle) throws RejectedMessageException {
+        Allocation allocation;
+        Storage rested;
+        synchronized (this) {
+            allocation = open.get(handle);
+            if (allocation == null) {
+                allocation = device.within(() -> opened(handle));
+                open.put(handle, allocation);
+            }
+            allocation.uses++;
+            rested = allocation.resting; // the new user's keeps the allocation, too
+            allocation.resting = null;
         }
-        allocation.uses++;
+        release(rested);
         return allocation;
+    }
+
+    /** Ends one use of an allocation, which rests after the last one. Takes a count of the storage over. */
+    private void ended(Allocation allocation, Storage shared) {
+        boolean rests;
+        synchronized (this) {
+            rests = --allocation.uses == 0;
+            allocation.resting = rests ? shared : null;
+        }
+        if (rests) {
+            device.later(() -> close(allocation, shared), REST_MS);
+        } else {
+            release(shared);
+        }
+    }
+
+    /** Closes an allocation that has rested since a storage was released. */
+    private void close(Allocation allocation, Storage shared) {
+        synchronized (this) {
+            if (allocation.resting != shared) {
+                return; // it was used since
+            }
+            allocation.resting = null;
+            open.remove(allocation.handle);
+            close(allocation.address);
+        }
+        release(shared);
     }
 
     private Allocation opened(ByteBuffer handle) throws RejectedMessageException {
@@ -144,21 +183,28 @@ final class SharedAllocations {
         return new Allocation(handle, address.value(), size[0]);
     }
 
-    private synchronized void close(Allocation allocation) {
-        if (--allocation.uses > 0) {
-            return;
-        }
-        open.remove(allocation.handle);
+    private void close(long address) {
         try {
             device.within(() -> {
                 CudaCalls.check(
                         device,
                         "cuIpcCloseMemHandle",
-                        () -> JCudaDriver.cuIpcCloseMemHandle(CudaDevice.onDevice(allocation.address)));
+                        () -> JCudaDriver.cuIpcCloseMemHandle(CudaDevice.onDevice(address)));
                 return null;
             });
         } catch (RejectedMessageException e) {
             LOG.log(Level.DEBUG, "Memory of another process could not be closed: {0}", e.getMessage()); // it is lost
+        }
+    }
+
+    private void release(Storage shared) {
+        if (shared == null) {
+            return;
+        }
+        try {
+            shared.release();
+        } catch (RuntimeException e) { // the boundary around a storage
+            LOG.log(Level.WARNING, "A storage that was shared on " + device + " could not be released", e);
         }
     }
 
@@ -191,16 +237,7 @@ final class SharedAllocations {
 
         @Override
         public void giveBack(CudaStorage.Use use) {
-            device.after(use, this::end);
-        }
-
-        private void end() {
-            close(allocation);
-            try {
-                shared.release();
-            } catch (RuntimeException e) { // the boundary around a storage
-                LOG.log(Level.WARNING, "A storage that was shared on " + device + " could not be released", e);
-            }
+            device.after(use, () -> ended(allocation, shared));
         }
     }
 }

@@ -43,20 +43,24 @@ final class BareCopies implements AutoCloseable {
         }
     }
 
-    /** Copies so many times at once, and waits for all. */
-    void toDevice(int count) {
-        run(count, copy -> JCudaDriver.cuMemcpyHtoDAsync(copy.memory, copy.host, bytes, copy.stream));
+    /** Copies so many times, with up to so many at a time, and waits for all. */
+    void toDevice(int count, int inFlight) {
+        run(count, inFlight, copy -> JCudaDriver.cuMemcpyHtoDAsync(copy.memory, copy.host, bytes, copy.stream));
     }
 
-    /** Copies so many times at once, and waits for all. */
-    void toHost(int count) {
-        run(count, copy -> JCudaDriver.cuMemcpyDtoHAsync(copy.host, copy.memory, bytes, copy.stream));
+    /** Copies so many times, with up to so many at a time, and waits for all. */
+    void toHost(int count, int inFlight) {
+        run(count, inFlight, copy -> JCudaDriver.cuMemcpyDtoHAsync(copy.host, copy.memory, bytes, copy.stream));
     }
 
-    private void run(int count, ToIntFunction<Copy> begin) {
+    private void run(int count, int inFlight, ToIntFunction<Copy> begin) {
         within(device, () -> {
-            copies.subList(0, count).forEach(copy -> require(begin.applyAsInt(copy)));
-            copies.subList(0, count).forEach(copy -> require(JCudaDriver.cuStreamSynchronize(copy.stream)));
+            for (int i = 0; i < count; i++) {
+                Copy copy = copies.get(i % inFlight);
+                require(JCudaDriver.cuStreamSynchronize(copy.stream)); // its last one
+                require(begin.applyAsInt(copy));
+            }
+            copies.subList(0, inFlight).forEach(copy -> require(JCudaDriver.cuStreamSynchronize(copy.stream)));
             return CUresult.CUDA_SUCCESS;
         });
     }

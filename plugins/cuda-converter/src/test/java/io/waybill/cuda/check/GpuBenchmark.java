@@ -6,11 +6,13 @@ import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
+import java.util.function.IntFunction;
 
 /** Times copies to and from the first device through the broker, by turns with bare ones of the same size. For one thread. */
 final class GpuBenchmark {
@@ -28,11 +30,12 @@ final class GpuBenchmark {
      * @param bareNs median of a pinned asynchronous copy, and the wait for it
      * @param brokerNs median of a call whose tensor is copied once
      * @param callNs median of a call with {@link #SMALL} bytes instead, by turns with the same copies: what a call costs without them
+     * @param converterNs median of the converter's copy, and the wait for it, without a call
      * @param coldNs of such a call before all others
      * @param firstNs of the first call of this size, which gets memory that is neither pinned nor allocated yet
      * @param inFlight what runs at a time for the last two
-     * @param bareInFlightNs median for that many copies
-     * @param brokerInFlightNs median for that many calls
+     * @param bareInFlightNs of a copy, when so many run at a time, one begun when one has ended
+     * @param brokerInFlightNs the same of a call
      */
     record Result(
             Waiting waiting,
@@ -42,6 +45,7 @@ final class GpuBenchmark {
             long bareNs,
             long brokerNs,
             long callNs,
+            long converterNs,
             long coldNs,
             long firstNs,
             int inFlight,
@@ -59,15 +63,17 @@ final class GpuBenchmark {
         }
     }
 
-    /** Copies so many times, and waits for all. */
+    /** Copies so many times, with up to so many at a time, and waits for all. */
     private interface Step {
-        void run(int count) throws IOException;
+        void run(int count, int inFlight) throws IOException;
     }
 
     private static final int SMALL = 64;
     private static final int WARM_UP = 5; // segments are pinned behind the first calls
     private static final int CALLS_PER_ROUND = 40; // with which the path of a call is compiled
     private static final int MAX_IN_FLIGHT = 4;
+    private static final int TURNS = 8; // of those in flight, one after the other
+    private static final int SHARE_OF_ROUNDS = 5; // since each of these has many copies
     private static final long MAX_BYTES_IN_FLIGHT = 512L << 20;
 
     private final GpuWorkers workers;
@@ -102,9 +108,9 @@ final class GpuBenchmark {
         for (Direction direction : Direction.values()) {
             Tensor[] small = tensors(direction, SMALL, 1);
             Step step = step(direction, small);
-            coldNs[direction.ordinal()] = time(step, 1);
+            coldNs[direction.ordinal()] = time(step, 1, 1);
             for (int i = 0; i < rounds * CALLS_PER_ROUND; i++) {
-                step.run(1);
+                step.run(1, 1);
             }
             release(small);
         }
@@ -130,19 +136,18 @@ final class GpuBenchmark {
 
     private Step step(Direction direction, Tensor... tensors) {
         return direction == Direction.TO_DEVICE
-                ? count -> calls(count, tensors)
-                : count -> await(count, () -> workers.call("gpu.give"));
+                ? (count, inFlight) ->
+                        calls(count, inFlight, i -> workers.call("gpu.take", tensors[i % tensors.length]))
+                : (count, inFlight) -> calls(count, inFlight, i -> workers.call("gpu.give"));
     }
 
-    private void calls(int count, Tensor... tensors) {
-        int[] next = new int[1];
-        await(count, () -> workers.call("gpu.take", tensors[next[0]++]));
-    }
-
-    private static void await(int count, Supplier<CompletableFuture<Response>> call) {
-        List<CompletableFuture<Response>> calls = new ArrayList<>(count);
+    private static void calls(int count, int inFlight, IntFunction<CompletableFuture<Response>> call) {
+        Deque<CompletableFuture<Response>> calls = new ArrayDeque<>(inFlight);
         for (int i = 0; i < count; i++) {
-            calls.add(call.get());
+            if (calls.size() == inFlight) {
+                calls.remove().join().close();
+            }
+            calls.add(call.apply(i));
         }
         calls.forEach(each -> each.join().close());
     }
@@ -153,11 +158,16 @@ final class GpuBenchmark {
         try (BareCopies copies = new BareCopies(bytes, inFlight)) {
             Step bare = direction == Direction.TO_DEVICE ? copies::toDevice : copies::toHost;
             Step broker = step(direction, large);
-            long firstNs = time(broker, 1);
-            long[] one = medians(1, bare, broker);
-            long[] several = medians(inFlight, bare, broker);
+            long firstNs = time(broker, 1, 1);
+            long[] one = medians(rounds, 1, 1, bare, broker);
+            int turns = TURNS * inFlight;
+            long[] several = medians(Math.max(1, rounds / SHARE_OF_ROUNDS), turns, inFlight, bare, broker);
+            Step converter = direction == Direction.TO_DEVICE
+                    ? (count, atATime) -> workers.copyToDevice(bytes)
+                    : (count, atATime) -> workers.copyToHost();
+            long[] alone = medians(rounds, 1, 1, bare, converter);
             Tensor[] small = tensors(direction, SMALL, 1);
-            long[] without = medians(1, bare, step(direction, small));
+            long[] without = medians(rounds, 1, 1, bare, step(direction, small));
             release(small);
             return new Result(
                     waiting,
@@ -167,23 +177,24 @@ final class GpuBenchmark {
                     one[0],
                     one[1],
                     without[1],
+                    alone[1],
                     coldNs[direction.ordinal()],
                     firstNs,
                     inFlight,
-                    several[0],
-                    several[1]);
+                    several[0] / turns,
+                    several[1] / turns);
         } finally {
             release(large);
         }
     }
 
     /** Returns the median of bare copies, and that of the broker, measured by turns. */
-    private long[] medians(int count, Step bare, Step broker) throws IOException {
+    private static long[] medians(int rounds, int count, int inFlight, Step bare, Step broker) throws IOException {
         long[] bareNs = new long[rounds];
         long[] brokerNs = new long[rounds];
         for (int i = -WARM_UP; i < rounds; i++) {
-            long ofBare = time(bare, count);
-            long ofBroker = time(broker, count);
+            long ofBare = time(bare, count, inFlight);
+            long ofBroker = time(broker, count, inFlight);
             if (i >= 0) {
                 bareNs[i] = ofBare;
                 brokerNs[i] = ofBroker;
@@ -194,9 +205,9 @@ final class GpuBenchmark {
         return new long[] {bareNs[rounds / 2], brokerNs[rounds / 2]};
     }
 
-    private static long time(Step step, int count) throws IOException {
+    private static long time(Step step, int count, int inFlight) throws IOException {
         long startNs = System.nanoTime();
-        step.run(count);
+        step.run(count, inFlight);
         return System.nanoTime() - startNs;
     }
 }

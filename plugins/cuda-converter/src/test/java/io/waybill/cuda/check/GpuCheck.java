@@ -174,6 +174,7 @@ public final class GpuCheck {
             json.writeNumberField("ratio", rounded(each.ratio()));
             json.writeStringField("waiting", each.waiting().name().toLowerCase(Locale.ROOT));
             json.writeNumberField("callMedianNs", each.callNs());
+            json.writeNumberField("converterMedianNs", each.converterNs());
             json.writeNumberField("coldCallNs", each.coldNs());
             json.writeNumberField("firstCallNs", each.firstNs());
             json.writeNumberField("inFlight", each.inFlight());

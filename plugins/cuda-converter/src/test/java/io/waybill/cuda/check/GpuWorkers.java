@@ -1,6 +1,7 @@
 package io.waybill.cuda.check;
 
 import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.handler.Outbox;
@@ -114,6 +115,32 @@ final class GpuWorkers implements AutoCloseable {
 
     private static byte content(int position, int seed) {
         return (byte) (position * 31 + (position >> 8) + seed);
+    }
+
+    /** Copies bytes of the server's memory to the device as the broker does, without a call, and waits for it. */
+    void copyToDevice(int bytes) {
+        Storage host = server.buffers().allocate(bytes);
+        try {
+            Storage placed = ofServer.allocateForReceiving(host, GPU, ofServer.streams(GPU));
+            placed.deviceAddress();
+            BareCopies.synchronizeThread();
+            placed.release();
+        } catch (RejectedMessageException e) {
+            throw new IllegalStateException(e);
+        } finally {
+            host.release();
+        }
+    }
+
+    /** Copies the tensor that the server keeps to the host as the broker does, without a call. */
+    void copyToHost() {
+        try {
+            ofServer.prepareForSending(kept.get().storage(), ofServer.streams(GPU), server.buffers())
+                    .orElseThrow()
+                    .release();
+        } catch (RejectedMessageException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** Calls the server with tensors, which stay the caller's. */
