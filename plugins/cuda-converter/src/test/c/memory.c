@@ -444,6 +444,7 @@ API cuIpcGetMemHandle(union ipc *handle, CUdeviceptr address) {
     struct allocation *found = NULL;
     if (result == SUCCESS && (result = find_memory(address, 1, &found)) == SUCCESS) {
         result = found->base == address && found->opens == 0 ? SUCCESS : INVALID_VALUE;
+        result = result == SUCCESS && get(share_memory) == 0 ? NOT_SUPPORTED : result;
     }
     if (result == SUCCESS) {
         memset(handle, 0, sizeof *handle);

@@ -84,10 +84,10 @@ final class BareCopies implements AutoCloseable {
         within(device, () -> JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));
     }
 
-    /** Returns bytes of the first device, once the work of the calling thread's default stream is complete. */
-    static ByteBuffer read(long address, int bytes) {
+    /** Returns bytes of a device, once the work of the calling thread's default stream is complete. */
+    static ByteBuffer read(int index, long address, int bytes) {
         CUdevice device = new CUdevice();
-        require(JCudaDriver.cuDeviceGet(device, 0));
+        require(JCudaDriver.cuDeviceGet(device, index));
         ByteBuffer host = ByteBuffer.allocateDirect(bytes);
         within(device, () -> {
             require(JCudaDriver.cuStreamSynchronize(JCudaDriver.CU_STREAM_PER_THREAD));

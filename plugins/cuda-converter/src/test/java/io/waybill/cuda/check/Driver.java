@@ -40,7 +40,17 @@ final class Driver {
 
     /** Returns the driver for another process of this test, which is started in a directory of its own. */
     Driver ofAnotherProcess(Path directory) throws IOException {
-        return standIn.isEmpty() ? this : new Driver(Optional.of(StandIn.in(directory)));
+        if (standIn.isEmpty()) {
+            return this;
+        }
+        StandIn driver = StandIn.in(directory);
+        driver.set("devices", 2);
+        return new Driver(Optional.of(driver));
+    }
+
+    /** Whether there is a second device, which real machines need not have. */
+    boolean hasTwoDevices() {
+        return standIn.isPresent();
     }
 
     /** Returns the file of the library; empty where the loader finds it. */

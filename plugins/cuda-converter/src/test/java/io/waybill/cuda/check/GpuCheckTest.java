@@ -29,7 +29,8 @@ class GpuCheckTest {
         assertThat(report())
                 .contains(
                         "\"name\" : \"Stand-in 0\"",
-                        "\"passed\" : 8",
+                        "\"passed\" : 14",
+                        "\"skipped\" : 1",
                         "\"failed\" : 0",
                         "\"error\" : \"\"",
                         "\"passed\" : true")

@@ -1,33 +1,45 @@
 package io.waybill.cuda.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.cuda.converter.CudaConverter;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two processes that use tensors in the device memory of each other: in a build on the driver of the tests, by {@code tools/gpu-check} on a real one. */
 @Tag("gpu")
 @Timeout(300)
 class SharedMemoryTest {
 
+    private static final int UPDATES = 10;
     private static final Duration TIMEOUT = Duration.ofSeconds(120);
 
     @TempDir
@@ -47,9 +59,13 @@ class SharedMemoryTest {
         Path scratch = Files.createDirectories(directory.resolve("scratch"));
         peer = SharingPeer.start(home(), scratch, driverOfPeer.library());
         converter = new CudaConverter(0, 64);
-        caller = Waybill.connect(home(), "caller")
+        caller = join(GpuWorkers.GPU);
+    }
+
+    private Worker join(Device target) throws IOException {
+        return Waybill.connect(home(), "caller")
                 .with(converter)
-                .deviceMap("server", Map.of(GpuWorkers.GPU, GpuWorkers.GPU))
+                .deviceMap("server", Map.of(GpuWorkers.GPU, target))
                 .shareDevices("server")
                 .join();
     }
@@ -104,6 +120,61 @@ class SharedMemoryTest {
         SharingPeer.change(sent);
         call("peer.changed").close();
         release(sent);
+        requirePeerLeavesNothing();
+    }
+
+    @Test
+    void copiesFromDeviceToDevice() throws Exception {
+        assumeTrue(driver.hasTwoDevices(), "the machine has one GPU");
+        caller.close();
+        caller = join(Device.parse("cuda:1"));
+        Tensor sent = tensor();
+        for (int i = 0; i < 3; i++) {
+            try (Response response = call("peer.check", sent)) {
+                assertThat(response.payload().get(0)).isEqualTo((byte) 1);
+            }
+        }
+        release(sent);
+        requirePeerLeavesNothing();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 1 << 20, 1L << 40, Long.MAX_VALUE, Long.MIN_VALUE})
+    void refusesStoragesBeyondTheirAllocation(long offset) throws Exception {
+        caller.devices().register("cuda", new LyingConverter(converter, offset));
+        Tensor sent = tensor();
+        assertThatThrownBy(() -> call("peer.check", sent))
+                .hasMessageContaining("inside an allocation")
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.PEER_CORRUPT));
+        release(sent);
+        requirePeerLeavesNothing();
+    }
+
+    @Test
+    void losesNothingWhileTheConverterIsReplaced() throws Exception {
+        AtomicBoolean ends = new AtomicBoolean();
+        AtomicInteger calls = new AtomicInteger();
+        CompletableFuture<Void> load = CompletableFuture.runAsync(() -> {
+            while (!ends.get()) {
+                try (Response made = call("peer.make")) {
+                    SharingPeer.requireContent(made.tensors().get(0), SharingPeer.MADE);
+                }
+                calls.incrementAndGet();
+            }
+        });
+        for (int i = 0; i < UPDATES; i++) {
+            int before = calls.get();
+            caller.devices().replacing("cuda");
+            assertThat(caller.devices().remove("cuda", converter, TIMEOUT)).isZero();
+            converter.close();
+            converter = new CudaConverter(0, 64);
+            caller.devices().register("cuda", converter);
+            caller.devices().replaced("cuda");
+            Waits.until("calls go on", () -> calls.get() > before || load.isDone());
+        }
+        ends.set(true);
+        load.join();
         requirePeerLeavesNothing();
     }
 

@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * A process with the worker {@code server}, which shares its first GPU with the worker {@code caller}. {@code peer.check} reads the bytes of a tensor; {@code peer.use} asks for the address;
+ * A process with the worker {@code server}, which shares its first GPU with the worker {@code caller}. {@code peer.check} reads the bytes of a tensor, and responds with the index of its
+ * device; {@code peer.use} asks for the address;
  * {@code peer.keep} keeps a tensor; {@code peer.give} responds
  * with it; {@code peer.make} responds with one of its own, and keeps it; {@code peer.changed} reads the one that is kept. Ends when its input does.
  */
@@ -115,7 +116,7 @@ final class SharingPeer implements AutoCloseable {
                 .with("peer.make", (message, outbox) -> {
                     Tensor made = tensor(converter, outbox.buffers().allocate(LARGE), MADE);
                     made.storage().retain();
-                    kept.set(made);
+                    release(kept.getAndSet(made));
                     outbox.respond(ByteBuffer.allocate(0), List.of(made));
                 })
                 .with("peer.changed", (message, outbox) -> {
@@ -130,16 +131,21 @@ final class SharingPeer implements AutoCloseable {
             while (System.in.read() >= 0) {
                 // until it ends
             }
-            if (kept.get() != null) {
-                kept.get().storage().release();
-            }
+            release(kept.get());
         }
         converter.close();
     }
 
+    private static void release(Tensor tensor) {
+        if (tensor != null) {
+            tensor.storage().release();
+        }
+    }
+
     private static void check(Message message, Outbox outbox) {
-        requireContent(message.tensors().get(0), SENT);
-        outbox.respond(ByteBuffer.allocate(0));
+        Tensor tensor = message.tensors().get(0);
+        requireContent(tensor, SENT);
+        outbox.respond(ByteBuffer.wrap(new byte[] {(byte) tensor.device().index()}));
     }
 
     /** Makes a tensor on the first GPU. To be released. */
@@ -165,12 +171,13 @@ final class SharingPeer implements AutoCloseable {
         BareCopies.write(tensor.storage().deviceAddress(), content);
     }
 
-    /** Reads the bytes of a tensor on the first GPU. */
+    /** Reads the bytes of a tensor on a GPU. */
     static void requireContent(Tensor tensor, int seed) {
-        if (!tensor.device().equals(GpuWorkers.GPU)) {
-            throw new AssertionError("expected a tensor on " + GpuWorkers.GPU + ", found " + tensor);
+        if (!tensor.device().type().equals(GpuWorkers.GPU.type())) {
+            throw new AssertionError("expected a tensor on a GPU, found " + tensor);
         }
-        ByteBuffer content = BareCopies.read(tensor.storage().deviceAddress(), LARGE);
+        ByteBuffer content =
+                BareCopies.read(tensor.device().index(), tensor.storage().deviceAddress(), LARGE);
         for (int i = 0; i < LARGE; i++) {
             if (content.get(i) != content(i, seed)) {
                 throw new AssertionError("byte " + i + ": expected " + content(i, seed) + ", found " + content.get(i));

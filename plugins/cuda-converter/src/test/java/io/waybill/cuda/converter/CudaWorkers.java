@@ -166,11 +166,20 @@ final class CudaWorkers implements AutoCloseable {
 
     /** Checks the bytes of a tensor on a device, of which the first was marked. */
     static void requireMarked(Tensor tensor, int seed) {
-        ByteBuffer bytes = DeviceCode.read(tensor.storage());
+        requireContent(tensor.storage(), MARK, seed);
+    }
+
+    /** Checks the bytes of a storage on a device. */
+    static void requireContent(Storage storage, int seed) {
+        requireContent(storage, content(0, seed), seed);
+    }
+
+    private static void requireContent(Storage storage, int first, int seed) {
+        ByteBuffer bytes = DeviceCode.read(storage);
         for (int i = 0; i < bytes.capacity(); i++) {
-            byte expected = i == 0 ? MARK : content(i, seed);
+            byte expected = i == 0 ? (byte) first : content(i, seed);
             if (bytes.get(i) != expected) {
-                throw new AssertionError("byte " + i + " of " + bytes.capacity() + " on " + tensor.device()
+                throw new AssertionError("byte " + i + " of " + bytes.capacity() + " on " + storage.device()
                         + ": expected " + expected + ", found " + bytes.get(i));
             }
         }
