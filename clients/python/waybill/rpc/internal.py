@@ -37,6 +37,10 @@ class RpcPickler:
         packed = pickling.pack(obj)
         return packed.payload, [packed]
 
+    def _register_reducer(self, obj_class: Any, reducer: Any) -> None:
+        """For :mod:`torch.distributed.nn`, which says so how its remote modules are pickled."""
+        pickling.register(obj_class, reducer)
+
     def deserialize(self, binary_data: bytes, tensor_table: List[Any]) -> Any:
         """The object of a pickle of :meth:`serialize`."""
         packed = tensor_table[0]

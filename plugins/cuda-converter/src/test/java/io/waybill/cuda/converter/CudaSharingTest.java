@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.testing.core.Waits;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.UUID;
@@ -102,6 +103,21 @@ class CudaSharingTest {
             assertThat(opened.deviceAddress()).as("is held").isNotZero();
             opened.release();
             requireRefused(another, handle, ErrorCode.PEER_CORRUPT, "is released");
+        }
+    }
+
+    @Test
+    void waitsForTheContentBeforeItShares() throws Exception {
+        try (CudaWorkers workers = CudaWorkers.join(directory)) {
+            Tensor tensor = workers.tensor(CudaWorkers.ZERO, CudaWorkers.LARGE, 4);
+            Waits.until("it has arrived", () -> workers.driver.get("pending_work") == 0);
+            workers.driver.set("hold", 1); // nothing runs that is not waited for
+            DeviceCode.set(tensor.storage(), 0, CudaWorkers.MARK);
+            assertThat(workers.driver.get("pending_work")).isPositive();
+            share(workers.ofProgram, tensor);
+            assertThat(workers.driver.get("pending_work")).isZero();
+            CudaWorkers.requireMarked(tensor, 4);
+            tensor.storage().release();
         }
     }
 
