@@ -104,7 +104,8 @@ def install() -> bool:
         return False
     with _lock:
         if not _original:
-            native._set_profiler_node_id(_node)
+            if _node >= 0:
+                native._set_profiler_node_id(_node)
             _install()
     return True
 
