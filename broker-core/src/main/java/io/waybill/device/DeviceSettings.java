@@ -142,10 +142,16 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         return parsed.maps();
     }
 
-    /** Parses names of peers, separated by blanks or commas; {@code none} for none. */
+    /**
+     * Parses names of peers, separated by blanks or commas; {@code none} for none.
+     *
+     * @throws IllegalArgumentException when one of them is no name of a worker
+     */
     public static List<String> parsePeers(String text) {
         requireShort(text);
-        return words(text);
+        List<String> peers = words(text);
+        peers.forEach(WorkerInfo::requireName);
+        return peers;
     }
 
     private static List<String> words(String text) {
