@@ -76,8 +76,9 @@ final class OutgoingCalls implements AutoCloseable {
      */
     void begin(SocketFrame frame) throws IOException {
         CallFrame head = CallFrame.ofCall(frame);
-        if (frame.exchange() <= 0) {
-            throw new ProtocolException("a call has an exchange from 1 on, and this one has " + frame.exchange());
+        long exchange = frame.exchange(); // a call in flight keeps this, not the frame
+        if (exchange <= 0) {
+            throw new ProtocolException("a call has an exchange from 1 on, and this one has " + exchange);
         }
         try (ProcessMessage message = CallFrame.message(frame, shared)) {
             long[] regions = message.regions();
@@ -85,19 +86,17 @@ final class OutgoingCalls implements AutoCloseable {
                 channel.write(SocketFrame.of(SocketFrame.Kind.RELEASE, regions));
             }
             if (head.to().isEmpty()) {
-                operate(frame.exchange(), head, message);
+                operate(exchange, head, message);
                 return;
             }
             Request request = timed(ProcessLink.request(head.to(), head.type(), message), head.timeNs());
             if (head.creates()) {
-                create(frame.exchange(), head, request);
+                create(exchange, head, request);
                 return;
             }
-            caller(head)
-                    .callAsync(request)
-                    .whenComplete((response, failure) -> ended(frame.exchange(), response, failure));
+            caller(head).callAsync(request).whenComplete((response, failure) -> ended(exchange, response, failure));
         } catch (RuntimeException e) { // of the broker: it costs this call only
-            channel.write(SocketFrame.of(frame.exchange(), ProcessError.of(e)));
+            channel.write(SocketFrame.of(exchange, ProcessError.of(e)));
         }
     }
 
