@@ -34,7 +34,8 @@ import java.util.Objects;
  * @param injection settings of fault injection
  * @param recovery settings of calls whose worker ends and returns
  * @param state settings of stores that are kept on disk
- * @param drainLimit how long {@link Worker#close} waits for requests that were begun; {@link Duration#ZERO} for no wait
+ * @param drainLimit how long {@link Worker#close} waits for requests that were begun, and then for receivers of shared device memory;
+ *     {@link Duration#ZERO} for no wait
  */
 public record WorkerSettings(
         Role role,

@@ -88,7 +88,7 @@ public final class Lease {
         shared.clear();
     }
 
-    /** Ends without the storages on devices: the receiver may still use them, and nobody will say when it is done. Returns how many. */
+    /** Ends without the storages on devices: the receiver may still use them, and it is not known when it is done. Returns how many. */
     int abandon() {
         int count = shared.size();
         shared.clear();

@@ -65,7 +65,7 @@ public final class StorageReleases {
             }
             try {
                 wait(IDLE_MS);
-            } catch (InterruptedException e) { // nobody interrupts it but a bundle, by mistake
+            } catch (InterruptedException e) { // by a bundle, by mistake
                 LOG.debug("interrupted", e);
             }
             hasWaited = true;

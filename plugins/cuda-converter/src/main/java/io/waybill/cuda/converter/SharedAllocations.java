@@ -45,9 +45,7 @@ final class SharedAllocations {
         private final long address;
         private final long sizeBytes;
         private int uses;
-        private Storage
-                resting; // the last storage's, which keeps the sender from freeing the allocation; null while it is in
-        // use
+        private Storage resting; // keeps the sender from freeing it while it is not used here; null while it is
 
         Allocation(ByteBuffer handle, long address, long sizeBytes) {
             this.handle = handle;
