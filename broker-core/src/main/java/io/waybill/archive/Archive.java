@@ -314,7 +314,8 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private void failed(WaitingStorage storage, Throwable e) {
         Omission why = QueueArchive.omissionOf(e);
         drop(storage, why);
-        storage.queue.remember(storage, why);
+        Omission first = storage.omission(); // when it was given up meanwhile
+        storage.queue.remember(storage, first == null ? why : first);
         if (why == Omission.DISK_FULL) {
             setDiskFull(true);
             space.lookAgain();

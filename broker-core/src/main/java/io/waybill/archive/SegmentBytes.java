@@ -41,15 +41,17 @@ final class SegmentBytes implements ArchiveWriter.Content, Closeable {
     @Override
     public long read(long offset, long address, long length) throws IOException {
         pace.next(length);
+        Path file;
         try {
             storage.bytes.copyToSegment(); // when it is on a device
-        } catch (CallException e) {
+            file = storage.bytes.segment();
+        } catch (CallException | IllegalStateException e) { // no converter, or given up meanwhile
             throw new IOException(e.getMessage(), e);
         }
-        if (!storage.bytes.segment().equals(path)) {
+        if (!file.equals(path)) {
             close();
-            segment = files.openNative(storage.bytes.segment(), Long.MAX_VALUE);
-            path = storage.bytes.segment();
+            segment = files.openNative(file, Long.MAX_VALUE);
+            path = file;
         }
         long at = storage.bytes.offset() + offset;
         long read = segment.readAt(address, length, at);

@@ -67,7 +67,7 @@ public final class LeasedBytes {
         boolean isTooLate;
         synchronized (this) {
             isTooLate = isReleased;
-            region = isTooLate ? null : copy;
+            region = copy;
         }
         if (isTooLate) {
             copy.letGo();
@@ -84,9 +84,10 @@ public final class LeasedBytes {
         return inSegment().offset() + offsetInRegion;
     }
 
+    /** Where they are, or were: after {@link #letGo} other bytes may be there. */
     private synchronized Region inSegment() {
         if (region == null) {
-            throw new IllegalStateException("the bytes are released, or not in a segment yet");
+            throw new IllegalStateException("the bytes were released while they were on a device");
         }
         return region;
     }
@@ -107,7 +108,6 @@ public final class LeasedBytes {
             isReleased = true;
             held = region;
             source = onDevice;
-            region = null;
             onDevice = null;
         }
         if (held != null) {
