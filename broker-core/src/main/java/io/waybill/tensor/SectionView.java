@@ -194,10 +194,11 @@ final class SectionView {
                     + MemorySharing.MAX_HANDLE_BYTES + " bytes between " + tablesEnd + " and " + end
                     + " of the record, not " + length + " bytes at " + offset);
         }
-        if (origin(storage) == TensorSection.CPU || target(storage) == TensorSection.CPU) {
+        Device from = device(origin(storage));
+        Device to = device(target(storage));
+        if (from.isCpu() || to.isCpu()) { // also under a number of its own
             throw new MalformedRecordException("the shared storage " + storage
-                    + " goes from a device to a device, and not from " + origin(storage) + " to " + target(storage)
-                    + ", where 0 is cpu");
+                    + " goes from a device to a device other than cpu, and not from " + from + " to " + to);
         }
     }
 
@@ -240,7 +241,10 @@ final class SectionView {
 
     /** Returns the device on which the receiver is to have a storage. Allocates unless that is {@code cpu}. */
     Device targetDevice(int storage) {
-        int number = target(storage);
+        return device(target(storage));
+    }
+
+    private Device device(int number) {
         if (number == TensorSection.CPU) {
             return Device.CPU;
         }

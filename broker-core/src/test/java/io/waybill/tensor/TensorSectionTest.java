@@ -316,6 +316,19 @@ class TensorSectionTest {
                 .hasMessageMatching(".*(" + reason + ").*");
     }
 
+    @Test
+    void refusesSharedMemoryOfADeviceThatIsCalledCpu() throws Exception {
+        MessageBuffer record = shared();
+        int device = new RecordView(record).sectionOffset() + TensorSection.HEADER_LENGTH;
+        record.memory().putStringWithoutLengthAscii(device + TensorSection.DEVICE_NAME, "cpu");
+        record.seal(0);
+        RecordView lying = new RecordView(record);
+        lying.check();
+        assertThatThrownBy(() -> transit.receiver.arrive(lying, transit.peer))
+                .isInstanceOf(MalformedRecordException.class)
+                .hasMessageContaining("other than cpu");
+    }
+
     /** Shares with a handle of 5 bytes. */
     private static final class SharingHandles implements DeviceConverter, MemorySharing {
         @Override
