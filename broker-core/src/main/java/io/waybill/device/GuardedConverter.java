@@ -219,7 +219,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE,
                     "the sender shares device memory, which the converter for " + type
-                            + " here can't open: let the sender" + " not share it");
+                            + " here can't open: take this worker out of the sender's tensor.device-sharing");
         }
         Storage opened;
         try {
@@ -229,6 +229,9 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         }
         if (opened == null) {
             throw failed(returnedNull("open"));
+        }
+        if (opened == shared) {
+            release(opened, "the converter for " + type + " returned from open what stands for the sender's storage");
         }
         checkSize("open", opened, shared, true);
         checkDevice("open", opened, target);

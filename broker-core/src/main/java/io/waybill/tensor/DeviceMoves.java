@@ -62,10 +62,7 @@ final class DeviceMoves {
      */
     byte[] share(Storage storage) throws RejectedMessageException {
         Move move = sending(storage.device());
-        if (!(move.converter instanceof MemorySharing sharing)) {
-            return null;
-        }
-        ByteBuffer handle = sharing.share(storage, move.streams).orElse(null);
+        ByteBuffer handle = sharing(move).share(storage, move.streams).orElse(null);
         if (handle == null) {
             return null;
         }
@@ -77,11 +74,12 @@ final class DeviceMoves {
     /** Makes a storage over memory that the sender shares, as {@link MemorySharing#open} does. */
     Storage open(byte[] handle, Storage shared, Device target) throws RejectedMessageException {
         Move move = receiving(target);
-        if (move.converter instanceof MemorySharing sharing) {
-            return sharing.open(ByteBuffer.wrap(handle).asReadOnlyBuffer(), shared, target, move.streams);
-        }
-        throw new RejectedMessageException(
-                ErrorCode.DEVICE_UNAVAILABLE, "host memory can't be shared as device memory is: " + target);
+        return sharing(move).open(ByteBuffer.wrap(handle).asReadOnlyBuffer(), shared, target, move.streams);
+    }
+
+    /** Each converter but the one for host memory, of which nothing is shared, is asked through what guards it. */
+    private static MemorySharing sharing(Move move) {
+        return (MemorySharing) move.converter;
     }
 
     /** Copies bytes that arrived to a device other than the host, as {@link DeviceConverter#allocateForReceiving} does. */

@@ -7,8 +7,13 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.device.DeviceSettings;
@@ -21,12 +26,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tensors that the receiver uses in the device memory where the sender has them. */
 @Timeout(300)
@@ -235,6 +243,50 @@ class SharedTensorsTest {
         Waits.until("the lease is given back", () -> caller.leased() == 0);
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void failsTheCallWhenWhatStandsForTheStorageIsReturned(boolean retained) throws IOException {
+        Worker server = join("server", BOTH);
+        server.devices().register("toy", new Returning(new MappedToy(), retained));
+        Worker caller = join("caller", BOTH, "server");
+        Tensor sent = toy.tensor(TOY, LARGE, 3);
+        assertThatThrownBy(() -> caller.call(keep(sent)))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_LOST))
+                .hasMessageContaining("stands for the sender's storage");
+        sent.storage().release();
+        requireNothingLeft();
+        Waits.until("the lease is given back", () -> caller.leased() == 0);
+    }
+
+    /** A converter that opens nothing. */
+    private record Returning(MappedToy toy, boolean retained) implements DeviceConverter, MemorySharing {
+        @Override
+        public Optional<String> unavailable() {
+            return toy.unavailable();
+        }
+
+        @Override
+        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            return toy.prepareForSending(storage, streams, buffers);
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            return toy.allocateForReceiving(arrived, target, streams);
+        }
+
+        @Override
+        public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) {
+            return Optional.empty();
+        }
+
+        @Override
+        public Storage open(ByteBuffer handle, Storage ofSender, Device target, List<DeviceStream> streams) {
+            return retained ? ofSender.retain() : ofSender;
+        }
+    }
+
     @Test
     void failsTheCallWhenTheReceiverSharesNothing() throws IOException {
         Worker server = join("server", BOTH);
@@ -244,7 +296,7 @@ class SharedTensorsTest {
         assertThatThrownBy(() -> caller.call(keep(sent)))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_UNAVAILABLE))
-                .hasMessageContaining("let the sender not share it");
+                .hasMessageContaining("out of the sender's tensor.device-sharing");
         sent.storage().release();
         requireNothingLeft();
     }

@@ -41,9 +41,9 @@ public interface MemorySharing {
      * @param shared stands for the sender's storage, and has its size: the result retains it for as long as it uses the memory, and until work that may use it has
      *     ended. Its bytes can't be read
      * @param streams on which the storage will be used, from {@link DeviceConverter#streams}
-     * @return a storage on {@code target} of the same size
+     * @return a storage on {@code target} of the same size; never {@code shared} itself
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when this process can't use the memory,
-     *     {@link ErrorCode#DEVICE_LOST} or {@link ErrorCode#DEVICE_FULL}
+     *     {@link ErrorCode#PEER_CORRUPT} when the handle is none, {@link ErrorCode#DEVICE_LOST} or {@link ErrorCode#DEVICE_FULL}
      */
     Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams)
             throws RejectedMessageException;

@@ -188,7 +188,7 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         throw new RejectedMessageException(
                 ErrorCode.DEVICE_UNAVAILABLE,
                 "the sender shares memory of GPU-" + handle.device() + ", which is not among the " + deviceCount
-                        + " devices of this process; let the sender not share it with this worker");
+                        + " devices of this process; take this worker out of the sender's tensor.device-sharing");
     }
 
     private static List<ThreadStream> ofThread(List<DeviceStream> streams) {

@@ -163,7 +163,7 @@ final class SharedAllocations {
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE,
                     device + ": memory that the sender shares can't be opened here: cuIpcOpenMemHandle failed: " + error
-                            + "; let the sender not share it with this worker");
+                            + "; take this worker out of the sender's tensor.device-sharing");
         }
         long[] size = new long[1];
         boolean isKnown = false;
