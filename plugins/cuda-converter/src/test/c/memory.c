@@ -533,6 +533,9 @@ API cuIpcCloseMemHandle(CUdeviceptr address) {
         if (found == NULL || found->opens == 0 || found->base != address) {
             result = violation(double_free, INVALID_VALUE, "%#llx is no memory of another process", address);
         } else if (--found->opens == 0) {
+            if (found->copies > 0) {
+                violation(closed_in_use, SUCCESS, "%#llx is used by a copy", address);
+            }
             while (found->copies > 0) {
                 wait_for_change(INT64_C(10000000));
             }

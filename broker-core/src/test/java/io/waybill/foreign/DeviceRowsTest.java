@@ -10,6 +10,7 @@ import io.waybill.api.device.MappingListener;
 import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
@@ -71,6 +72,29 @@ class DeviceRowsTest {
         culprit = new Culprit(row);
         DeviceConverter bad = new Sharing(ToyDevice.sound(), culprit);
         runs(row, culprit, bad, sound, node.caller, node.server, row.method().equals("share"));
+    }
+
+    static Stream<Row> storages() {
+        return StorageRowsTest.storages();
+    }
+
+    /** The lease retains and releases it, too. */
+    @ParameterizedTest
+    @MethodSource("storages")
+    void aSharedStorageCostsItsOwnCallOnly(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        Tensor tensor = new ToyDevice(culprit).tensor();
+        DeviceConverter sharing =
+                new Sharing(ToyDevice.sound(), ToyDevice.sound().culprit());
+        node.caller.devices().register("toy", sharing);
+        node.server.devices().register("toy", sharing);
+        try {
+            boolean hangsOnItsOwn = !row.method().equals("release");
+            node.run(row, culprit, CALL, tensor, new ForeignNode.Outcomes(), hangsOnItsOwn);
+        } finally {
+            node.caller.devices().remove("toy", sharing);
+            node.server.devices().remove("toy", sharing);
+        }
     }
 
     /** A program's own thread that hangs in its own converter hangs. */
@@ -138,23 +162,29 @@ class DeviceRowsTest {
         node.everythingIsBack(row);
     }
 
+    /** A converter that adds something to a toy's. */
+    private interface OnToy extends DeviceConverter {
+        ToyDevice toy();
+
+        @Override
+        default Optional<String> unavailable() {
+            return toy().unavailable();
+        }
+
+        @Override
+        default Optional<Storage> prepareForSending(
+                Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            return toy().prepareForSending(storage, streams, buffers);
+        }
+
+        @Override
+        default Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            return toy().allocateForReceiving(arrived, target, streams);
+        }
+    }
+
     /** A converter that shares memory: what is opened is new memory. */
-    private record Sharing(ToyDevice toy, Culprit culprit) implements DeviceConverter, MemorySharing {
-        @Override
-        public Optional<String> unavailable() {
-            return toy.unavailable();
-        }
-
-        @Override
-        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
-            return toy.prepareForSending(storage, streams, buffers);
-        }
-
-        @Override
-        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
-            return toy.allocateForReceiving(arrived, target, streams);
-        }
-
+    private record Sharing(ToyDevice toy, Culprit culprit) implements OnToy, MemorySharing {
         @Override
         public Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) {
             return culprit.in("share", Optional.of(ByteBuffer.allocate(1)), storage);
@@ -168,22 +198,7 @@ class DeviceRowsTest {
     }
 
     /** A converter that listens to segments. */
-    private record Pinning(ToyDevice toy, Culprit culprit) implements DeviceConverter, MappingListener {
-        @Override
-        public Optional<String> unavailable() {
-            return toy.unavailable();
-        }
-
-        @Override
-        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
-            return toy.prepareForSending(storage, streams, buffers);
-        }
-
-        @Override
-        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
-            return toy.allocateForReceiving(arrived, target, streams);
-        }
-
+    private record Pinning(ToyDevice toy, Culprit culprit) implements OnToy, MappingListener {
         @Override
         public void mapped(MappedSegment segment) {
             culprit.in("mapped", this, segment);

@@ -96,6 +96,16 @@ final class BareCopies implements AutoCloseable {
         return host;
     }
 
+    /** Begins to write zeros on the calling thread's default stream. */
+    static void clear(long address, int bytes) {
+        CUdevice device = new CUdevice();
+        require(JCudaDriver.cuDeviceGet(device, 0));
+        within(
+                device,
+                () -> JCudaDriver.cuMemsetD8Async(
+                        new CUdeviceptr().withByteOffset(address), (byte) 0, bytes, JCudaDriver.CU_STREAM_PER_THREAD));
+    }
+
     /** Writes bytes to the first device. */
     static void write(long address, ByteBuffer bytes) {
         CUdevice device = new CUdevice();

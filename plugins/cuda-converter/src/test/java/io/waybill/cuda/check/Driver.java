@@ -15,6 +15,7 @@ final class Driver {
     /** Set where the machine's own driver is meant. */
     static final String REAL_PROPERTY = "waybill.gpu.real";
 
+    private static final int LATE_US = 300_000;
     private static final int MIXED_US = 20_000;
 
     private final Optional<StandIn> standIn;
@@ -57,6 +58,15 @@ final class Driver {
     String library() {
         return standIn.map(driver -> driver.library().toString())
                 .orElse(System.getProperty(CudaNatives.DRIVER_PROPERTY, ""));
+    }
+
+    /** Lets work run long after it was put on its stream. */
+    void delayWork() {
+        standIn.ifPresent(driver -> {
+            driver.set("hold", 0);
+            driver.set("delay_max_us", LATE_US);
+            driver.set("delay_min_us", LATE_US);
+        });
     }
 
     /** Lets work run by itself, after times that differ much. */

@@ -29,7 +29,7 @@ class GpuCheckTest {
         assertThat(report())
                 .contains(
                         "\"name\" : \"Stand-in 0\"",
-                        "\"passed\" : 15",
+                        "\"passed\" : 16",
                         "\"skipped\" : 1",
                         "\"failed\" : 0",
                         "\"error\" : \"\"",

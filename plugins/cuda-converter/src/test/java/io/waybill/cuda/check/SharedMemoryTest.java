@@ -9,6 +9,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.metrics.WorkerMetrics;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.cuda.converter.CudaConverter;
@@ -16,6 +17,7 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -125,6 +127,19 @@ class SharedMemoryTest {
     }
 
     @Test
+    void givesMemoryBackAfterTheWorkOnIt() throws Exception {
+        Tensor sent = tensor();
+        driverOfPeer.delayWork();
+        call("peer.clear", sent).close();
+        Waits.until("the lease ends", () -> leases() == 0);
+        assertThat(BareCopies.read(0, sent.storage().deviceAddress(), SharingPeer.LARGE))
+                .as("what was written before the lease ended")
+                .isEqualTo(ByteBuffer.allocate(SharingPeer.LARGE));
+        release(sent);
+        requirePeerLeavesNothing(); // nor closed what was in use
+    }
+
+    @Test
     void givesEachCountBackWhileTheAllocationStaysOpen() throws Exception {
         Tensor sent = tensor();
         for (int i = 0; i < MANY; i++) {
@@ -135,11 +150,16 @@ class SharedMemoryTest {
         requirePeerLeavesNothing();
     }
 
+    /** The leases that the caller has published since its last call; more than there can be before it has. */
     private long leases() throws IOException {
         return caller.metrics().read().stream()
                 .filter(each -> each.worker().equals(caller.info()))
-                .mapToLong(each -> each.values().get("tensors.leases"))
-                .sum();
+                .map(WorkerMetrics::values)
+                .filter(values -> values.getOrDefault("calls.sent", 0L)
+                        == caller.counters().callsSent())
+                .mapToLong(values -> values.get("tensors.leases"))
+                .findFirst()
+                .orElse(Long.MAX_VALUE);
     }
 
     @Test

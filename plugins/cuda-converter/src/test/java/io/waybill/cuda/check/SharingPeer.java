@@ -23,7 +23,8 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * A process with the worker {@code server}, which shares its first GPU with the worker {@code caller}. {@code peer.check} reads the bytes of a tensor, and responds with the index of its
- * device; {@code peer.use} asks for the address;
+ * device; {@code peer.use} asks for the address; {@code peer.clear} begins to
+ * write zeros, and responds;
  * {@code peer.keep} keeps a tensor; {@code peer.give} responds
  * with it; {@code peer.make} responds with one of its own, and keeps it; {@code peer.changed} reads the one that is kept. Ends when its input does.
  */
@@ -102,6 +103,10 @@ final class SharingPeer implements AutoCloseable {
                 .with("peer.check", SharingPeer::check)
                 .with("peer.use", (message, outbox) -> {
                     message.tensors().forEach(tensor -> tensor.storage().deviceAddress());
+                    outbox.respond(ByteBuffer.allocate(0));
+                })
+                .with("peer.clear", (message, outbox) -> {
+                    BareCopies.clear(message.tensors().get(0).storage().deviceAddress(), LARGE);
                     outbox.respond(ByteBuffer.allocate(0));
                 })
                 .with("peer.keep", (message, outbox) -> {
