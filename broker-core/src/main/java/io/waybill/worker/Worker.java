@@ -384,8 +384,8 @@ public final class Worker implements Caller, AutoCloseable {
 
     /**
      * Leaves the home. No request is begun from now on; requests in flight may complete within the drain limit of the
-     * settings, and their callers get the responses; receivers of shared device memory have as long again. Then calls without
-     * an outcome fail with {@link ErrorCode#CLOSED}, the peers are notified, and the name is released. Each step is tried.
+     * settings, and their callers get the responses; receivers of shared device memory have as long again. Then calls without an outcome fail
+     * with {@link ErrorCode#CLOSED}, the peers are notified, and the name is released. Every step is attempted, even if an earlier one throws.
      *
      * <p><b>Threads.</b> Any. A concurrent call waits until the close is complete. In a callback of this worker (a
      * {@link ResponseListener}, a stage of a future, or a handler) waiting is impossible: the close continues on a

@@ -59,11 +59,13 @@ public final class SharedMemory {
             KEYS.remove(gone);
             BY_ID.remove(((Key) gone).id);
         }
-        Key key = new Key(shared, RANDOM.nextLong());
-        Key known = KEYS.putIfAbsent(key, key);
+        Key key = new Key(shared);
+        Key known = KEYS.get(key);
         if (known != null) {
             return known.id;
         }
+        key.id = RANDOM.nextLong();
+        KEYS.put(key, key);
         BY_ID.put(key.id, key);
         return key.id;
     }
@@ -82,12 +84,11 @@ public final class SharedMemory {
     /** An object, by its identity. */
     private static final class Key extends WeakReference<Object> {
         private final int hash;
-        private final long id;
+        private long id; // guarded by the class
 
-        Key(Object shared, long id) {
+        Key(Object shared) {
             super(shared, GONE);
             this.hash = System.identityHashCode(shared);
-            this.id = id;
         }
 
         @Override

@@ -239,25 +239,27 @@ final class CudaDevice implements DeviceMemoryPool.Source {
 
     /** Does something on the device's thread, after what a storage's users have put on their streams. Does not block, and does not throw. */
     void after(CudaStorage.Use use, Runnable end) {
-        Runnable wait;
-        try {
-            CUevent idle = use == CudaStorage.Use.NONE ? null : within(() -> events.recorded(streamOf(use)));
-            wait = () -> awaitUsers(idle);
-        } catch (RejectedMessageException e) { // without an event, everything has to end first
-            wait = () -> CudaCalls.error(JCudaDriver::cuCtxSynchronize);
-        }
-        Runnable awaited = wait;
+        Runnable wait = waitFor(use);
         thread.run(() -> {
-            anyhow(awaited);
+            anyhow(wait);
             end.run();
             left();
         });
     }
 
-    private void awaitUsers(CUevent idle) {
-        if (idle != null) {
-            CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(idle));
-            events.destroy(idle);
+    /** Returns how to wait for what users have put on their streams until now. */
+    private Runnable waitFor(CudaStorage.Use use) {
+        if (use == CudaStorage.Use.NONE) {
+            return () -> {};
+        }
+        try {
+            CUevent idle = within(() -> events.recorded(streamOf(use)));
+            return () -> {
+                CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(idle));
+                events.destroy(idle);
+            };
+        } catch (RejectedMessageException e) { // without an event, everything has to end first
+            return () -> CudaCalls.error(JCudaDriver::cuCtxSynchronize);
         }
     }
 
