@@ -20,6 +20,7 @@ import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.Leases;
 import io.waybill.tensor.segment.TensorConfig;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -54,6 +55,7 @@ class TensorCallTest {
     private Path directory;
 
     private Workers workers;
+    private Worker first;
     private Worker caller;
     private HandlerRegistry handlers;
 
@@ -61,7 +63,7 @@ class TensorCallTest {
     void open() throws IOException {
         workers = new Workers(directory);
         handlers = workers.registry();
-        workers.join("server", handlers, SETTINGS);
+        first = workers.join("server", handlers, SETTINGS);
         caller = workers.join("caller", workers.registry(), SETTINGS);
     }
 
@@ -273,5 +275,30 @@ class TensorCallTest {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    @Test
+    void aReceiverThatJoinsAgainHasNoneOfItsFormerLeases() throws IOException {
+        List<Storage> kept = new CopyOnWriteArrayList<>();
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            message.tensors().forEach(each -> kept.add(each.storage().retain()));
+            outbox.respond(message.payload());
+        });
+        Tensor sent = floats(1 << 18, 0);
+        caller.call(request(sent)).close();
+        sent.storage().release();
+        Workers.whileNotPolling(
+                caller,
+                () -> { // the link to the first one is kept
+                    try {
+                        first.close();
+                        workers.join("server", handlers, SETTINGS);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                    Waits.until("both are linked", () -> Workers.linked(caller).equals(List.of("server", "server")));
+                });
+        kept.forEach(Storage::release); // of one that has ended: its sender does not hear of it
+        Waits.until("the leases of the one that has left end", () -> Workers.leases(caller) == 0);
     }
 }

@@ -146,10 +146,13 @@ public final class Workers implements AutoCloseable {
     /** Polls once, while no other thread of the worker does. Returns what {@link Polled#poll} did. */
     public static int poll(Worker worker) {
         AtomicInteger work = new AtomicInteger();
-        Waits.until(
-                "no other thread polls",
-                () -> worker.parts.waiting.whileNotPolling(() -> work.set(worker.parts.receiver.poll())));
+        whileNotPolling(worker, () -> work.set(worker.parts.receiver.poll()));
         return work.get();
+    }
+
+    /** Runs something while no thread polls for a worker. */
+    public static void whileNotPolling(Worker worker, Runnable body) {
+        Waits.until("no other thread polls", () -> worker.parts.waiting.whileNotPolling(body));
     }
 
     /** Index of the last request that a worker has written. */

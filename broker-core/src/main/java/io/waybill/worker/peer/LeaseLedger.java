@@ -26,6 +26,8 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
 
     private final Cursors own;
     private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
+    private boolean closed; // guarded by own
+
     private final Set<Integer> withoutSlot = ConcurrentHashMap.newKeySet(); // peers that were logged
 
     /** Position up to which one receiver's releases were read. */
@@ -44,18 +46,27 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         this.own = own;
     }
 
-    /** Starts the account of a peer, with nothing leased. */
-    void open(PeerLink link) {
+    /**
+     * Starts the account of a peer, with nothing leased.
+     *
+     * @return whether there was one of an incarnation before, whose leases have ended
+     */
+    boolean open(PeerLink link) {
         Account account = new Account(link);
         account.slot = link.flow().readSlot();
         account.seen = account.slot == null ? 0 : account.slot.releasedCount();
-        accounts.put(link.id(), account);
+        Account before = accounts.put(link.id(), account);
+        return before != null && before.link.epoch() != link.epoch();
     }
 
     @Override
     public void released(int sender, long leaseId) {
         try {
-            own.slot(sender).releaseLease(leaseId);
+            synchronized (own) { // no later incarnation of this worker writes there yet
+                if (!closed) {
+                    own.slot(sender).releaseLease(leaseId);
+                }
+            }
         } catch (HomeException e) {
             // does not fail the releasing thread; the lease ends with this process
             if (withoutSlot.add(sender)) {
@@ -65,6 +76,13 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
                         sender,
                         e);
             }
+        }
+    }
+
+    /** Ends the accounts: what is released from now on, its senders have already, as this worker has ended. */
+    void close() {
+        synchronized (own) {
+            closed = true;
         }
     }
 

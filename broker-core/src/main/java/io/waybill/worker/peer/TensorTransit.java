@@ -142,6 +142,10 @@ public final class TensorTransit implements AutoCloseable {
 
     @Override
     public void close() {
-        new CloseSteps().attempt(pool::close).attempt(mapped::close).finishUnchecked();
+        new CloseSteps()
+                .attempt(ledger::close)
+                .attempt(pool::close)
+                .attempt(mapped::close)
+                .finishUnchecked();
     }
 }
