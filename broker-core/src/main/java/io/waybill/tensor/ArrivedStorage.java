@@ -1,9 +1,11 @@
 package io.waybill.tensor;
 
+import io.waybill.api.tensor.FilePart;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.UseCount;
 import io.waybill.tensor.segment.SegmentMapping;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 
 /**
  * A storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private
@@ -38,6 +40,12 @@ final class ArrivedStorage implements HostBytes {
     public long readAddress() {
         count.require();
         return maybeWritten ? part.address() : part.readAddress();
+    }
+
+    @Override
+    public Optional<FilePart> filePart() {
+        count.require();
+        return maybeWritten ? Optional.empty() : Optional.of(new FilePart(part.path(), part.offset()));
     }
 
     @Override

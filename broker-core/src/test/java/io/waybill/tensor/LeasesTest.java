@@ -12,7 +12,11 @@ import io.waybill.tensor.segment.Leases;
 import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -168,6 +172,35 @@ class LeasesTest {
         assertThat(transit.pool.usedBytes()).isZero();
         transit.send(tensor);
         assertThat(transit.sender.leases()).as("it may come back").isEqualTo(1);
+        tensor.storage().release();
+    }
+
+    @Test
+    void theLeasesOfADeadReceiverLastAsLongAsAnotherProcessLocksTheirBytes() throws Exception {
+        Tensor tensor = bytes(1 << 20);
+        transit.send(tensor);
+        transit.send(tensor);
+        Plan early = transit.sender.plan(List.of(tensor), Transit.RECEIVER, Transit.SAME);
+        assertThat(transit.pool.usedBytes()).isEqualTo(3 << 20);
+        Path segment = Files.list(transit.segments).findFirst().orElseThrow();
+        try (FileChannel channel = FileChannel.open(segment, StandardOpenOption.READ)) {
+            FileLock second = channel.lock((2 << 20) - 1, 1, true);
+            FileLock third = channel.lock(2 << 20, 1 << 20, true);
+            transit.sender.receiverGone(Transit.RECEIVER);
+            early.committed();
+            assertThat(transit.pool.usedBytes())
+                    .as("the first one is not locked")
+                    .isEqualTo(2 << 20);
+            assertThat(transit.sender.leases()).isEqualTo(2);
+            third.release();
+            transit.pool.leases().pollAll();
+            assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
+            second.release();
+            assertThat(transit.pool.allocate(64 << 20))
+                    .as("where all memory is wanted, it is asked for again")
+                    .satisfies(Storage::release);
+        }
+        assertThat(transit.sender.leases()).isZero();
         tensor.storage().release();
     }
 

@@ -3,6 +3,7 @@ package io.waybill.api.tensor;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -51,6 +52,18 @@ public interface Storage {
      */
     default long deviceAddress() {
         return address();
+    }
+
+    /**
+     * Returns where another process of this host, which takes part in the name of this one, finds the bytes in a file: it maps them, a copy of its own on write, or writes
+     * them if this storage was {@linkplain TensorBuffers#allocate allocated} here. They are there as long as a count is held, and if this process ends without that, as long as the
+     * other one has a shared lock on them ({@code F_OFD_SETLK}), taken while this process was alive.
+     *
+     * @return empty when no file has them, or native code may have changed them in this process
+     * @throws IllegalStateException when the bytes are released
+     */
+    default Optional<FilePart> filePart() {
+        return Optional.empty();
     }
 
     /**

@@ -21,6 +21,8 @@ public final class Lease {
         STANDING,
         /** The receiver was done before the message was known to be in the journal. */
         RETURNED_EARLY,
+        /** The receiver ended before the message was known to be in the journal. */
+        ABANDONED_EARLY,
         ENDED
     }
 
@@ -67,6 +69,16 @@ public final class Lease {
             bytes += region.length();
         }
         return bytes;
+    }
+
+    /** Whether another process uses regions of it, for a receiver that has ended. Not while the message is planned. */
+    boolean isUsedStill() {
+        for (Region region : regions) {
+            if (region.segment().isLocked(region.offset(), region.length())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     State state() {

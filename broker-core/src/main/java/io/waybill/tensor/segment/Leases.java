@@ -32,6 +32,9 @@ public final class Leases implements LeaseSink {
     private final ReleasedLeases released;
     private final StorageReleases releases;
     private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
+    /** Of receivers that have ended, while processes that took part in their name use them. */
+    private final List<Lease> usedStill = new ArrayList<>();
+
     private long nextId;
     private long outstanding;
     private long sharing; // those that stand with device memory
@@ -75,6 +78,8 @@ public final class Leases implements LeaseSink {
     public synchronized void stand(Lease lease) {
         if (lease.state() == Lease.State.RETURNED_EARLY) {
             lease.end();
+        } else if (lease.state() == Lease.State.ABANDONED_EARLY) {
+            endUnused(lease);
         } else if (ended) {
             forget(lease);
             lease.abandon();
@@ -113,17 +118,49 @@ public final class Leases implements LeaseSink {
         }
     }
 
+    /** The receiver of this lease has ended. */
+    private void abandoned(Lease lease) {
+        forget(lease);
+        if (lease.state() == Lease.State.PLANNED) {
+            lease.state(Lease.State.ABANDONED_EARLY);
+        } else {
+            sharing -= lease.isShared() ? 1 : 0;
+            endUnused(lease);
+        }
+    }
+
+    /** Ends a lease when no process uses its regions: later if one does. */
+    private void endUnused(Lease lease) {
+        if (!ended && lease.isUsedStill()) {
+            usedStill.add(lease);
+            outstanding++;
+        } else {
+            lease.end();
+        }
+    }
+
+    private void endUnused() {
+        usedStill.removeIf(lease -> {
+            boolean free = ended || !lease.isUsedStill();
+            if (free) {
+                outstanding--;
+                lease.end();
+            }
+            return free;
+        });
+    }
+
     private void forget(Lease lease) {
         byReceiver.get(lease.receiver()).remove(lease.id());
         outstanding--;
     }
 
-    /** Ends all leases of a receiver that has ended. */
+    /** Ends all leases of a receiver that has ended, but those that a process uses which took part in its name: these end when it has let go. */
     public synchronized void receiverGone(int receiver) {
         Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
         if (its != null) {
             for (Lease lease : new ArrayList<>(its.values())) {
-                finish(lease);
+                abandoned(lease);
             }
             byReceiver.remove(receiver);
         }
@@ -148,6 +185,7 @@ public final class Leases implements LeaseSink {
                 byReceiver.keySet().stream().mapToInt(Integer::intValue).toArray()) {
             receiverGone(receiver);
         }
+        endUnused(); // the files are removed, and not used again
         if (abandoned > 0) {
             LOG.warn(
                     "{} storages on devices stay allocated until this process ends: receivers may still use them",
@@ -161,6 +199,7 @@ public final class Leases implements LeaseSink {
     }
 
     public synchronized void pollAll() {
+        endUnused();
         byReceiver.forEach((receiver, its) -> {
             if (!its.isEmpty()) {
                 released.poll(receiver, this);
@@ -184,6 +223,9 @@ public final class Leases implements LeaseSink {
                 holders.add(new Holder(receiver, standing, bytes));
             }
         });
+        for (Lease lease : usedStill) {
+            holders.add(new Holder(lease.receiver(), 1, lease.bytes()));
+        }
         holders.sort(Comparator.comparingLong(Holder::bytes).reversed());
         StringBuilder text = new StringBuilder();
         for (Holder each : holders.subList(0, Math.min(HOLDERS_NAMED, holders.size()))) {

@@ -8,12 +8,18 @@ import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.NativeSpan;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One of this worker's segment files, preallocated and mapped, with its free parts.
@@ -25,10 +31,12 @@ import java.util.TreeMap;
  */
 public final class Segment {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Segment.class);
     private static final int MAX_FILES = 100_000;
 
     private final long id;
     private final Path path;
+    private final SafeFiles files;
     private final NativeMemory memory;
     private final NativeSpan span;
     private final MappedSegments.Mapped mapped;
@@ -36,9 +44,10 @@ public final class Segment {
     private long touchedEnd;
     private int inUse; // regions in use
 
-    private Segment(long id, Path path, NativeMemory memory, long address, long size) {
+    private Segment(long id, Path path, SafeFiles files, NativeMemory memory, long address, long size) {
         this.id = id;
         this.path = path;
+        this.files = files;
         this.memory = memory;
         this.span = new NativeSpan(memory, address, size, () -> memory.unmap(address, size));
         this.mapped = memory.segmentMapped(new MappedSegment(address, size, MappedSegment.Use.SENDS, address));
@@ -56,7 +65,7 @@ public final class Segment {
         try (NativeFile file = files.openOwnNative(path)) {
             file.extend(0, size);
             long address = file.map(NativeCalls.Mapping.SHARED, 0, size);
-            return new Segment(id, path, memory, address, size);
+            return new Segment(id, path, files, memory, address, size);
         } catch (IOException e) {
             try {
                 files.remove(path);
@@ -102,6 +111,18 @@ public final class Segment {
 
     Path path() {
         return path;
+    }
+
+    /** Whether another process has locked a part of the file, which it has mapped then. */
+    boolean isLocked(long offset, long length) {
+        try (NativeFile file = files.openExistingNative(path);
+                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+                FileLock lock = channel.tryLock(offset, length, false)) {
+            return lock == null;
+        } catch (IOException | OverlappingFileLockException e) { // it is asked for again
+            LOG.debug("Whether {} is locked is not known", path, e);
+            return true;
+        }
     }
 
     long touchedEnd() {

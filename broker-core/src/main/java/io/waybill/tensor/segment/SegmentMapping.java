@@ -13,6 +13,7 @@ import io.waybill.tensor.memory.Pages;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -101,6 +102,11 @@ public final class SegmentMapping {
         /** Returns where the file's bytes are, whatever was written at {@link #address}; not writable. */
         public long readAddress() {
             return mapping.readAddress + offset;
+        }
+
+        /** Returns where the peer's file was opened. */
+        public Path path() {
+            return mapping.file.path();
         }
 
         boolean isAlone() {

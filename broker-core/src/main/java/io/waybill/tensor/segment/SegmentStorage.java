@@ -1,8 +1,10 @@
 package io.waybill.tensor.segment;
 
+import io.waybill.api.tensor.FilePart;
 import io.waybill.tensor.memory.HostBytes;
 import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
+import java.util.Optional;
 
 /** A storage that the worker allocated inside a segment, writable until it is sent. Counting is thread-safe. */
 public final class SegmentStorage implements HostBytes {
@@ -40,6 +42,12 @@ public final class SegmentStorage implements HostBytes {
     public long address() {
         count.require();
         return region.address();
+    }
+
+    @Override
+    public Optional<FilePart> filePart() {
+        count.require();
+        return Optional.of(new FilePart(region.segment().path(), region.offset()));
     }
 
     @Override
