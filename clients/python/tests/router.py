@@ -185,16 +185,16 @@ class Peer:
         return memoryview(content)
 
     def write_message(self, kind: int, exchange: int, prefix: bytes, message: Message) -> None:
-        places = []
+        places: List[frames.Where] = []
         for storage in message.storages:
             if len(storage) <= _INLINE_MAX or self._in is None:
-                places.append(-1)
+                places.append(frames.INLINED)
                 continue
             with self._lock:
                 position = self._in_at
                 self._in_at += (len(storage) + 63) // 64 * 64
             os.pwrite(self._in, storage, position)
-            places.append(position)
+            places.append(frames.in_region(position))
         self.write(frames.message_frame(kind, exchange, prefix, message, places, frames.MAX_FRAME))
 
     def give(self, kept: Kept) -> Reference:

@@ -13,7 +13,8 @@ def no_region(position: int, size: int) -> Any:
 
 
 def sent(message: Message, prefix: bytes) -> bytearray:
-    pieces = frames.message_frame(frames.CALL, 7, prefix, message, [-1] * len(message.storages), frames.MAX_FRAME)
+    places = [frames.INLINED] * len(message.storages)
+    pieces = frames.message_frame(frames.CALL, 7, prefix, message, places, frames.MAX_FRAME)
     return bytearray(b"".join(pieces))[frames.HEAD.size :]
 
 
@@ -38,7 +39,8 @@ class FramesTest(unittest.TestCase):
         self.assertEqual(message.references, TENSORS.references)
 
     def test_the_length_in_the_head_is_that_of_the_body(self) -> None:
-        whole = b"".join(frames.message_frame(frames.RESULT, 7, b"x" * 16, TENSORS, [-1, -1], frames.MAX_FRAME))
+        places = [frames.INLINED] * 2
+        whole = b"".join(frames.message_frame(frames.RESULT, 7, b"x" * 16, TENSORS, places, frames.MAX_FRAME))
         length, kind, _, _, exchange = frames.HEAD.unpack(whole[:16])
         self.assertEqual((length, kind, exchange), (len(whole) - 16, frames.RESULT, 7))
 

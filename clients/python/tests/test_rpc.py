@@ -241,7 +241,7 @@ class RpcTest(unittest.TestCase):
             array = numpy.arange(500000.0)
             results = [rpc.rpc_sync("worker1", double, args=(array,)) for _ in range(10)]
             right = all((result == array * 2).all() for result in results)
-            out = rpc._get_current_rpc_agent().worker.connection._out
+            out = rpc._get_current_rpc_agent().worker.connection.storages._out
             return right, results[0].flags.writeable, out.in_use()
 
         self.assertEqual(self.run_in_group(test), (True, True, 0))

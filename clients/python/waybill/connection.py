@@ -1,7 +1,6 @@
 """A process's connection to a gateway: frames in both directions, calls in flight, regions and releases."""
 
 import collections
-import functools
 import operator
 import os
 import select
@@ -9,15 +8,16 @@ import socket
 import struct
 import sys
 import threading
+from functools import partial, reduce
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
 
-from waybill import frames
+from waybill import frames, parts
 from waybill.errors import CallError, ProtocolError, WorkerLost, call_error
 from waybill.executor import Executor
 from waybill.frames import Bytes, Message
-from waybill.regions import InRegion, OutRegion
+from waybill.storages import Storages
 from waybill.turns import Turns, Waiting
-from waybill.values import decode_value, encode_value
+from waybill.values import Invocation, decode_value, encode_invocation, encode_value
 
 # numbers of a RELEASE or DROP frame
 _MAX_NUMBERS = 1024
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 class Exchange(Waiting):
     """A call in flight from this process. Completed once, by the thread that reads the connection."""
 
-    __slots__ = ("_connection", "_body", "_error", "listener")
+    __slots__ = ("_connection", "_body", "_error", "listener", "_once")
 
     def __init__(self, connection: "Connection", listener: Optional[Callable[["Exchange"], None]]) -> None:
         super().__init__()
@@ -49,6 +49,8 @@ class Exchange(Waiting):
         self._body: Optional[memoryview] = None
         self._error: Optional[BaseException] = None
         self.listener = listener
+        # of reading a response that nobody waits for
+        self._once: Optional[Any] = None
 
     def complete(self, body: Optional[memoryview], error: Optional[BaseException]) -> None:
         """Stores the response or the error and wakes the waiting thread or the listener; without effect when done."""
@@ -64,16 +66,40 @@ class Exchange(Waiting):
 
     def wait(self) -> Outcome:
         """Waits for the response and returns it, or raises the error."""
-        self._connection.turns.wait(self)
+        self.rest_until_done()
         return self.outcome()
+
+    def rest_until_done(self) -> None:
+        """Waits for the response. An exception of a signal ends the wait, and the response is not read by anyone."""
+        try:
+            self._connection.turns.wait(self)
+        except BaseException:
+            self._once = threading.Lock()
+            self.listener = Exchange._discard
+            if self.done:
+                self._discard()
+            raise
+
+    def _discard(self) -> None:
+        """Reads the response, so that what it holds is released."""
+        if self._body is not None and self._once is not None and self._once.acquire(False):
+            try:
+                self.outcome()
+            except (CallError, ProtocolError, OSError):
+                # it is not wanted
+                pass
 
     def outcome(self) -> Outcome:
         """The response of a completed call; raises its error."""
+        return self.read(self._connection.storages.part)
+
+    def read(self, part: Callable[[int, int, memoryview], memoryview]) -> Outcome:
+        """The response of a completed call, whose parts are read by a function; raises its error."""
         if self._error is not None:
             raise self._error
         assert self._body is not None
         result, at = frames.read_result(self._body)
-        return Outcome(result, self._connection.read_message(self._body, at))
+        return Outcome(result, self._connection.read_message(self._body, at, part))
 
 
 class Incoming(NamedTuple):
@@ -118,8 +144,7 @@ class Connection:
         self._end: Optional[BaseException] = None
         self._left = threading.Event()
         self._pid = os.getpid()
-        self._out: Optional[OutRegion] = None
-        self._in: Optional[InRegion] = None
+        self.storages = Storages(self._tell, self._is_connected)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._arrival = select.poll()
         self._arrival.register(self._socket, select.POLLIN)
@@ -129,11 +154,10 @@ class Connection:
             self.welcome = self._greet(hello)
         except BaseException:
             self._socket.close()
-            self._close_regions()
+            self.storages.close()
             raise
         self.max_frame = min(int(self.welcome["max_frame"]), frames.MAX_FRAME)
-        self._inline_max = int(self.welcome["inline_max"])
-        self._has_regions = bool(self.welcome["regions"])
+        self.storages.welcomed(self.welcome)
 
     def _check_peer(self, path: str) -> None:
         """Refuses a gateway of another user: what it sends is unpickled here."""
@@ -144,11 +168,7 @@ class Connection:
             )
 
     def _greet(self, hello: Dict[str, Any]) -> Dict[str, Any]:
-        greeting = dict(hello, protocol=frames.PROTOCOL, pid=self._pid)
-        if hasattr(os, "memfd_create"):
-            self._out = OutRegion()
-            self._in = InRegion(self._release_region)
-            greeting.update({"out": self._out.fd, "in": self._in.fd})
+        greeting = dict(hello, protocol=frames.PROTOCOL, pid=self._pid, **self.storages.greeting())
         self._socket.sendall(frames.frame(frames.HELLO, 0, encode_value(greeting)))
         kind, _, body, end = self._next_frame()
         self._taken(end)
@@ -221,6 +241,7 @@ class Connection:
     def leave(self, timeout: float) -> None:
         """Has the gateway leave the home in the name of this process, and closes the connection."""
         try:
+            self.storages.parts.copy_all()
             self._write([frames.frame(frames.LEAVE, 0)])
             self._left.wait(timeout)
         except OSError:
@@ -234,17 +255,20 @@ class Connection:
         except OSError:
             pass
 
-    def read_message(self, body: memoryview, at: int) -> Message:
+    def read_message(
+        self, body: memoryview, at: int, part: Optional[Callable[[int, int, memoryview], memoryview]] = None
+    ) -> Message:
         """The message of a frame, over its bytes."""
-        return frames.read_message(body, at, self._view)
+        return frames.read_message(body, at, self.storages.region, part or self.storages.part)
 
-    def _view(self, position: int, size: int) -> memoryview:
-        if self._in is None or not self._has_regions:
-            raise ProtocolError("storage: expected an inlined one, found a position in a region")
-        return self._in.view(position, size)
-
-    def _release_region(self, position: int) -> None:
-        self._tell(frames.RELEASE, position)
+    def _is_connected(self) -> bool:
+        """Whether the gateway has not ended. Asks the system: what it sent before may not have been read yet."""
+        try:
+            hung_up = select.poll()
+            hung_up.register(self._socket, select.POLLRDHUP)
+            return self._end is None and not hung_up.poll(0)
+        except (OSError, ValueError):
+            return False
 
     def _tell(self, kind: int, number: int) -> None:
         """Sends a number, at once or by the thread that is writing. Garbage collection calls this at any point."""
@@ -281,18 +305,30 @@ class Connection:
         if not storages:
             self._write(frames.message_frame(kind, exchange, prefix, message, (), self.max_frame), sent)
             return
-        places: List[int] = []
+        places: List[frames.Where] = []
         try:
             for storage in storages:
-                large = len(storage) > self._inline_max and self._has_regions
-                places.append(self._out.write(storage) if large and self._out is not None else -1)
+                places.append(self.storages.place(storage, self._allocate))
             pieces = frames.message_frame(kind, exchange, prefix, message, places, self.max_frame)
         except BaseException:
-            for place in places:
-                if place >= 0 and self._out is not None:
-                    self._out.release(place)
+            self.storages.withdraw(places)
             raise
         self._write(pieces, sent)
+
+    def _allocate(self, size: int) -> Optional[parts.Place]:
+        """Memory in a segment of the gateway for a storage; None if it gives none."""
+        if self.turns.is_reader():
+            # it can't wait for what it would have to read
+            return None
+        payload = encode_invocation(Invocation("gateway.part.allocate", (), {"size": size}))
+        exchange = self.call(frames.Call(frames.NAMED_CALL, 0, 0, "", 0, 0), Message(payload))
+        exchange.rest_until_done()
+        found: List[parts.Place] = []
+        try:
+            exchange.read(partial(_note_place, found))
+        except CallError:
+            return None
+        return found[0] if found else None
 
     def _write(self, pieces: List[Bytes], sent: Optional[List[int]] = None) -> None:
         with self._write_lock:
@@ -355,7 +391,7 @@ class Connection:
             # receiving at once would also be woken when the gateway has read what was sent
             self._arrival.poll()
             # in one step: a signal's exception between two would lose what was received
-            functools.reduce(operator.iadd, map(self._socket.recv, (size,)), content)
+            reduce(operator.iadd, map(self._socket.recv, (size,)), content)
             if len(content) == before:
                 raise ConnectionResetError("the gateway closed the connection")
 
@@ -387,9 +423,8 @@ class Connection:
         return False
 
     def _act(self, kind: int, exchange: int, body: memoryview) -> None:
-        if kind == frames.RELEASE and self._out is not None:
-            for position in frames.read_numbers(body):
-                self._out.release(position)
+        if kind == frames.RELEASE:
+            self.storages.released(frames.read_numbers(body))
         elif kind == frames.FORGET:
             self._listener.on_forget(frames.read_numbers(body))
         elif kind == frames.CANCEL:
@@ -431,16 +466,16 @@ class Connection:
         for exchange in calls:
             exchange.complete(None, self._ended())
         self.turns.end()
-        self._close_regions()
+        self.storages.close()
         self._listener.on_lost(error)
 
     def _ended(self) -> WorkerLost:
         return WorkerLost("connection to the gateway ended: %s" % (self._end or "the socket is closed"), "WORKER_LOST")
 
-    def _close_regions(self) -> None:
-        for region in (self._out, self._in):
-            if region is not None:
-                region.close()
+
+def _note_place(found: List[parts.Place], number: int, size: int, place: memoryview) -> memoryview:
+    found.append(parts.place_of(number, size, place))
+    return memoryview(b"")
 
 
 def _is_of_signal(error: BaseException) -> bool:

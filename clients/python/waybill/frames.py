@@ -8,7 +8,7 @@ from waybill.errors import MalformedError, ProtocolError
 from waybill.tensors import Descriptor
 
 PROTOCOL = 1
-HELLO, WELCOME, CALL, RESULT, FAILED, CANCEL, RELEASE, DROP, FORGET, LEAVE = range(1, 11)
+HELLO, WELCOME, CALL, RESULT, FAILED, CANCEL, RELEASE, DROP, FORGET, LEAVE, UNMAP = range(1, 12)
 
 NAMED_CALL, NAMED_RET = 0x140, 0x241
 SCRIPT_CALL, SCRIPT_RET = 0x100, 0x201
@@ -25,15 +25,18 @@ MAX_TABLE = 1024
 
 HEAD = struct.Struct("<IBBHQ")
 _MESSAGE = struct.Struct("<IHHHH")
-_STORAGE = struct.Struct("<QQB7x")
+_STORAGE = struct.Struct("<QQBxHI")
 _TENSOR = struct.Struct("<HBBB3xq")
 _REFERENCE = struct.Struct("<QHB5x")
 _CALL = struct.Struct("<HHHHQq")
 _RESULT = struct.Struct("<HHHHQ")
 _FAILED = struct.Struct("<IB3xI")
-_INLINED, _REGION = 0, 1
+_INLINED, _REGION, _PART = 0, 1, 2
 _ALIGNMENT = 16
 Bytes = Union[bytes, bytearray, memoryview]
+# of a storage that is sent: what kind of place, and the position of its region or the number of its part
+Where = Tuple[int, int]
+INLINED: Where = (_INLINED, 0)
 
 
 class Reference(NamedTuple):
@@ -64,11 +67,26 @@ class Message(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A storage of a frame: inlined at a position of the body, or at a position of the sender's region file."""
+    """A storage of a frame: inlined at a position of the body, at one of the sender's region file, or in a part.
+
+    A part's position is its number; where its bytes are stands in the body, in so many bytes at an offset.
+    """
 
     size: int
     position: int
-    in_region: bool
+    place: int
+    length: int
+    offset: int
+
+
+def in_region(position: int) -> Where:
+    """The place of a storage in the sender's region file."""
+    return _REGION, position
+
+
+def in_part(number: int) -> Where:
+    """The place of a storage in a part."""
+    return _PART, number
 
 
 class Call(NamedTuple):
@@ -119,9 +137,9 @@ def failed(exchange: int, code: int, kind: int, text: str) -> bytes:
 
 
 def message_frame(
-    kind: int, exchange: int, prefix: bytes, message: Message, places: Sequence[int], max_frame: int
+    kind: int, exchange: int, prefix: bytes, message: Message, places: Sequence[Where], max_frame: int
 ) -> List[Bytes]:
-    """A frame with a message, in pieces. ``places`` has each storage's position in the region, or -1 to inline it."""
+    """A frame with a message, in pieces. ``places`` has the place of each storage."""
     payload, descriptors, storages, references = message
     length = len(payload)
     head = _MESSAGE.pack(length, len(storages), len(descriptors), len(references), 0)
@@ -141,12 +159,12 @@ def message_frame(
     at = len(prefix) + len(head) + _STORAGE.size * len(storages) + len(tables) + len(payload)
     entries = bytearray()
     inlined: List[Bytes] = []
-    for storage, place in zip(storages, places):
-        if place >= 0:
-            entries += _STORAGE.pack(len(storage), place, _REGION)
+    for storage, (place, position) in zip(storages, places):
+        if place != _INLINED:
+            entries += _STORAGE.pack(len(storage), position, place, 0, 0)
             continue
         padding = -at % _ALIGNMENT
-        entries += _STORAGE.pack(len(storage), at + padding, _INLINED)
+        entries += _STORAGE.pack(len(storage), at + padding, _INLINED, 0, 0)
         if padding:
             inlined.append(bytes(padding))
         inlined.append(storage)
@@ -194,8 +212,12 @@ def read_numbers(body: memoryview) -> Tuple[int, ...]:
     return struct.unpack("<%dQ" % (len(body) // 8), body)
 
 
-def read_message(body: memoryview, at: int, region: Any) -> Message:
-    """The message of a frame. ``region(position, size)`` gives the bytes of a storage in the region file."""
+def read_message(body: memoryview, at: int, region: Any, part: Any = None) -> Message:
+    """The message of a frame.
+
+    ``region(position, size)`` gives the bytes of a storage in the region file, and ``part(number, size, place)`` those
+    of one in a part, of which the body says where it is.
+    """
     _need(body, _MESSAGE.size, at)
     length, storage_count, tensor_count, reference_count, _ = _MESSAGE.unpack_from(body, at)
     at += _MESSAGE.size
@@ -222,9 +244,14 @@ def read_message(body: memoryview, at: int, region: Any) -> Message:
     at += reference_count * _REFERENCE.size
     _need(body, length, at)
     storages = []
-    for size, position, place in stored:
+    for size, position, place, place_length, place_at in stored:
         if place == _REGION:
             storages.append(region(position, size))
+        elif place == _PART and part is not None:
+            _need(body, place_length, place_at)
+            storages.append(part(position, size, body[place_at : place_at + place_length]))
+        elif place != _INLINED:
+            raise ProtocolError("storage: expected a place from 0 to 2, parts where they are used, found %d" % place)
         elif position > len(body) or size > len(body) - position:
             raise ProtocolError("storage: expected %d bytes at %d in a body of %d" % (size, position, len(body)))
         else:

@@ -78,6 +78,10 @@ class Turns:
         self.over = True
         self._ring()
 
+    def is_reader(self) -> bool:
+        """Whether the calling thread reads, and calls this from what it does with a frame."""
+        return bool(self._right._is_owned())
+
     # A thread that waits
 
     def wait(self, wanted: Waiting) -> None:

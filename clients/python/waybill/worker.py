@@ -233,13 +233,14 @@ class Worker(Listener):
         self._serve(incoming)
 
     def _serve(self, incoming: Incoming) -> None:
-        if self._cancelled.get(incoming.exchange):
-            self._fail(incoming, "TIMED_OUT", "the caller waits no more")
-            return
         outer = getattr(_current, "exchange", 0)
         _current.exchange = incoming.exchange
         try:
+            # also if nobody waits: what it holds is released with its views
             message = self.connection.read_message(incoming.body, incoming.at)
+            if self._cancelled.get(incoming.exchange):
+                self._fail(incoming, "TIMED_OUT", "the caller waits no more")
+                return
             kind = incoming.call.type
             if kind in (frames.PYTHON_CALL, frames.PYTHON_REMOTE_CALL):
                 self._serve_python(incoming, message)

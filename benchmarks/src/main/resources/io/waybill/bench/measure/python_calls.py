@@ -70,6 +70,15 @@ def tensor_of(megabytes):
         return bytearray(megabytes << 20)
 
 
+def element():
+    """A tensor of one element where there are tensors, otherwise None."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch.ones(1)
+
+
 def times_of(rpc, count, function, args=()):
     times = []
     for _ in range(count):
@@ -94,6 +103,10 @@ def measure(rpc, calls, megabytes, transfers, seconds):
         "mean_ns": sum(times) // len(times),
         "caller_cpu_ns": busy // len(times),
     }
+    one = element()
+    if one is not None:
+        times_of(rpc, max(200, calls // 2), same, (one,))
+        figures["element_p50_ns"] = percentile(times_of(rpc, calls, same, (one,)), 0.5)
     if megabytes:
         value = tensor_of(megabytes)
         times_of(rpc, 2, same, (value,))

@@ -266,7 +266,11 @@ public final class PythonGateway implements MessageHandler {
         } finally {
             ended.countDown();
             link.end(why);
-            worker.close();
+            try {
+                worker.close();
+            } finally {
+                link.unmapped();
+            }
         }
     }
 

@@ -18,6 +18,7 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.HandleTable;
+import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.SocketFrame;
 import io.waybill.testing.TestBroker;
@@ -292,6 +293,9 @@ class ClientsTest {
                 "count",
                 "storage",
                 "region",
+                "part",
+                "place",
+                "unmap",
                 "tensor",
                 "reference",
                 "release",
@@ -327,6 +331,13 @@ class ClientsTest {
             case "storage" -> frame.putShort(message + 4, (short) 1).putLong(message + 12, 1L << 40);
             case "region" ->
                 frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 1);
+            case "part" ->
+                frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 2);
+            case "place" ->
+                frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 3);
+            case "unmap" -> {
+                return SocketFrame.of(SocketFrame.Kind.UNMAP, 1);
+            }
             case "tensor" -> frame.putShort(message + 6, (short) 1);
             case "reference" -> frame.putShort(message + 8, (short) 1);
             case "release" -> {
@@ -403,7 +414,7 @@ class ClientsTest {
     void endInTheMiddleOfAFrame() throws Exception {
         ValueEncoder encoder = new ValueEncoder();
         COUNT.encode(encoder);
-        CallFrame.Shared shared = new CallFrame.Shared(null, new HandleTable(), new TestBuffers());
+        CallFrame.Shared shared = new CallFrame.Shared(null, new Parts(false), new HandleTable(), new TestBuffers());
         ByteBuffer whole = new CallFrame(MessageType.NAMED_CALL.code(), 0, 0, 0, 0, TestBroker.SERVER)
                 .toCall(1, shared, ByteBuffer.wrap(encoder.toBytes()), List.of(), List.of());
         for (int length : new int[] {1, 15, 16, 17, 39, 45, whole.remaining() - 1}) {

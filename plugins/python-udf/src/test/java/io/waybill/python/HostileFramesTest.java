@@ -15,6 +15,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.HandleTable;
 import io.waybill.python.wire.Hello;
+import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.ProtocolException;
 import io.waybill.python.wire.SocketFrame;
@@ -112,7 +113,7 @@ class HostileFramesTest {
         SocketFrame frame = frame(SocketFrame.Kind.CALL, body);
         CallFrame.ofCall(frame);
         try (ProcessMessage message =
-                CallFrame.message(frame, new CallFrame.Shared(null, new HandleTable(), buffers))) {
+                CallFrame.message(frame, new CallFrame.Shared(null, new Parts(false), new HandleTable(), buffers))) {
             Invocation.decode(message.payload(), message.tensors(), message.references());
         }
     }
@@ -131,7 +132,7 @@ class HostileFramesTest {
         ByteBuffer frame = new CallFrame(MessageType.PYTHON_CALL.code(), 0, 0, 0, 0, "two")
                 .toCall(
                         1,
-                        new CallFrame.Shared(null, new HandleTable(), memory),
+                        new CallFrame.Shared(null, new Parts(false), new HandleTable(), memory),
                         ByteBuffer.wrap(encoder.toBytes()),
                         encoder.tensors(),
                         List.of());

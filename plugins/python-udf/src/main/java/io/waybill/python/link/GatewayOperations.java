@@ -9,7 +9,11 @@ import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.python.wire.CallFrame;
+import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessError;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.SocketFrame;
@@ -62,6 +66,7 @@ final class GatewayOperations {
         switch (call.name().startsWith(PREFIX) ? call.name().substring(PREFIX.length()) : "") {
             case "workers" -> respond(exchange, responds, dict("workers", workers()), List.of());
             case "next_id" -> respond(exchange, responds, dict("id", Value.of(broker.nextId())), List.of());
+            case "part.allocate" -> allocate(call, responds, exchange);
             case "shutdown" -> shutdown(call, responds, exchange, outgoing.threads());
             case "reference.make" -> {
                 try (RRef made = references.make(call)) {
@@ -131,12 +136,38 @@ final class GatewayOperations {
         });
     }
 
+    /** Responds with memory in a segment, into which the process writes what it will send. */
+    private void allocate(Invocation call, Consumer<ByteBuffer> responds, long exchange)
+            throws RejectedMessageException {
+        if (!shared.parts().areUsable()
+                || !(call.named().get("size") instanceof Value.Int size)
+                || size.value() < Parts.MIN_BYTES) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY,
+                    "gateway.part.allocate takes size, an int from " + Parts.MIN_BYTES
+                            + " on, of a process that uses parts");
+        }
+        Storage storage = shared.buffers().allocate(size.value());
+        try {
+            Tensor none =
+                    Tensor.contiguous(DType.UINT8, new long[] {0}, storage); // without elements: they are written first
+            respond(exchange, responds, Value.NONE, List.of(none), List.of());
+        } finally {
+            storage.release();
+        }
+    }
+
     private void respond(long exchange, Consumer<ByteBuffer> responds, Value value, List<RRef> made) {
+        respond(exchange, responds, value, List.of(), made);
+    }
+
+    private void respond(
+            long exchange, Consumer<ByteBuffer> responds, Value value, List<Tensor> tensors, List<RRef> made) {
         byte[] payload = new ValueEncoder().value(value).toBytes();
         CallFrame head = new CallFrame(
                 MessageType.NAMED_RET.code(), 0, broker.self().worker().id(), 0, 0, "");
         try {
-            responds.accept(head.toResult(exchange, shared, ByteBuffer.wrap(payload), List.of(), made));
+            responds.accept(head.toResult(exchange, shared, ByteBuffer.wrap(payload), tensors, made));
         } catch (RejectedMessageException e) {
             responds.accept(SocketFrame.of(exchange, ProcessError.of(e)));
         }

@@ -9,7 +9,6 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Broker;
-import io.waybill.api.tensor.Tensor;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FrameChannel;
 import io.waybill.python.wire.ProcessError;
@@ -29,9 +28,6 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Threads.</b> {@link #begin} by the thread that reads; outcomes come on a thread that polls for the worker, which may be the one that reads for another process.
  */
 final class OutgoingCalls implements AutoCloseable {
-
-    /** Bytes of tensors from which a response is not copied on the worker's poller. */
-    private static final long MANY_BYTES = 1 << 20;
 
     private static final int MAX_THREADS = 64;
     private static final String ANY_TYPE = "Any";
@@ -142,11 +138,7 @@ final class OutgoingCalls implements AutoCloseable {
             channel.write(SocketFrame.of(exchange, ProcessError.of(failure)));
             return;
         }
-        long bytes = 0;
-        for (Tensor tensor : response.tensors()) {
-            bytes += tensor.storage().sizeBytes();
-        }
-        if (bytes < MANY_BYTES) {
+        if (shared.copiedBytes(response.tensors()) <= ProcessLink.MAX_COPIED) {
             pass(exchange, response);
         } else {
             threads.execute(() -> pass(exchange, response));

@@ -30,8 +30,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class ProcessLink implements AutoCloseable {
 
-    /** Bytes of a payload up to which it is copied by a thread that polls. */
-    private static final int MAX_COPIED = 1 << 16;
+    /** Bytes of a message up to which they are copied by a thread that polls or reads: to another one they would come later. */
+    static final int MAX_COPIED = 1 << 20;
 
     private final FrameChannel channel;
     private final Broker broker;
@@ -75,6 +75,7 @@ public final class ProcessLink implements AutoCloseable {
                 case CALL -> send(() -> calls.begin(frame));
                 case RESULT, FAILED -> send(() -> served.ended(frame, calls.threads()));
                 case RELEASE -> released(frame.numbers());
+                case UNMAP -> shared.parts().release(frame.numbers());
                 case DROP -> shared.references().drop(frame.numbers());
                 case LEAVE -> {
                     return true;
@@ -117,8 +118,7 @@ public final class ProcessLink implements AutoCloseable {
     public boolean blocks(Message message) {
         return message.type() == MessageType.PYTHON_RREF_FETCH_CALL
                 || served.areMany()
-                || !message.tensors().isEmpty()
-                || message.payload().remaining() > MAX_COPIED;
+                || message.payload().remaining() + shared.copiedBytes(message.tensors()) > MAX_COPIED;
     }
 
     /**
@@ -211,7 +211,7 @@ public final class ProcessLink implements AutoCloseable {
         return served.size();
     }
 
-    /** Fails what the process was serving, and releases what it held. */
+    /** Fails what the process was serving, and releases what it held, but for what it may have mapped. */
     public void end(String why) {
         channel.close();
         calls.close();
@@ -220,6 +220,11 @@ public final class ProcessLink implements AutoCloseable {
         if (shared.regions() != null) {
             shared.regions().close();
         }
+    }
+
+    /** Releases what the process may have mapped: it has ended, or the worker that took part in its name. */
+    public void unmapped() {
+        shared.parts().close();
     }
 
     /** Disconnects the process. */

@@ -245,7 +245,7 @@ final class ServedCalls {
         ServedCall exchange = served.remove(frame.exchange());
         if (exchange != null) {
             shared.references().received(frame.exchange()); // what it names may be dropped by the next frame
-            if (exchange.isAwaited() || !CallFrame.hasStorages(frame)) {
+            if (exchange.isAwaited() || CallFrame.copiedBytes(frame) <= ProcessLink.MAX_COPIED) {
                 complete(exchange, frame);
             } else { // copying may take long, and other frames follow
                 threads.execute(() -> complete(exchange, frame));
@@ -317,8 +317,7 @@ final class ServedCalls {
                 value.accept(kept.value()); // takes the count
                 return;
             }
-            CallFrame.Shared own = new CallFrame.Shared(shared.regions(), shared.references(), buffers);
-            try (ProcessMessage result = CallFrame.message(frame, own)) {
+            try (ProcessMessage result = CallFrame.message(frame, shared.with(buffers))) {
                 release(result);
                 for (Tensor tensor : result.tensors()) { // the response takes a count for each
                     tensor.storage().retain();

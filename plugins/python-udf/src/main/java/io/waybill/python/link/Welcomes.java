@@ -7,15 +7,19 @@ import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FramedMessage;
 import io.waybill.python.wire.HandleTable;
 import io.waybill.python.wire.Hello;
+import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.Regions;
 import io.waybill.python.wire.SocketFrame;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What a process and the gateway agree on first. Stateless. */
 public final class Welcomes {
@@ -24,7 +28,7 @@ public final class Welcomes {
 
     private Welcomes() {}
 
-    /** Opens what a process shares with the gateway; without regions if its files can't be opened from here. */
+    /** Opens what a process shares with the gateway; without regions if its files can't be opened from here, and without parts if it does not see the home. */
     public static CallFrame.Shared shared(Hello hello, Broker broker) {
         Regions regions = null;
         if (hello.out() >= 0 && hello.in() >= 0) {
@@ -39,8 +43,20 @@ public final class Welcomes {
                         e.getMessage());
             }
         }
+        Parts parts = new Parts(hello.parts() && regions != null && seesHome(hello.pid(), broker.directory()));
         return new CallFrame.Shared(
-                regions, new HandleTable(), size -> broker.buffers().allocate(size));
+                regions, parts, new HandleTable(), size -> broker.buffers().allocate(size));
+    }
+
+    /** Whether a process finds the home's files where this one does: it may have another root. */
+    private static boolean seesHome(long pid, Optional<Path> directory) {
+        try {
+            return directory.isPresent()
+                    && Files.isSameFile(
+                            Path.of("/proc/" + pid + "/root" + directory.get().toRealPath()), directory.get());
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /**
@@ -63,6 +79,8 @@ public final class Welcomes {
                         Value.of("home"),
                         Value.of(directory.getParent().getParent().toString())));
         fields.put(Value.of("regions"), Value.of(shared.regions() != null));
+        fields.put(Value.of("parts"), Value.of(shared.parts().areUsable()));
+        fields.put(Value.of("part_min"), Value.of(Parts.MIN_BYTES));
         fields.put(Value.of("max_frame"), Value.of(SocketFrame.MAX_BODY));
         fields.put(Value.of("inline_max"), Value.of(FramedMessage.INLINE_MAX));
         fields.put(Value.of("by_value"), Value.of(byValue));

@@ -237,6 +237,9 @@ final class PoolProcess {
                 end(running, limit);
             }
         } finally {
+            if (ready.isDone() && !ready.isCompletedExceptionally()) {
+                ready.join().unmapped();
+            }
             gone.accept(this);
         }
     }

@@ -28,17 +28,28 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
     private static final int RESULT = 16;
 
     /** What a process and its gateway share besides the socket. The {@code regions} are null when there are none. */
-    public record Shared(Regions regions, HandleTable references, TensorBuffers buffers) {}
+    public record Shared(Regions regions, Parts parts, HandleTable references, TensorBuffers buffers) {
+
+        /** Returns how many bytes of tensors are copied when they are sent to the process. */
+        public long copiedBytes(List<Tensor> tensors) {
+            long bytes = 0;
+            for (Tensor tensor : tensors) {
+                bytes += parts.mayHave(tensor.storage()) ? 0 : tensor.storage().sizeBytes();
+            }
+            return bytes;
+        }
+
+        /** Returns the same with other memory for what the process sends. */
+        public Shared with(TensorBuffers other) {
+            return new Shared(regions, parts, references, other);
+        }
+    }
 
     /** Returns this as the frame of a call, with its message. */
     public ByteBuffer toCall(
             long exchange, Shared shared, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
-        return frame(
-                SocketFrame.Kind.CALL,
-                exchange,
-                shared,
-                new FramedMessage(payload, tensors, references, shared.regions()));
+        return frame(SocketFrame.Kind.CALL, exchange, shared, new FramedMessage(payload, tensors, references, shared));
     }
 
     /** Returns this as the frame of a result, with its message. */
@@ -46,10 +57,7 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
             long exchange, Shared shared, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
         return frame(
-                SocketFrame.Kind.RESULT,
-                exchange,
-                shared,
-                new FramedMessage(payload, tensors, references, shared.regions()));
+                SocketFrame.Kind.RESULT, exchange, shared, new FramedMessage(payload, tensors, references, shared));
     }
 
     /** Returns this as the frame of a result that is one reference, which it takes over; it may have failed. */
@@ -86,7 +94,7 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
             return frame.rewind();
         } finally {
             if (!done) {
-                message.withdraw(shared.regions());
+                message.withdraw(shared);
             }
         }
     }
@@ -120,17 +128,26 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
         return new CallFrame(type, flags, worker, body.getLong(), 0, "");
     }
 
-    /** Returns whether a RESULT says that storages are in its message. Reads no further. */
-    public static boolean hasStorages(SocketFrame frame) {
-        int at = RESULT + Integer.BYTES; // behind the length of the payload
-        return frame.kind() == SocketFrame.Kind.RESULT
-                && frame.body().limit() >= at + Short.BYTES
-                && frame.body().getShort(at) != 0;
+    /** Returns how many bytes are copied when the message of a RESULT is read, as it says: nothing is checked here. */
+    public static long copiedBytes(SocketFrame frame) {
+        ByteBuffer body = frame.body();
+        int at = RESULT + FramedMessage.HEAD;
+        if (frame.kind() != SocketFrame.Kind.RESULT || body.limit() < at) {
+            return 0;
+        }
+        long bytes = 0;
+        int storages = Short.toUnsignedInt(body.getShort(RESULT + Integer.BYTES));
+        for (int i = 0; i < storages && at + FramedMessage.STORAGE <= body.limit(); i++) {
+            boolean copied = body.get(at + 2 * Long.BYTES) != FramedMessage.PART;
+            bytes += copied ? Math.max(0, body.getLong(at)) : 0;
+            at += FramedMessage.STORAGE;
+        }
+        return bytes < 0 ? Long.MAX_VALUE : bytes;
     }
 
     /** Reads the message behind these parts. */
     public static ProcessMessage message(SocketFrame frame, Shared shared) throws IOException {
-        return ProcessMessage.read(frame.body(), shared.regions(), shared.references(), shared.buffers());
+        return ProcessMessage.read(frame.body(), shared);
     }
 
     private static void require(ByteBuffer body, int bytes, SocketFrame.Kind kind) throws ProtocolException {

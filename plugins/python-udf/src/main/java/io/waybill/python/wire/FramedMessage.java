@@ -7,10 +7,13 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * A message on its way to a process, in two steps: {@link #FramedMessage its parts are placed}, and then {@link #put written} into a frame.
@@ -28,22 +31,49 @@ public final class FramedMessage {
     static final int DIMENSION = 16;
     static final int REFERENCE = 16;
     static final int ALIGNMENT = 16;
-    static final int MAX_PARTS = 1024;
+    static final int MAX_ENTRIES = 1024; // of a table
+    static final int INLINED = 0;
+    static final int REGION = 1;
+    static final int PART = 2;
 
     private final ByteBuffer payload;
     private final List<Tensor> tensors;
     private final List<? extends RRef> references;
     private final Map<Storage, Integer> indices = new IdentityHashMap<>();
     private final List<Storage> storages = new ArrayList<>();
-    private final List<Long> regions = new ArrayList<>(); // -1: inlined
+    private final List<Place> places = new ArrayList<>();
 
     /**
-     * Places the storages; large ones are copied into regions.
+     * Where a storage is.
      *
-     * @param regions null when there are none
+     * @param position of its region, or number of its part; 0 for an inlined one
+     * @param inlined what is in the frame: its bytes, or where its part is; null for one in a region
+     */
+    private record Place(int kind, long position, ByteBuffer inlined) {
+
+        static Place of(Parts.Part part) {
+            byte[] path = part.file().file().toString().getBytes(StandardCharsets.UTF_8);
+            return new Place(
+                    PART,
+                    part.number(),
+                    ByteBuffer.allocate(Long.BYTES + path.length)
+                            .order(ByteOrder.LITTLE_ENDIAN)
+                            .putLong(part.file().offset())
+                            .put(path)
+                            .flip());
+        }
+
+        int length() {
+            return inlined == null ? 0 : inlined.remaining();
+        }
+    }
+
+    /**
+     * Places the storages; large ones are mapped by the process, or copied into regions.
+     *
      * @throws RejectedMessageException when a tensor is on a device, or there is no room
      */
-    FramedMessage(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references, Regions regions)
+    FramedMessage(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references, CallFrame.Shared shared)
             throws RejectedMessageException {
         this.payload = payload;
         this.tensors = tensors;
@@ -60,44 +90,68 @@ public final class FramedMessage {
                 return storages.size() - 1;
             });
         }
+        boolean done = false;
         try {
             for (Storage storage : storages) {
-                boolean inlined = regions == null || storage.sizeBytes() <= INLINE_MAX;
-                this.regions.add(inlined ? -1 : regions.write(storage));
+                places.add(place(storage, shared));
             }
+            done = true;
         } catch (IOException e) {
-            withdraw(regions);
             throw new RejectedMessageException(ErrorCode.DEVICE_FULL, e.getMessage(), e);
+        } finally {
+            if (!done) {
+                withdraw(shared);
+            }
         }
     }
 
-    /** Frees the regions of a message that is not sent. */
-    void withdraw(Regions from) {
-        for (long region : regions) {
-            if (region >= 0) {
-                try {
-                    from.release(region);
-                } catch (ProtocolException e) {
-                    throw new IllegalStateException(e);
+    private static Place place(Storage storage, CallFrame.Shared shared) throws IOException, RejectedMessageException {
+        Optional<Parts.Part> part = shared.parts().add(storage);
+        if (part.isPresent()) {
+            return Place.of(part.get());
+        }
+        if (shared.regions() != null && storage.sizeBytes() > INLINE_MAX) {
+            return new Place(REGION, shared.regions().write(storage), null);
+        }
+        if (storage.sizeBytes() > SocketFrame.MAX_BODY) {
+            throw tooLarge(storage.sizeBytes());
+        }
+        return new Place(INLINED, 0, storage.bytes(0, (int) storage.sizeBytes()));
+    }
+
+    /** Frees what a message took that is not sent. */
+    void withdraw(CallFrame.Shared shared) {
+        try {
+            for (Place place : places) {
+                if (place.kind() == REGION) {
+                    shared.regions().release(place.position());
+                } else if (place.kind() == PART) {
+                    shared.parts().release(place.position());
                 }
             }
+        } catch (ProtocolException e) {
+            throw new IllegalStateException(e);
         }
     }
 
     /** Returns how many bytes this takes behind so many bytes of a body. */
     int lengthFrom(int from) throws RejectedMessageException {
         long end = from + fixedLength() + payload.remaining();
-        for (int i = 0; i < storages.size(); i++) {
-            if (regions.get(i) < 0) {
-                end = aligned(end) + storages.get(i).sizeBytes();
+        for (Place place : places) {
+            if (place.inlined() != null) {
+                end = aligned(end) + place.length();
             }
         }
         if (end > SocketFrame.MAX_BODY) {
-            throw new RejectedMessageException(
-                    ErrorCode.TOO_LARGE,
-                    "a message has at most " + SocketFrame.MAX_BODY + " bytes in a frame, and this one has " + end);
+            throw tooLarge(end);
         }
         return (int) end - from;
+    }
+
+    private static RejectedMessageException tooLarge(long bytes) {
+        return new RejectedMessageException(
+                ErrorCode.TOO_LARGE,
+                "a message has at most " + SocketFrame.MAX_BODY + " bytes in a frame, and this one has " + bytes);
     }
 
     private static long aligned(long position) {
@@ -122,21 +176,25 @@ public final class FramedMessage {
                 .putShort((short) 0);
         long inlineAt = frame.position() - bodyAt - HEAD + fixedLength() + payload.remaining();
         for (int i = 0; i < storages.size(); i++) {
-            boolean inlined = regions.get(i) < 0;
-            inlineAt = inlined ? aligned(inlineAt) : inlineAt;
-            frame.putLong(storages.get(i).sizeBytes()).putLong(inlined ? inlineAt : regions.get(i));
-            frame.put((byte) (inlined ? 0 : 1)).put(new byte[7]);
-            inlineAt += inlined ? storages.get(i).sizeBytes() : 0;
+            Place place = places.get(i);
+            inlineAt = place.inlined() == null ? inlineAt : aligned(inlineAt);
+            frame.putLong(storages.get(i).sizeBytes())
+                    .putLong(place.kind() == INLINED ? inlineAt : place.position())
+                    .put((byte) place.kind())
+                    .put((byte) 0)
+                    .putShort((short) (place.kind() == PART ? place.length() : 0))
+                    .putInt(place.kind() == PART ? (int) inlineAt : 0);
+            inlineAt += place.length();
         }
         tensors.forEach(tensor -> put(frame, tensor));
         for (RRef reference : references) {
             put(frame, reference.retain(), handles);
         }
         frame.put(payload.duplicate());
-        for (int i = 0; i < storages.size(); i++) {
-            if (regions.get(i) < 0) {
+        for (Place place : places) {
+            if (place.inlined() != null) {
                 frame.position(bodyAt + (int) aligned(frame.position() - bodyAt));
-                frame.put(storages.get(i).bytes(0, (int) storages.get(i).sizeBytes()));
+                frame.put(place.inlined().duplicate());
             }
         }
     }

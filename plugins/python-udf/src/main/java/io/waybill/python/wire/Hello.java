@@ -16,6 +16,7 @@ import java.util.OptionalInt;
  * @param pid of the process, as it sees itself
  * @param out descriptor of the memfd that it writes; -1 for none
  * @param in descriptor of the memfd that it reads; -1 for none
+ * @param parts whether it can map parts of segments
  * @param serves keys of what it serves
  * @param version of Python and the client
  */
@@ -27,6 +28,7 @@ public record Hello(
         long pid,
         long out,
         long in,
+        boolean parts,
         List<String> serves,
         String version) {
 
@@ -68,6 +70,7 @@ public record Hello(
                 number(fields, "pid", -1),
                 number(fields, "out", -1),
                 number(fields, "in", -1),
+                Value.of(true).equals(fields.get(Value.of("parts"))),
                 serves(fields),
                 text(fields, "version"));
     }

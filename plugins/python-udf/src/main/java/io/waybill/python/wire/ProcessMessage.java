@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A message that a process sent: its payload in the frame's own memory, its tensors copied.
+ * A message that a process sent: its payload in the frame's own memory, its tensors copied, or where it wrote them.
  *
  * <p><b>Ownership.</b> Holds one count of each storage until {@link #close}. For one thread.
  */
@@ -32,14 +32,12 @@ public final class ProcessMessage implements AutoCloseable {
     /**
      * Reads a message from the position of a body to its end.
      *
-     * @param regions null when there are none
      * @throws ProtocolException when it breaks a rule; everything is released then
      */
-    static ProcessMessage read(ByteBuffer body, Regions regions, HandleTable handles, TensorBuffers buffers)
-            throws IOException {
+    static ProcessMessage read(ByteBuffer body, CallFrame.Shared shared) throws IOException {
         ProcessMessage message = new ProcessMessage(body);
         try {
-            message.read(regions, handles, buffers);
+            message.read(shared);
             return message;
         } catch (IOException | RuntimeException | Error e) {
             message.close();
@@ -47,7 +45,8 @@ public final class ProcessMessage implements AutoCloseable {
         }
     }
 
-    private void read(Regions files, HandleTable handles, TensorBuffers buffers) throws IOException {
+    private void read(CallFrame.Shared shared) throws IOException {
+        Regions files = shared.regions();
         require(FramedMessage.HEAD, "the head of a message");
         int payloadLength = body.getInt();
         int storageCount = count("storages");
@@ -60,16 +59,21 @@ public final class ProcessMessage implements AutoCloseable {
             require(FramedMessage.STORAGE, "a storage");
             long size = body.getLong();
             long position = body.getLong();
-            if (body.getLong() == 0) {
+            long place = body.getLong();
+            if (place == FramedMessage.PART) {
+                storages.add(shared.parts().take(position, size));
+            } else if (place == FramedMessage.INLINED) {
                 requireInside(size, position, body.limit(), inlinedLeft, "the frame's body");
                 inlinedLeft -= size;
-                allocate(size, buffers).bytes(0, (int) size).put(body.slice((int) position, (int) size));
+                allocate(size, shared.buffers()).bytes(0, (int) size).put(body.slice((int) position, (int) size));
+            } else if (place != FramedMessage.REGION) {
+                throw new ProtocolException("the place of a storage is from 0 to 2, and " + place + " is none");
             } else if (files == null) {
                 throw new ProtocolException("a storage lies in a region, and this process has none");
             } else {
                 requireInside(size, position, files.size(), regionsLeft, "the region file");
                 regionsLeft -= size;
-                files.read(position, allocate(size, buffers));
+                files.read(position, allocate(size, shared.buffers()));
                 regions.add(position);
             }
         }
@@ -78,7 +82,7 @@ public final class ProcessMessage implements AutoCloseable {
         }
         for (int i = 0; i < referenceCount; i++) {
             require(FramedMessage.REFERENCE, "a reference");
-            references.add(handles.get(body.getLong()));
+            references.add(shared.references().get(body.getLong()));
             body.getLong();
         }
         require(payloadLength, "the payload");
@@ -87,9 +91,9 @@ public final class ProcessMessage implements AutoCloseable {
 
     private int count(String what) throws ProtocolException {
         int count = Short.toUnsignedInt(body.getShort());
-        if (count > FramedMessage.MAX_PARTS) {
+        if (count > FramedMessage.MAX_ENTRIES) {
             throw new ProtocolException(
-                    "a message has at most " + FramedMessage.MAX_PARTS + " " + what + ", not " + count);
+                    "a message has at most " + FramedMessage.MAX_ENTRIES + " " + what + ", not " + count);
         }
         return count;
     }

@@ -34,7 +34,8 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
         RELEASE,
         DROP,
         FORGET,
-        LEAVE;
+        LEAVE,
+        UNMAP;
 
         private static final Kind[] BY_ORDINAL = values();
 

@@ -1,0 +1,95 @@
+"""A worker that sends large buffers and keeps those that it gets, by commands on its input; it answers each with a line."""
+
+import os
+import pickle
+import sys
+import time
+
+from waybill import gateway, parts
+from waybill.errors import CallError
+from waybill.worker import Worker
+
+worker = None
+held = []
+MINUTE = 60 * 10**9
+NEVER = 1e9
+
+
+def take(view, keep):
+    """Notes what it gets; says its bytes and whether it was mapped."""
+    said = describe(view)
+    if keep:
+        held.append(view)
+    return "%s %d mapped" % (said, worker.connection.storages.parts.in_use())
+
+
+def echo(view):
+    view[0] = 77
+    return pickle.PickleBuffer(view)
+
+
+def describe(view):
+    found = sorted(set(bytes(view[::4096])))
+    return "%d bytes of %s" % (len(view), found)
+
+
+def send(to, function, pattern, megabytes, *more):
+    content = bytearray([pattern]) * (megabytes << 20)
+    arguments = (pickle.PickleBuffer(content),) + more
+    to_id = next((each.id for each in worker.workers() if each.name == to), None)
+    if to_id is None:
+        return "failed: no such worker"
+    try:
+        result = worker.result_of(worker.wait(worker.call_python(to, to_id, function, arguments, {}, MINUTE)))
+    except CallError as e:
+        return "failed: %s" % e
+    if hasattr(result, "error"):
+        return "failed %s" % result.error
+    return result if isinstance(result, str) else describe(result) + " was %s" % describe(content)
+
+
+def run(command):
+    what, *rest = command.split()
+    if what == "send":
+        return send(rest[0], take, int(rest[1]), int(rest[2]), rest[3] == "keep")
+    if what == "echo":
+        return send(rest[0], echo, int(rest[1]), int(rest[2]))
+    if what == "held":
+        return ", ".join(map(describe, held))
+    if what == "drop":
+        held.clear()
+        return "%d mapped" % worker.connection.storages.parts.in_use()
+    if what == "mapped":
+        return "%d mapped" % worker.connection.storages.parts.in_use()
+    if what == "late":
+        # as a process that does not get to run when its gateway ends
+        parts.Parts.copy_all = lambda self: None
+        parts._KEPT_SECONDS = NEVER
+        return "late"
+    if what == "keep":
+        parts._KEPT_SECONDS = NEVER
+        return "keeps"
+    if what == "cut":
+        worker.connection.close()
+        while worker.connection._end is None:
+            time.sleep(0.001)
+        return "cut"
+    if what == "leave":
+        worker.leave()
+        return "left"
+    return "unknown"
+
+
+def main(name):
+    global worker
+    worker = Worker(gateway.find(os.environ["WAYBILL_HOME"]), {"role": "client", "name": name})
+    worker.start()
+    print("ready" if parts.are_possible() else "impossible", flush=True)
+    for line in sys.stdin:
+        print(run(line), flush=True)
+
+
+if __name__ == "__main__":
+    import holds_parts  # functions are named by their module, which is not __main__
+
+    holds_parts.main(sys.argv[1])
