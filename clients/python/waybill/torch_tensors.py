@@ -68,16 +68,22 @@ def compact(tensor: Any) -> Any:
     dense = tensor.detach()
     if dense.is_conj() or dense.is_neg():
         dense = dense.resolve_conj().resolve_neg()
-    held = address(dense)[1]
+    held = _storage(dense).nbytes()
     if held >= _COMPACT_FROM and held >= 2 * dense.element_size() * dense.numel():
         dense = dense.clone()
     return dense
 
 
+def _storage(tensor: Any) -> Any:
+    """The storage of a tensor, as bytes."""
+    untyped = getattr(tensor, "untyped_storage", None)
+    # of torch 1
+    return tensor._storage() if untyped is None else untyped()
+
+
 def address(tensor: Any) -> Tuple[int, int]:
     """Address and length in bytes of the storage of a tensor."""
-    untyped = getattr(tensor, "untyped_storage", None)
-    storage = untyped() if untyped is not None else tensor.storage()
+    storage = _storage(tensor)
     return storage.data_ptr(), storage.nbytes()
 
 
@@ -105,11 +111,7 @@ def restore(descriptors: Sequence[Any], storages: Sequence[memoryview], gradient
         storage = held.get(tensor.storage)
         if storage is None:
             storage = held[tensor.storage] = _storage_over(torch, storages[tensor.storage])
-        if hasattr(torch.Tensor, "untyped_storage"):
-            view = torch.empty(0, dtype=dtype).set_(storage, tensor.offset, tensor.sizes, tensor.strides)
-        else:
-            typed = torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype)
-            view = torch.empty(0, dtype=dtype).set_(typed, tensor.offset, tensor.sizes, tensor.strides)
+        view = torch.empty(0, dtype=dtype).set_(storage, tensor.offset, tensor.sizes, tensor.strides)
         if tensor.flags & 1 and gradients:
             view.requires_grad_()
         tensors.append(view)
@@ -118,4 +120,4 @@ def restore(descriptors: Sequence[Any], storages: Sequence[memoryview], gradient
 
 def _storage_over(torch: Any, content: memoryview) -> Any:
     flat = torch.frombuffer(content, dtype=torch.uint8) if len(content) else torch.empty(0, dtype=torch.uint8)
-    return flat.untyped_storage() if hasattr(flat, "untyped_storage") else flat.storage().untyped()
+    return _storage(flat)
