@@ -1,4 +1,4 @@
-"""A worker that sends large buffers and keeps those that it gets, by commands on its input; it answers each with a line."""
+"""A worker that sends large buffers and keeps those that it gets, by commands on its input; it responds to each with a line."""
 
 import os
 import pickle
@@ -28,6 +28,10 @@ def echo(view):
     return pickle.PickleBuffer(view)
 
 
+def die(view):
+    os._exit(view[0])
+
+
 def describe(view):
     found = sorted(set(bytes(view[::4096])))
     return "%d bytes of %s" % (len(view), found)
@@ -42,7 +46,7 @@ def send(to, function, pattern, megabytes, *more):
     try:
         result = worker.result_of(worker.wait(worker.call_python(to, to_id, function, arguments, {}, MINUTE)))
     except CallError as e:
-        return "failed: %s" % e
+        return "failed: %s %s" % (e.code, e)
     if hasattr(result, "error"):
         return "failed %s" % result.error
     return result if isinstance(result, str) else describe(result) + " was %s" % describe(content)
@@ -54,6 +58,8 @@ def run(command):
         return send(rest[0], take, int(rest[1]), int(rest[2]), rest[3] == "keep")
     if what == "echo":
         return send(rest[0], echo, int(rest[1]), int(rest[2]))
+    if what == "die":
+        return send("server", die, 3, int(rest[0]))
     if what == "held":
         return ", ".join(map(describe, held))
     if what == "drop":

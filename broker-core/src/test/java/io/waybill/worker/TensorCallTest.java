@@ -298,7 +298,14 @@ class TensorCallTest {
                     }
                     Waits.until("both are linked", () -> Workers.linked(caller).equals(List.of("server", "server")));
                 });
-        kept.forEach(Storage::release); // of one that has ended: its sender does not hear of it
-        Waits.until("the leases of the one that has left end", () -> Workers.leases(caller) == 0);
+        caller.call(request(floats(1 << 18, 0))).close();
+        kept.get(0).release(); // of one that has ended: its sender does not hear of it
+        Waits.until("the leases of the one that has left end", () -> Workers.leases(caller) == 1);
+        Leases leases = caller.parts.transit.pool().leases();
+        leases.pollAll();
+        assertThat(leases.wrongClaims())
+                .as("the cursors are those of the next incarnation")
+                .isZero();
+        kept.get(1).release();
     }
 }

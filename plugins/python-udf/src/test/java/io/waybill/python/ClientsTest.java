@@ -18,8 +18,8 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.HandleTable;
-import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessMessage;
+import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.TestBuffers;
@@ -414,7 +414,8 @@ class ClientsTest {
     void endInTheMiddleOfAFrame() throws Exception {
         ValueEncoder encoder = new ValueEncoder();
         COUNT.encode(encoder);
-        CallFrame.Shared shared = new CallFrame.Shared(null, new Parts(false), new HandleTable(), new TestBuffers());
+        CallFrame.Shared shared =
+                new CallFrame.Shared(null, new SegmentParts(false), new HandleTable(), new TestBuffers());
         ByteBuffer whole = new CallFrame(MessageType.NAMED_CALL.code(), 0, 0, 0, 0, TestBroker.SERVER)
                 .toCall(1, shared, ByteBuffer.wrap(encoder.toBytes()), List.of(), List.of());
         for (int length : new int[] {1, 15, 16, 17, 39, 45, whole.remaining() - 1}) {

@@ -15,9 +15,9 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.HandleTable;
 import io.waybill.python.wire.Hello;
-import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.ProtocolException;
+import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
 import io.waybill.testing.core.TestBuffers;
 import java.io.IOException;
@@ -112,8 +112,8 @@ class HostileFramesTest {
     private static void read(byte[] body, TensorBuffers buffers) throws IOException, RejectedMessageException {
         SocketFrame frame = frame(SocketFrame.Kind.CALL, body);
         CallFrame.ofCall(frame);
-        try (ProcessMessage message =
-                CallFrame.message(frame, new CallFrame.Shared(null, new Parts(false), new HandleTable(), buffers))) {
+        try (ProcessMessage message = CallFrame.message(
+                frame, new CallFrame.Shared(null, new SegmentParts(false), new HandleTable(), buffers))) {
             Invocation.decode(message.payload(), message.tensors(), message.references());
         }
     }
@@ -132,7 +132,7 @@ class HostileFramesTest {
         ByteBuffer frame = new CallFrame(MessageType.PYTHON_CALL.code(), 0, 0, 0, 0, "two")
                 .toCall(
                         1,
-                        new CallFrame.Shared(null, new Parts(false), new HandleTable(), memory),
+                        new CallFrame.Shared(null, new SegmentParts(false), new HandleTable(), memory),
                         ByteBuffer.wrap(encoder.toBytes()),
                         encoder.tensors(),
                         List.of());

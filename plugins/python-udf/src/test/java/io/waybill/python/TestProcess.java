@@ -8,8 +8,8 @@ import io.waybill.api.ValueEncoder;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FrameChannel;
 import io.waybill.python.wire.HandleTable;
-import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessMessage;
+import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
 import io.waybill.testing.core.TestBuffers;
 import java.io.IOException;
@@ -28,7 +28,8 @@ final class TestProcess implements AutoCloseable {
 
     private static final long LIMIT_MS = 120_000;
 
-    final CallFrame.Shared shared = new CallFrame.Shared(null, new Parts(false), new HandleTable(), new TestBuffers());
+    final CallFrame.Shared shared =
+            new CallFrame.Shared(null, new SegmentParts(false), new HandleTable(), new TestBuffers());
     private final FrameChannel channel;
 
     TestProcess(Path path) throws IOException {

@@ -13,9 +13,9 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.python.wire.CallFrame;
-import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.ProcessError;
 import io.waybill.python.wire.ProcessMessage;
+import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -141,10 +141,10 @@ final class GatewayOperations {
             throws RejectedMessageException {
         if (!shared.parts().areUsable()
                 || !(call.named().get("size") instanceof Value.Int size)
-                || size.value() < Parts.MIN_BYTES) {
+                || size.value() < SegmentParts.MIN_BYTES) {
             throw new RejectedMessageException(
                     ErrorCode.MALFORMED_BODY,
-                    "gateway.part.allocate takes size, an int from " + Parts.MIN_BYTES
+                    "gateway.part.allocate takes size, an int from " + SegmentParts.MIN_BYTES
                             + " on, of a process that uses parts");
         }
         Storage storage = shared.buffers().allocate(size.value());

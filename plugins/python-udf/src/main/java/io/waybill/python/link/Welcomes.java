@@ -7,8 +7,8 @@ import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FramedMessage;
 import io.waybill.python.wire.HandleTable;
 import io.waybill.python.wire.Hello;
-import io.waybill.python.wire.Parts;
 import io.waybill.python.wire.Regions;
+import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
 import java.io.IOException;
 import java.lang.System.Logger;
@@ -43,7 +43,8 @@ public final class Welcomes {
                         e.getMessage());
             }
         }
-        Parts parts = new Parts(hello.parts() && regions != null && seesHome(hello.pid(), broker.directory()));
+        SegmentParts parts =
+                new SegmentParts(hello.parts() && regions != null && seesHome(hello.pid(), broker.directory()));
         return new CallFrame.Shared(
                 regions, parts, new HandleTable(), size -> broker.buffers().allocate(size));
     }
@@ -80,7 +81,7 @@ public final class Welcomes {
                         Value.of(directory.getParent().getParent().toString())));
         fields.put(Value.of("regions"), Value.of(shared.regions() != null));
         fields.put(Value.of("parts"), Value.of(shared.parts().areUsable()));
-        fields.put(Value.of("part_min"), Value.of(Parts.MIN_BYTES));
+        fields.put(Value.of("part_min"), Value.of(SegmentParts.MIN_BYTES));
         fields.put(Value.of("max_frame"), Value.of(SocketFrame.MAX_BODY));
         fields.put(Value.of("inline_max"), Value.of(FramedMessage.INLINE_MAX));
         fields.put(Value.of("by_value"), Value.of(byValue));

@@ -51,7 +51,7 @@ public final class FramedMessage {
      */
     private record Place(int kind, long position, ByteBuffer inlined) {
 
-        static Place of(Parts.Part part) {
+        static Place of(SegmentParts.Part part) {
             byte[] path = part.file().file().toString().getBytes(StandardCharsets.UTF_8);
             return new Place(
                     PART,
@@ -106,7 +106,7 @@ public final class FramedMessage {
     }
 
     private static Place place(Storage storage, CallFrame.Shared shared) throws IOException, RejectedMessageException {
-        Optional<Parts.Part> part = shared.parts().add(storage);
+        Optional<SegmentParts.Part> part = shared.parts().add(storage);
         if (part.isPresent()) {
             return Place.of(part.get());
         }

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -23,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Large buffers, which Python processes use where they lie in segments. */
 @Timeout(300)
-class PartsTest {
+class SegmentPartsTest {
 
     private static final Path PYTHON = Path.of("/usr/bin/python3");
     private static final Path PACKAGE = Path.of("../../clients/python");
@@ -33,7 +34,7 @@ class PartsTest {
     private Path directory;
 
     private final Map<String, Process> processes = new HashMap<>();
-    private final Map<String, BufferedReader> answers = new HashMap<>();
+    private final Map<String, BufferedReader> responses = new HashMap<>();
     private TestBroker broker;
 
     @BeforeEach
@@ -53,8 +54,8 @@ class PartsTest {
         builder.environment().put("WAYBILL_HOME", broker.home().toString());
         Process process = builder.start();
         processes.put(name, process);
-        answers.put(name, process.inputReader());
-        String first = answers.get(name).readLine();
+        responses.put(name, process.inputReader());
+        String first = responses.get(name).readLine();
         assumeTrue(!"impossible".equals(first), "the kernel is older than 5.14");
         assertThat(first).isEqualTo("ready");
     }
@@ -71,7 +72,7 @@ class PartsTest {
         Writer to = processes.get(name).outputWriter();
         to.write(command + "\n");
         to.flush();
-        return answers.get(name).readLine();
+        return responses.get(name).readLine();
     }
 
     private long segmentBytes(String name) throws IOException {
@@ -167,5 +168,26 @@ class PartsTest {
         assertThat(segmentBytes("sender"))
                 .as("the killed processes' regions were used again")
                 .isBetween(SEGMENT_BYTES, 3 * SEGMENT_BYTES);
+    }
+
+    @Test
+    void areGivenBackByAProcessOfThePoolThatEnds() throws IOException {
+        Path settings = Files.writeString(
+                directory.resolve("new.cfg"),
+                "interpreter = " + PYTHON + "\npath = "
+                        + PACKAGE.toAbsolutePath().normalize() + ":"
+                        + Path.of("src/test/python").toAbsolutePath());
+        Files.move(settings, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
+        Waits.until("the sender has joined again, and the pool has its settings", () -> {
+            processes.get("sender").destroyForcibly();
+            join("sender");
+            return ask("sender", "die 1").contains("WORKER_LOST");
+        });
+        for (int i = 0; i < 6; i++) {
+            assertThat(ask("sender", "die 48")).contains("WORKER_LOST");
+        }
+        assertThat(segmentBytes("sender"))
+                .as("six were sent, each of which needs a segment")
+                .isLessThanOrEqualTo(3 * SEGMENT_BYTES);
     }
 }

@@ -14,7 +14,7 @@ import java.util.Optional;
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Holds one count of each storage until the process releases it or sends a message with it. {@link #close} is called when the memory can be
  * used by no other: the process has ended, or the worker that took part in its name.
  */
-public final class Parts implements AutoCloseable {
+public final class SegmentParts implements AutoCloseable {
 
     /** Smaller storages are copied, which takes less time. */
     public static final int MIN_BYTES = 1 << 20;
@@ -28,7 +28,7 @@ public final class Parts implements AutoCloseable {
     private boolean closed; // guarded by this
 
     /** @param usable whether the process can map them; otherwise there are none */
-    public Parts(boolean usable) {
+    public SegmentParts(boolean usable) {
         this.usable = usable;
     }
 
