@@ -119,6 +119,14 @@ class PartsTest(unittest.TestCase):
         self.assertEqual(sorted(self.released), list(range(300)))
         self.assertFalse(self.is_locked())
 
+    def test_what_is_copied_twice_is_released_once(self) -> None:
+        view = self.parts.view(self.place)
+        received = self.parts._received[7]
+        for _ in range(2):
+            received.copy(self.released.append, True)
+        self.assertEqual(self.released, [7])
+        self.assertEqual(bytes(view[:1]), b"b")
+
     def test_a_part_is_not_used_when_the_gateway_has_ended(self) -> None:
         self.connected = False
         with self.assertRaisesRegex(WorkerLost, "before its response was read"):

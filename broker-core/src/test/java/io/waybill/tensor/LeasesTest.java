@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.FilePart;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.segment.Leases;
@@ -173,6 +174,29 @@ class LeasesTest {
         transit.send(tensor);
         assertThat(transit.sender.leases()).as("it may come back").isEqualTo(1);
         tensor.storage().release();
+    }
+
+    @Test
+    void aFileHasTheBytesUntilNativeCodeMayHaveWritten() throws Exception {
+        Storage storage = transit.pool.allocate(1 << 20);
+        Transit.fill(storage, 3);
+        Tensor sent = bytes(1 << 20);
+        ReceivedTensors received = transit.receive(transit.send(sent));
+        sent.storage().release();
+        Storage arrived = received.tensors().get(0).storage();
+        for (Storage each : List.of(storage, arrived)) {
+            FilePart part = each.filePart().orElseThrow();
+            ByteBuffer found = ByteBuffer.allocate(1 << 20);
+            try (FileChannel channel = FileChannel.open(part.file(), StandardOpenOption.READ)) {
+                channel.read(found, part.offset());
+            }
+            assertThat(found.flip()).isEqualTo(each.bytes(0, 1 << 20));
+        }
+        assertThat(arrived.address()).isNotZero();
+        assertThat(arrived.filePart()).isEmpty();
+        received.release();
+        storage.release();
+        assertThatThrownBy(storage::filePart).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

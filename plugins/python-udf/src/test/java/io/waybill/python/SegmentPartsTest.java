@@ -47,6 +47,13 @@ class SegmentPartsTest {
     }
 
     private void join(String name) throws IOException {
+        String first = start(name);
+        assumeTrue(!first.equals("impossible"), "the kernel is older than 5.14");
+        assertThat(first).isEqualTo("ready");
+    }
+
+    /** Returns the first line of a process. */
+    private String start(String name) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(PYTHON.toString(), "src/test/python/holds_parts.py", name);
         builder.redirectErrorStream(true);
         builder.environment()
@@ -55,9 +62,7 @@ class SegmentPartsTest {
         Process process = builder.start();
         processes.put(name, process);
         responses.put(name, process.inputReader());
-        String first = responses.get(name).readLine();
-        assumeTrue(!"impossible".equals(first), "the kernel is older than 5.14");
-        assertThat(first).isEqualTo("ready");
+        return String.valueOf(responses.get(name).readLine());
     }
 
     @AfterEach
@@ -163,7 +168,7 @@ class SegmentPartsTest {
             ask("holder", "keep");
             assertThat(ask("sender", "send holder 1 64 keep")).endsWith("1 mapped");
             processes.get("holder").destroyForcibly().onExit().join();
-            join("holder");
+            Waits.until("the name is free", () -> start("holder").equals("ready"));
         }
         assertThat(segmentBytes("sender"))
                 .as("the killed processes' regions were used again")
@@ -179,9 +184,8 @@ class SegmentPartsTest {
                         + Path.of("src/test/python").toAbsolutePath());
         Files.move(settings, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
         Waits.until("the sender has joined again, and the pool has its settings", () -> {
-            processes.get("sender").destroyForcibly();
-            join("sender");
-            return ask("sender", "die 1").contains("WORKER_LOST");
+            processes.get("sender").destroyForcibly().onExit().join();
+            return start("sender").equals("ready") && ask("sender", "die 1").contains("WORKER_LOST");
         });
         for (int i = 0; i < 6; i++) {
             assertThat(ask("sender", "die 48")).contains("WORKER_LOST");
