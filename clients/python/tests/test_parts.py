@@ -103,6 +103,12 @@ class PartsTest(unittest.TestCase):
         view = self.parts.view(self.place)
         with mock.patch.object(parts, "_system", parts._system._replace(madvise=lambda *_: -1)):
             self.parts.copy_all()
+            child = os.fork()
+            if not child:
+                del view
+                gc.collect()
+                os._exit(0)
+            os.waitpid(child, 0)
         self.assertEqual((self.released, self.is_locked()), ([], True))
         del view
         gc.collect()

@@ -113,13 +113,14 @@ def place_of(number: int, size: int, content: memoryview) -> Place:
 class _Received:
     """A received part while an object over it lives, or it is not copied. Any thread may end it, or copy it."""
 
-    __slots__ = ("place", "since", "_fd", "_address", "_told", "_gone", "_lock")
+    __slots__ = ("place", "since", "_fd", "_address", "_pid", "_told", "_gone", "_lock")
 
     def __init__(self, place: Place, fd: int, address: int) -> None:
         self.place = place
         self.since = time.monotonic()
         self._fd = fd
         self._address = address
+        self._pid = os.getpid()
         self._told = False
         self._gone = False
         self._lock = threading.Lock()
@@ -152,8 +153,9 @@ class _Received:
                 self._lock.release()
 
     def _release(self, tell: Callable[[int], None]) -> None:
-        # before the sender knows; the mapping would keep the lock of a file that is closed
-        _lock(self._fd, fcntl.F_UNLCK, self.place.position, self.place.size)
+        if self._pid == os.getpid():
+            # before the sender knows; the mapping would keep the lock of a file that is closed
+            _lock(self._fd, fcntl.F_UNLCK, self.place.position, self.place.size)
         os.close(self._fd)
         self._told = True
         tell(self.place.number)
