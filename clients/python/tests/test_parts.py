@@ -179,6 +179,33 @@ class PartsTest(unittest.TestCase):
         with self.assertRaisesRegex(ProtocolError, "at least"):
             self.parts.write(self.place._replace(size=5 * parts._PAGE), memoryview(bytes(5 * parts._PAGE)))
 
+    def test_a_buffer_is_sent_where_it_is(self) -> None:
+        buffer = self.parts.buffer(self.place)
+        self.assertEqual(bytes(buffer), bytes(SIZE), "not what was there before")
+        buffer[:3] = b"xyz"
+        self.assertEqual(self.file()[parts._PAGE : parts._PAGE + 4], b"xyz\0")
+        self.assertEqual(self.parts.buffer_of(buffer), 7)
+        self.assertEqual(self.parts.buffer_of(buffer[:]), 7)
+        for other in (buffer[1:], buffer[:-1], buffer.toreadonly(), memoryview(bytearray(SIZE))):
+            self.assertIsNone(self.parts.buffer_of(other))
+        self.assertEqual(self.released, [])
+        del buffer, other
+        gc.collect()
+        self.assertEqual((self.released, self.parts._buffers), ([7], {}))
+        self.assertNotIn(self.path, _mapped())
+
+    def test_a_buffer_is_one_of_the_process_where_it_can_not_be_mapped(self) -> None:
+        buffer = self.parts.buffer(self.place._replace(path=self.path + "x"))
+        self.assertEqual((bytes(buffer), self.released), (bytes(SIZE), [7]))
+        self.assertIsNone(self.parts.buffer_of(buffer))
+
+    def test_a_buffer_is_not_sent_by_another_connection(self) -> None:
+        buffer = self.parts.buffer(self.place)
+        buffer[0] = 1
+        self.parts.close()
+        self.assertIsNone(self.parts.buffer_of(buffer))
+        self.assertEqual(bytes(buffer[:2]), b"\1\0")
+
     def test_a_file_is_not_held_when_it_is_not_used(self) -> None:
         self.parts.write(self.place, memoryview(bytearray(SIZE)))
         self.assertIn(self.path, _mapped())

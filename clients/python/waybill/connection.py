@@ -248,6 +248,10 @@ class Connection:
             pass
         self.close()
 
+    def buffer(self, size: int) -> memoryview:
+        """Memory of so many bytes from which a storage is sent without a copy; see :func:`waybill.rpc.buffer`."""
+        return self.storages.buffer(size, self._allocate)
+
     def close(self) -> None:
         """Closes the connection; calls in flight end with ``WORKER_LOST``."""
         try:

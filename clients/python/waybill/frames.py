@@ -31,7 +31,7 @@ _REFERENCE = struct.Struct("<QHB5x")
 _CALL = struct.Struct("<HHHHQq")
 _RESULT = struct.Struct("<HHHHQ")
 _FAILED = struct.Struct("<IB3xI")
-_INLINED, _REGION, _PART = 0, 1, 2
+_INLINED, _REGION, _PART, _KEPT_PART = range(4)
 _ALIGNMENT = 16
 Bytes = Union[bytes, bytearray, memoryview]
 # of a storage that is sent: what kind of place, and the position of its region or the number of its part
@@ -85,8 +85,13 @@ def in_region(position: int) -> Where:
 
 
 def in_part(number: int) -> Where:
-    """The place of a storage in a part."""
+    """The place of a storage in a part, which is the receiver's then."""
     return _PART, number
+
+
+def in_kept_part(number: int) -> Where:
+    """The place of a storage in a part that is used further."""
+    return _KEPT_PART, number
 
 
 class Call(NamedTuple):

@@ -110,6 +110,14 @@ def place_of(number: int, size: int, content: memoryview) -> Place:
     return Place(number, path, position, size)
 
 
+def _require_length(place: Place, length: int) -> None:
+    if place.position + place.size > length:
+        raise ProtocolError(
+            "part: expected a file of at least %d bytes, found %d: %s"
+            % (place.position + place.size, length, place.path)
+        )
+
+
 class _Received:
     """A received part while an object over it lives, or it is not copied. Any thread may end it, or copy it."""
 
@@ -182,6 +190,8 @@ class Parts:
         self._lock = threading.Lock()
         self._received: Dict[int, _Received] = {}
         self._written: Dict[str, _Written] = {}
+        # by the address of their first byte
+        self._buffers: Dict[int, Place] = {}
         self._watched = False
         _open.add(self)
 
@@ -212,12 +222,7 @@ class Parts:
         return memoryview(content).cast("B")
 
     def _map_received(self, place: Place, fd: int) -> _Received:
-        length = os.fstat(fd).st_size
-        if place.position + place.size > length:
-            raise ProtocolError(
-                "part: expected a file of at least %d bytes, found %d: %s"
-                % (place.position + place.size, length, place.path)
-            )
+        _require_length(place, os.fstat(fd).st_size)
         self._lock_for_reading(place, fd)
         self._require_connected()
         address = _map(fd, place.position, place.size, _PROT_READ | _PROT_WRITE, _MAP_PRIVATE)
@@ -298,13 +303,50 @@ class Parts:
                 finally:
                     os.close(fd)
                 self._written[place.path] = written
-            if place.position + place.size > written.length:
-                raise ProtocolError(
-                    "part: expected a file of at least %d bytes, found %d: %s"
-                    % (place.position + place.size, written.length, place.path)
-                )
+            _require_length(place, written.length)
             written.users += 1
             return written
+
+    # Buffers that are sent as they are
+
+    def buffer(self, place: Place) -> memoryview:
+        """The bytes of a part that was allocated: this process writes there, and sends them without a copy."""
+        try:
+            address = self._map_buffer(place)
+        except BaseException as e:
+            self._release(place.number)
+            if not isinstance(e, OSError):
+                raise
+            # no room for it among the process's addresses: it is copied when it is sent
+            return memoryview(bytearray(place.size))
+        content = (ctypes.c_ubyte * place.size).from_address(address)
+        self._buffers[address] = place
+        weakref.finalize(content, self._buffer_gone, address, place).atexit = False
+        view = memoryview(content).cast("B")
+        # what was sent from there before
+        ctypes.memset(address, 0, place.size)
+        return view
+
+    @staticmethod
+    def _map_buffer(place: Place) -> int:
+        fd = os.open(place.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            _require_length(place, os.fstat(fd).st_size)
+            return _map(fd, place.position, place.size, _PROT_READ | _PROT_WRITE, _MAP_SHARED)
+        finally:
+            os.close(fd)
+
+    def buffer_of(self, storage: memoryview) -> Optional[int]:
+        """The number of the buffer whose bytes, no less and no more, a storage has; None if there is none."""
+        if not self._buffers or storage.readonly:
+            return None
+        place = self._buffers.get(ctypes.addressof(ctypes.c_ubyte.from_buffer(storage)))
+        return place.number if place is not None and place.size == len(storage) else None
+
+    def _buffer_gone(self, address: int, place: Place) -> None:
+        self._buffers.pop(address, None)
+        _system.munmap(address, place.size)
+        self._release(place.number)
 
     # What is not used for some time
 
@@ -336,6 +378,7 @@ class Parts:
     def close(self) -> None:
         """The connection has ended. What objects are over stays as it is."""
         self.copy_all()
+        self._buffers.clear()
         with self._lock:
             for path, written in list(self._written.items()):
                 if not written.users:

@@ -51,10 +51,21 @@ class Storages:
         size = len(storage)
         if size <= self._inline_max or self._out is None or not self._has_regions:
             return frames.INLINED
+        kept = self.parts.buffer_of(storage)
+        if kept is not None:
+            return frames.in_kept_part(kept)
         part = allocate(size) if self._part_min is not None and size >= self._part_min else None
         if part is not None and self._write(part, storage):
             return frames.in_part(part.number)
         return frames.in_region(self._out.write(storage))
+
+    def buffer(self, size: int, allocate: Callable[[int], Optional[Place]]) -> memoryview:
+        """Memory from which a storage is sent without a copy, where there is such memory.
+
+        :param allocate: asks the gateway for a part of so many bytes; None if it gives none
+        """
+        part = allocate(size) if self._part_min is not None and size >= self._part_min else None
+        return memoryview(bytearray(size)) if part is None else self.parts.buffer(part)
 
     def _write(self, part: Place, storage: memoryview) -> bool:
         """Writes a storage into a part; false if it can't be mapped."""

@@ -97,6 +97,20 @@ def _prepare(to: Destination, func: Any) -> Tuple[Agent, WorkerInfo]:
     return agent, agent.get_worker_info(to)
 
 
+def buffer(size: int) -> memoryview:
+    """Memory of so many bytes, zeros, from which tensors and arrays over all of it are sent without a copy.
+
+    Receivers read it in place, as long as their functions run, or for a second: write it again when the call has
+    returned. Each process that is forked shares it.
+
+    Example::
+
+        weights = torch.frombuffer(rpc.buffer(4 * 1000), dtype=torch.float32).reshape(10, 100)
+        rpc.rpc_sync("worker1", load, args=(weights,))
+    """
+    return state.initialized().worker.connection.buffer(size)
+
+
 def rpc_sync(
     to: Destination,
     func: Any,

@@ -11,6 +11,7 @@ from waybill.worker import Worker
 
 worker = None
 held = []
+buffers = []
 MINUTE = 60 * 10**9
 NEVER = 1e9
 
@@ -38,7 +39,10 @@ def describe(view):
 
 
 def send(to, function, pattern, megabytes, *more):
-    content = bytearray([pattern]) * (megabytes << 20)
+    return send_buffer(to, function, bytearray([pattern]) * (megabytes << 20), *more)
+
+
+def send_buffer(to, function, content, *more):
     arguments = (pickle.PickleBuffer(content),) + more
     to_id = next((each.id for each in worker.workers() if each.name == to), None)
     if to_id is None:
@@ -58,6 +62,15 @@ def run(command):
         return send(rest[0], take, int(rest[1]), int(rest[2]), rest[3] == "keep")
     if what == "echo":
         return send(rest[0], echo, int(rest[1]), int(rest[2]))
+    if what == "buffer":
+        buffers.append(worker.connection.buffer(int(rest[0]) << 20))
+        return describe(buffers[0])
+    if what == "again":
+        buffers[0][::4096] = bytes([int(rest[1])]) * (len(buffers[0]) // 4096)
+        return send_buffer(rest[0], take, buffers[0], False)
+    if what == "nobuffer":
+        buffers.clear()
+        return "none"
     if what == "die":
         return send("server", die, 3, int(rest[0]))
     if what == "held":

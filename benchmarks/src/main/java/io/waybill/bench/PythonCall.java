@@ -23,7 +23,7 @@ public record PythonCall(int calls, int megabytes, int seconds, int rounds, Benc
     private static final String SCRIPT = "python_calls.py";
     private static final int TRANSFERS = 5;
     private static final List<String> SHARES =
-            List.of("p50_ns", "p99_ns", "mean_ns", "element_p50_ns", "tensor_ns", "idle_cores");
+            List.of("p50_ns", "p99_ns", "mean_ns", "element_p50_ns", "tensor_ns", "sent_ns", "buffer_ns", "idle_cores");
 
     /** Runs all rounds. */
     public Figures run(Consumer<String> progress) throws IOException {

@@ -23,7 +23,11 @@ def same(value):
     return value
 
 
-empty.__module__ = same.__module__ = "python_calls"
+def taken(value):
+    return len(value)
+
+
+empty.__module__ = same.__module__ = taken.__module__ = "python_calls"
 over = threading.Event()
 
 
@@ -70,6 +74,27 @@ def tensor_of(megabytes):
         return bytearray(megabytes << 20)
 
 
+def in_buffer(rpc, megabytes):
+    """A tensor or array in memory from which it is sent without a copy; an ordinary one where there is none."""
+    if not hasattr(rpc, "buffer"):
+        return tensor_of(megabytes)
+    memory = rpc.buffer(megabytes << 20)
+    try:
+        import torch
+
+        return torch.frombuffer(memory, dtype=torch.float32).fill_(1)
+    except ImportError:
+        pass
+    try:
+        import numpy
+
+        return numpy.frombuffer(memory, dtype=numpy.float32)
+    except ImportError:
+        import pickle
+
+        return pickle.PickleBuffer(memory)
+
+
 def element():
     """A tensor of one element where there are tensors, otherwise None."""
     try:
@@ -111,6 +136,10 @@ def measure(rpc, calls, megabytes, transfers, seconds):
         value = tensor_of(megabytes)
         times_of(rpc, 2, same, (value,))
         figures["tensor_ns"] = percentile(times_of(rpc, transfers, same, (value,)), 0.5)
+        figures["sent_ns"] = percentile(times_of(rpc, transfers, taken, (value,)), 0.5)
+        value = in_buffer(rpc, megabytes)
+        times_of(rpc, 2, taken, (value,))
+        figures["buffer_ns"] = percentile(times_of(rpc, transfers, taken, (value,)), 0.5)
         del value
     if seconds:
         time.sleep(1)

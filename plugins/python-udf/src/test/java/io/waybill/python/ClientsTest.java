@@ -334,7 +334,7 @@ class ClientsTest {
             case "part" ->
                 frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 2);
             case "place" ->
-                frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 3);
+                frame.putShort(message + 4, (short) 1).putLong(message + 12, 8).put(message + 28, (byte) 4);
             case "unmap" -> {
                 return SocketFrame.of(SocketFrame.Kind.UNMAP, 1);
             }

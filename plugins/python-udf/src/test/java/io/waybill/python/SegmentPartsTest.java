@@ -112,6 +112,20 @@ class SegmentPartsTest {
     }
 
     @Test
+    void areSentWithoutACopyFromABuffer() throws IOException {
+        assertThat(ask("sender", "buffer 40")).isEqualTo("41943040 bytes of [0]");
+        for (int i = 1; i <= 10; i++) {
+            assertThat(ask("sender", "again holder " + i)).isEqualTo("41943040 bytes of [" + i + "] 1 mapped");
+        }
+        assertThat(segmentBytes("sender"))
+                .as("one region is sent again and again")
+                .isEqualTo(SEGMENT_BYTES);
+        ask("sender", "nobuffer");
+        assertThat(ask("sender", "send holder 7 40 drop")).startsWith("41943040 bytes of [7]");
+        assertThat(segmentBytes("sender")).as("its region was used again").isEqualTo(SEGMENT_BYTES);
+    }
+
+    @Test
     void areTheProcessesOwnWhenTheyAreKept() throws IOException {
         for (int i = 1; i <= 6; i++) {
             assertThat(ask("sender", "send holder " + i + " 48 keep")).endsWith("1 mapped");

@@ -138,7 +138,7 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
         long bytes = 0;
         int storages = Short.toUnsignedInt(body.getShort(RESULT + Integer.BYTES));
         for (int i = 0; i < storages && at + FramedMessage.STORAGE <= body.limit(); i++) {
-            boolean copied = body.get(at + 2 * Long.BYTES) != FramedMessage.PART;
+            boolean copied = body.get(at + 2 * Long.BYTES) < FramedMessage.PART;
             bytes += copied ? Math.max(0, body.getLong(at)) : 0;
             at += FramedMessage.STORAGE;
         }

@@ -35,6 +35,7 @@ public final class FramedMessage {
     static final int INLINED = 0;
     static final int REGION = 1;
     static final int PART = 2;
+    static final int KEPT_PART = 3; // which the process uses further
 
     private final ByteBuffer payload;
     private final List<Tensor> tensors;

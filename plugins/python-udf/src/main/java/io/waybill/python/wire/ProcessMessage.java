@@ -62,12 +62,14 @@ public final class ProcessMessage implements AutoCloseable {
             long place = body.getLong();
             if (place == FramedMessage.PART) {
                 storages.add(shared.parts().take(position, size));
+            } else if (place == FramedMessage.KEPT_PART) {
+                storages.add(shared.parts().share(position, size));
             } else if (place == FramedMessage.INLINED) {
                 requireInside(size, position, body.limit(), inlinedLeft, "the frame's body");
                 inlinedLeft -= size;
                 allocate(size, shared.buffers()).bytes(0, (int) size).put(body.slice((int) position, (int) size));
             } else if (place != FramedMessage.REGION) {
-                throw new ProtocolException("the place of a storage is from 0 to 2, and " + place + " is none");
+                throw new ProtocolException("the place of a storage is from 0 to 3, and " + place + " is none");
             } else if (files == null) {
                 throw new ProtocolException("a storage lies in a region, and this process has none");
             } else {

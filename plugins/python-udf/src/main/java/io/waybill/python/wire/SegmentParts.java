@@ -72,19 +72,37 @@ public final class SegmentParts implements AutoCloseable {
      * @return the caller's to release
      */
     synchronized Storage take(long number, long size) throws ProtocolException {
+        Storage found = get(number, size);
+        byNumber.remove(number);
+        return found;
+    }
+
+    /**
+     * Returns the storage of a message from the process, which uses it further.
+     *
+     * @return the caller's to release
+     */
+    synchronized Storage share(long number, long size) throws ProtocolException {
+        return get(number, size).retain();
+    }
+
+    private Storage get(long number, long size) throws ProtocolException {
         Storage found = byNumber.get(number);
         if (found == null || found.sizeBytes() != size) {
             throw new ProtocolException("a storage of " + size + " bytes lies in part " + number
                     + (found == null ? ", which the process does not have" : ", which has " + found.sizeBytes()));
         }
-        return byNumber.remove(number);
+        return found;
     }
 
-    /** Releases storages that the process uses no more. */
+    /** Releases storages that the process uses no more. Those of one that has ended were released with it. */
     public void release(long... numbers) throws ProtocolException {
         for (long number : numbers) {
             Storage found;
             synchronized (this) {
+                if (closed) {
+                    return;
+                }
                 found = byNumber.remove(number);
             }
             if (found == null) {

@@ -48,7 +48,7 @@ class PartNumbersTest {
     }
 
     @Test
-    void areLimited() {
+    void areLimited() throws ProtocolException {
         Storage large = storage(SegmentParts.MIN_BYTES);
         int count = 0;
         while (parts.add(large).isPresent()) {
@@ -56,6 +56,7 @@ class PartNumbersTest {
         }
         assertThat(count).isEqualTo(128);
         parts.close();
+        parts.release(1); // of a message that was not sent because of that
         assertThat(parts.add(large)).as("when it is closed").isEmpty();
         large.release();
         assertThat(memory.live()).isZero();
@@ -70,8 +71,11 @@ class PartNumbersTest {
             assertThatThrownBy(() -> parts.take(1, size))
                     .isInstanceOf(ProtocolException.class)
                     .hasMessageContaining("which has " + SegmentParts.MIN_BYTES);
+            assertThatThrownBy(() -> parts.share(1, size)).hasMessageContaining("which has");
         }
         assertThatThrownBy(() -> parts.take(2, SegmentParts.MIN_BYTES)).hasMessageContaining("does not have");
+        parts.share(1, SegmentParts.MIN_BYTES).release();
+        assertThat(parts.size()).as("it is used further").isEqualTo(1);
         parts.take(1, SegmentParts.MIN_BYTES).release();
         assertThatThrownBy(() -> parts.release(1)).hasMessageContaining("1 is none");
         assertThatThrownBy(() -> parts.take(1, SegmentParts.MIN_BYTES)).hasMessageContaining("does not have");
