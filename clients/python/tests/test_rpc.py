@@ -233,6 +233,23 @@ class RpcTest(unittest.TestCase):
 
         self.assertEqual(group.run(test, 1), [["WORKER_LOST"] * 3])
 
+    def test_nothing_is_mapped_any_more_when_a_process_leaves(self) -> None:
+        def test(rank: int) -> Any:
+            rpc.init_rpc("worker%d" % rank, rank=rank, world_size=1)
+            connection = rpc._get_current_rpc_agent().worker.connection
+            said = [connection._is_connected()]
+            write = connection._write
+
+            def noted(pieces: Any, sent: Any = None) -> None:
+                said.append(connection._is_connected())
+                write(pieces, sent)
+
+            connection._write = noted
+            rpc.shutdown()
+            return said[0], said[-1]
+
+        self.assertEqual(group.run(test, 1), [(True, False)])
+
     @unittest.skipUnless(NUMPY, "numpy is not installed")
     def test_large_arrays_travel_through_the_regions(self) -> None:
         def test() -> Any:

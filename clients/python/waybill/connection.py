@@ -142,6 +142,7 @@ class Connection:
         self._calls_lock = threading.Lock()
         self._next = 0
         self._end: Optional[BaseException] = None
+        self._is_leaving = False
         self._left = threading.Event()
         self._pid = os.getpid()
         self.storages = Storages(self._tell, self._is_connected)
@@ -241,6 +242,8 @@ class Connection:
     def leave(self, timeout: float) -> None:
         """Has the gateway leave the home in the name of this process, and closes the connection."""
         try:
+            # the gateway may close last, when the memory of others is no longer this worker's
+            self._is_leaving = True
             self.storages.parts.copy_all()
             self._write([frames.frame(frames.LEAVE, 0)])
             self._left.wait(timeout)
@@ -266,11 +269,11 @@ class Connection:
         return frames.read_message(body, at, self.storages.region, part or self.storages.part)
 
     def _is_connected(self) -> bool:
-        """Whether the gateway has not ended. Asks the system: what it sent before may not have been read yet."""
+        """Whether this worker is in the home. Asks the system: what the gateway sent may not have been read yet."""
         try:
             hung_up = select.poll()
             hung_up.register(self._socket, select.POLLRDHUP)
-            return self._end is None and not hung_up.poll(0)
+            return self._end is None and not self._is_leaving and not hung_up.poll(0)
         except (OSError, ValueError):
             return False
 

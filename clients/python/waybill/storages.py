@@ -16,7 +16,7 @@ class Storages:
         """Creates the files.
 
         :param tell: sends a number in a frame of a kind, at any point
-        :param is_connected: whether the gateway has not ended
+        :param is_connected: whether this worker is in the home
         """
         self._tell = tell
         self._out: Optional[OutRegion] = None

@@ -121,8 +121,10 @@ class SegmentPartsTest {
                 .as("one region is sent again and again")
                 .isEqualTo(SEGMENT_BYTES);
         ask("sender", "nobuffer");
-        assertThat(ask("sender", "send holder 7 40 drop")).startsWith("41943040 bytes of [7]");
-        assertThat(segmentBytes("sender")).as("its region was used again").isEqualTo(SEGMENT_BYTES);
+        for (int i = 0; i < 4; i++) {
+            assertThat(ask("sender", "send holder 7 40 drop")).startsWith("41943040 bytes of [7]");
+        }
+        assertThat(segmentBytes("sender")).as("its region was used again").isLessThanOrEqualTo(2 * SEGMENT_BYTES);
     }
 
     @Test
