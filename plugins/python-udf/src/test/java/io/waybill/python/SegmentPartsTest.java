@@ -3,6 +3,11 @@ package io.waybill.python;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.Waits;
 import java.io.BufferedReader;
@@ -12,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -199,10 +205,18 @@ class SegmentPartsTest {
                         + PACKAGE.toAbsolutePath().normalize() + ":"
                         + Path.of("src/test/python").toAbsolutePath());
         Files.move(settings, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
-        Waits.until("the sender has joined again, and the pool has its settings", () -> {
-            processes.get("sender").destroyForcibly().onExit().join();
-            return start("sender").equals("ready") && ask("sender", "die 1").contains("WORKER_LOST");
+        Request nothing = Request.invocation(
+                TestBroker.SERVER, MessageType.PYTHON_CALL, new Invocation("no:thing", List.of(), Map.of()));
+        Waits.until("the pool has its settings", () -> {
+            try {
+                broker.caller().call(nothing).close();
+                return true; // with an exception of the function
+            } catch (CallException e) {
+                return e.code() != ErrorCode.REFUSED; // by a pool that finds no package
+            }
         });
+        processes.get("sender").destroyForcibly().onExit().join(); // its gateway has ended
+        Waits.until("the sender has joined again", () -> start("sender").equals("ready"));
         for (int i = 0; i < 6; i++) {
             assertThat(ask("sender", "die 48")).contains("WORKER_LOST");
         }
