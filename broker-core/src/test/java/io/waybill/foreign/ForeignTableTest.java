@@ -31,6 +31,7 @@ class ForeignTableTest {
     static {
         ELSEWHERE.put("Storage.address", "the broker does not ask for the address of a storage on a device");
         ELSEWHERE.put("Storage.readAddress", "as address");
+        ELSEWHERE.put("Storage.filePart", "asked by bundles, of the broker's own storages");
         ELSEWHERE.put("Storage.deviceAddress", "bundles ask each other for it, and the broker does not");
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("LeavesLast.isInProgress", "asked when its bundle stops: NestedCallsUnderSwapsBundleTest");

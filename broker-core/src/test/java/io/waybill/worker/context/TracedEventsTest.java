@@ -126,13 +126,15 @@ class TracedEventsTest {
         assertThat(catchThrowable(() -> call(operation))).isNotNull();
         Waits.until(
                 "both sides saw it",
-                () -> seen.subList(before, seen.size()).stream()
+                () -> seen.stream()
+                                .skip(before)
                                 .map(Seen::kind)
                                 .filter(kind -> kind != Kind.READ)
                                 .distinct()
                                 .count()
                         == 3);
-        return seen.subList(before, seen.size()).stream()
+        return seen.stream()
+                .skip(before)
                 .filter(each -> each.kind() != Kind.ENDED)
                 .toList();
     }
