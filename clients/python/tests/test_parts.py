@@ -129,7 +129,7 @@ class PartsTest(unittest.TestCase):
         view = self.parts.view(self.place)
         received = self.parts._received[7]
         for _ in range(2):
-            received.copy(self.released.append, True)
+            received.copy(self.released.append)
         self.assertEqual(self.released, [7])
         self.assertEqual(bytes(view[:1]), b"b")
 

@@ -49,7 +49,7 @@ class Exchange(Waiting):
         self._body: Optional[memoryview] = None
         self._error: Optional[BaseException] = None
         self.listener = listener
-        # of reading a response that nobody waits for
+        # of reading a response that no thread waits for
         self._once: Optional[Any] = None
 
     def complete(self, body: Optional[memoryview], error: Optional[BaseException]) -> None:

@@ -133,16 +133,13 @@ class _Received:
         self._gone = False
         self._lock = threading.Lock()
 
-    def copy(self, tell: Callable[[int], None], block: bool) -> None:
+    def copy(self, tell: Callable[[int], None]) -> None:
         """Makes all pages this process's own, and releases the part; leaves it as it is when there is no memory."""
-        if self._lock.acquire(block):
-            try:
-                if not (self._told or self._gone):
-                    if _system.madvise(self._address, self.place.size, _POPULATE_WRITE) == 0:
-                        self._release(tell)
-            finally:
-                self._lock.release()
-            self._end_if_gone(tell)
+        with self._lock:
+            if not (self._told or self._gone):
+                if _system.madvise(self._address, self.place.size, _POPULATE_WRITE) == 0:
+                    self._release(tell)
+        self._end_if_gone(tell)
 
     def gone(self, tell: Callable[[int], None]) -> None:
         """No object is over it any more. Garbage collection calls this at any point, also inside of :meth:`copy`."""
@@ -263,11 +260,11 @@ class Parts:
 
     def copy_all(self) -> None:
         """Makes all received parts this process's own: their senders may write to them from now on."""
-        self._copy(list(self._received.values()), True)
+        self._copy(list(self._received.values()))
 
-    def _copy(self, each: Iterable[_Received], block: bool) -> None:
+    def _copy(self, each: Iterable[_Received]) -> None:
         for received in each:
-            received.copy(self._release, block)
+            received.copy(self._release)
             if received._told:
                 self._received.pop(received.place.number, None)
 
@@ -365,7 +362,7 @@ class Parts:
         while True:
             time.sleep(_TICK_SECONDS)
             before = time.monotonic() - _KEPT_SECONDS
-            self._copy([each for each in list(self._received.values()) if each.since < before], True)
+            self._copy([each for each in list(self._received.values()) if each.since < before])
             with self._lock:
                 for path, written in list(self._written.items()):
                     if not written.users and written.used < before:

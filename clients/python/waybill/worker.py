@@ -236,7 +236,7 @@ class Worker(Listener):
         outer = getattr(_current, "exchange", 0)
         _current.exchange = incoming.exchange
         try:
-            # also if nobody waits: what it holds is released with its views
+            # also if the caller waits no more: what it holds is released with its views
             message = self.connection.read_message(incoming.body, incoming.at)
             if self._cancelled.get(incoming.exchange):
                 self._fail(incoming, "TIMED_OUT", "the caller waits no more")

@@ -26,9 +26,8 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
 
     private final Cursors own;
     private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
-    private boolean closed; // guarded by own
-
     private final Set<Integer> withoutSlot = ConcurrentHashMap.newKeySet(); // peers that were logged
+    private boolean closed; // guarded by own
 
     /** Position up to which one receiver's releases were read. */
     private static final class Account {

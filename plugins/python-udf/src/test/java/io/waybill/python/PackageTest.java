@@ -3,11 +3,6 @@ package io.waybill.python;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
@@ -15,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowingConsumer;
 import org.junit.jupiter.api.AfterEach;
@@ -47,16 +41,7 @@ class PackageTest {
                         outbox.response().int64("words", message.text("text").split(" ").length));
         Files.createDirectory(code());
         configure("");
-        Request nothing = Request.invocation(
-                TestBroker.SERVER, MessageType.PYTHON_CALL, new Invocation("no:thing", List.of(), Map.of()));
-        Waits.until("the pool has its settings", () -> {
-            try {
-                broker.caller().call(nothing).close();
-                return true; // with an exception of the function
-            } catch (CallException e) {
-                return e.code() != ErrorCode.REFUSED; // by a pool that finds no package
-            }
-        });
+        PoolReadiness.await(broker);
     }
 
     private void configure(String more) throws IOException {

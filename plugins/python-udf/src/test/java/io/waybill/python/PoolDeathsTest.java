@@ -3,8 +3,6 @@ package io.waybill.python;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -54,16 +52,7 @@ class PoolDeathsTest {
                 "interpreter = " + PYTHON + "\npath = " + PACKAGE + ":" + SCRIPTS + "\npool.size = " + SIZE
                         + "\nkill.after.ms = 300\n");
         Files.move(whole, directory.resolve("node/conf/io.waybill.python.cfg"));
-        Request nothing = Request.invocation(
-                TestBroker.SERVER, MessageType.PYTHON_CALL, new Invocation("no:thing", List.of(), Map.of()));
-        Waits.until("the pool has its settings", () -> {
-            try {
-                broker.caller().call(nothing).close();
-                return true; // with an exception of the function
-            } catch (CallException e) {
-                return e.code() != ErrorCode.REFUSED; // by a pool that finds no package
-            }
-        });
+        PoolReadiness.await(broker);
     }
 
     @AfterEach

@@ -3,11 +3,6 @@ package io.waybill.python;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.Waits;
 import java.io.BufferedReader;
@@ -17,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -205,16 +199,7 @@ class SegmentPartsTest {
                         + PACKAGE.toAbsolutePath().normalize() + ":"
                         + Path.of("src/test/python").toAbsolutePath());
         Files.move(settings, directory.resolve("node/conf/io.waybill.python.cfg"), StandardCopyOption.REPLACE_EXISTING);
-        Request nothing = Request.invocation(
-                TestBroker.SERVER, MessageType.PYTHON_CALL, new Invocation("no:thing", List.of(), Map.of()));
-        Waits.until("the pool has its settings", () -> {
-            try {
-                broker.caller().call(nothing).close();
-                return true; // with an exception of the function
-            } catch (CallException e) {
-                return e.code() != ErrorCode.REFUSED; // by a pool that finds no package
-            }
-        });
+        PoolReadiness.await(broker);
         processes.get("sender").destroyForcibly().onExit().join(); // its gateway has ended
         Waits.until("the sender has joined again", () -> start("sender").equals("ready"));
         for (int i = 0; i < 6; i++) {
