@@ -3,7 +3,6 @@ package io.waybill.worker.poll;
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -28,7 +27,6 @@ public final class WaitingCallers {
     private final SpinBalance balance;
     private final HandlerSlots invocations;
     private final Poller poller;
-    private final AtomicInteger parked = new AtomicInteger();
     private final Runnable ring; // wakes a caller at the doorbell
 
     public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
@@ -90,7 +88,7 @@ public final class WaitingCallers {
         }
         if (!call.isMet()) {
             parkFor(call);
-        } else if (parked.get() > 0) {
+        } else if (turns.callersPark()) {
             poller.unpark();
         }
     }
@@ -190,7 +188,7 @@ public final class WaitingCallers {
     }
 
     private void parkFor(WaitCondition call) {
-        parked.getAndIncrement();
+        turns.callerParks();
         boolean interrupted = false;
         try {
             while (!call.isMet()) {
@@ -202,7 +200,7 @@ public final class WaitingCallers {
                 }
             }
         } finally {
-            parked.getAndDecrement();
+            turns.callerUnparks();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

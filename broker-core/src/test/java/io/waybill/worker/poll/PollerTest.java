@@ -22,6 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class PollerTest {
 
+    private static final int CALLS = 2_000;
+    private static final long BETWEEN_CALLS_NS = 2_000_000;
+
     @TempDir
     private Path directory;
 
@@ -29,7 +32,24 @@ class PollerTest {
     private final PollPermit permit = new PollPermit();
     private final HandlerSlots slots = new HandlerSlots();
     private WorkerDirectory worker;
+    private PollTurns turns;
     private Poller poller;
+
+    /** Never has anything to poll. */
+    private static final class Nothing implements Polled {
+        @Override
+        public int poll() {
+            return 0;
+        }
+
+        @Override
+        public int pollAll() {
+            return 0;
+        }
+
+        @Override
+        public void readClock() {}
+    }
 
     /** Throws an error when the poller reads the clock before it sleeps, the first few times. */
     private static final class Failing implements Polled {
@@ -69,12 +89,13 @@ class PollerTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
+        turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
         poller = new Poller(
                 "a",
                 Waiting.BALANCED,
                 host.clock(),
                 host.threads(),
-                new PollTurns("a", permit, worker.cursors(), new FaultAlarm()),
+                turns,
                 slots,
                 new Deadlines(),
                 worker.cursors(),
@@ -85,6 +106,22 @@ class PollerTest {
     void leave() throws IOException {
         poller.close();
         worker.close();
+    }
+
+    /** While callers poll for themselves again and again, it only looks now and then; but a parked one needs it for its response. */
+    @Test
+    void pollsForAParkedCallerWhileOthersPollForThemselves() {
+        poller.start(new Nothing());
+        turns.callerParks();
+        for (int i = 0; i < CALLS && !turns.isSleeping(); i++) {
+            turns.callerBegins();
+            turns.callerEnds();
+            host.threads().pause(BETWEEN_CALLS_NS);
+        }
+        assertThat(turns.isSleeping())
+                .as("whether the poller waits at the doorbell, where the response of a parked caller wakes it")
+                .isTrue();
+        turns.callerUnparks();
     }
 
     @Test
