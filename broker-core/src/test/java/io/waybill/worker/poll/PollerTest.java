@@ -35,22 +35,6 @@ class PollerTest {
     private PollTurns turns;
     private Poller poller;
 
-    /** Never has anything to poll. */
-    private static final class Nothing implements Polled {
-        @Override
-        public int poll() {
-            return 0;
-        }
-
-        @Override
-        public int pollAll() {
-            return 0;
-        }
-
-        @Override
-        public void readClock() {}
-    }
-
     /** Throws an error when the poller reads the clock before it sleeps, the first few times. */
     private static final class Failing implements Polled {
         private final CountDownLatch errors = new CountDownLatch(3);
@@ -111,7 +95,7 @@ class PollerTest {
     /** While callers poll for themselves again and again, it only looks now and then; but a parked one needs it for its response. */
     @Test
     void pollsForAParkedCallerWhileOthersPollForThemselves() {
-        poller.start(new Nothing());
+        poller.start(new Silent());
         turns.callerParks();
         for (int i = 0; i < CALLS && !turns.isSleeping(); i++) {
             turns.callerBegins();
