@@ -120,12 +120,12 @@ final class PollAgent implements Agent {
             return AFTER_A_WAIT;
         }
         long seen = turns.callerPolls();
-        long nowNs = clock.monotonicNs();
         if (seen != callerPollsSeen) {
             callerPollsSeen = seen;
-            callersUntilNs = nowNs + CALLERS_NS;
+            callersUntilNs = clock.monotonicNs() + CALLERS_NS;
         }
-        boolean callersAbout = nowNs - callersUntilNs < 0 && !turns.callersPark() && !balance.sleepsAtOnce(nowNs);
+        long nowNs = clock.monotonicNs();
+        boolean callersAbout = nowNs - callersUntilNs < 0 && !balance.sleepsAtOnce(nowNs);
         if (handlers.isLed(nowNs)) {
             idle.rest(WATCH_NS);
             return AFTER_A_WAIT;

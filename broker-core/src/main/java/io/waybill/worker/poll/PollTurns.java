@@ -25,7 +25,6 @@ public final class PollTurns {
     private final FaultAlarm faults;
     private final SpinBalance balance = new SpinBalance();
     private final AtomicInteger pollingCallers = new AtomicInteger();
-    private final AtomicInteger parkedCallers = new AtomicInteger();
     // Changes with every call that polled for itself: written by callers, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
     private Polled polled; // set before the first thread polls
@@ -81,19 +80,6 @@ public final class PollTurns {
 
     boolean callersPoll() {
         return pollingCallers.get() > 0;
-    }
-
-    /** Marks that a caller leaves polling to the poller, which stands by no longer, and parks until its call is completed. */
-    void callerParks() {
-        parkedCallers.getAndIncrement();
-    }
-
-    void callerUnparks() {
-        parkedCallers.getAndDecrement();
-    }
-
-    boolean callersPark() {
-        return parkedCallers.get() > 0;
     }
 
     /** Returns a number that changes when callers polled. */

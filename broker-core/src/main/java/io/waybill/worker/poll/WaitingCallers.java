@@ -3,6 +3,7 @@ package io.waybill.worker.poll;
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -27,6 +28,7 @@ public final class WaitingCallers {
     private final SpinBalance balance;
     private final HandlerSlots invocations;
     private final Poller poller;
+    private final AtomicInteger parked = new AtomicInteger();
     private final Runnable ring; // wakes a caller at the doorbell
 
     public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
@@ -88,7 +90,7 @@ public final class WaitingCallers {
         }
         if (!call.isMet()) {
             parkFor(call);
-        } else if (turns.callersPark()) {
+        } else if (parked.get() > 0) {
             poller.unpark();
         }
     }
@@ -188,7 +190,7 @@ public final class WaitingCallers {
     }
 
     private void parkFor(WaitCondition call) {
-        turns.callerParks();
+        parked.getAndIncrement();
         boolean interrupted = false;
         try {
             while (!call.isMet()) {
@@ -200,7 +202,7 @@ public final class WaitingCallers {
                 }
             }
         } finally {
-            turns.callerUnparks();
+            parked.getAndDecrement();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }

@@ -22,9 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class PollerTest {
 
-    private static final int CALLS = 2_000;
-    private static final long BETWEEN_CALLS_NS = 2_000_000;
-
     @TempDir
     private Path directory;
 
@@ -32,7 +29,6 @@ class PollerTest {
     private final PollPermit permit = new PollPermit();
     private final HandlerSlots slots = new HandlerSlots();
     private WorkerDirectory worker;
-    private PollTurns turns;
     private Poller poller;
 
     /** Throws an error when the poller reads the clock before it sleeps, the first few times. */
@@ -73,13 +69,12 @@ class PollerTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
         poller = new Poller(
                 "a",
                 Waiting.BALANCED,
                 host.clock(),
                 host.threads(),
-                turns,
+                new PollTurns("a", permit, worker.cursors(), new FaultAlarm()),
                 slots,
                 new Deadlines(),
                 worker.cursors(),
@@ -90,22 +85,6 @@ class PollerTest {
     void leave() throws IOException {
         poller.close();
         worker.close();
-    }
-
-    /** While callers poll for themselves again and again, it only looks now and then; but a parked one needs it for its response. */
-    @Test
-    void pollsForAParkedCallerWhileOthersPollForThemselves() {
-        poller.start(new Silent());
-        turns.callerParks();
-        for (int i = 0; i < CALLS && !turns.isSleeping(); i++) {
-            turns.callerBegins();
-            turns.callerEnds();
-            host.threads().pause(BETWEEN_CALLS_NS);
-        }
-        assertThat(turns.isSleeping())
-                .as("whether the poller waits at the doorbell, where the response of a parked caller wakes it")
-                .isTrue();
-        turns.callerUnparks();
     }
 
     @Test
