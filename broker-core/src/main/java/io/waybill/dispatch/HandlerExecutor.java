@@ -55,7 +55,8 @@ public final class HandlerExecutor {
     private int started;
     private int writtenOff;
     private boolean helping;
-    private long lastEndedNs;
+    private long lastEndedNs; // these two on the boot clock
+    private long lastHandedNs;
     private volatile boolean closed;
     private boolean roomIsWanted;
 
@@ -98,6 +99,7 @@ public final class HandlerExecutor {
                 toWake = idle.remove(idle.size() - 1);
                 toWake.hand(task);
                 running++;
+                lastHandedNs = clock.bootNs();
             }
         }
         if (toWake != null) {
@@ -105,9 +107,10 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether tasks end so quickly that one of the running threads will be free sooner than another could be woken. */
+    /** Whether a running thread will be free sooner than another could be woken: tasks end quickly, or one that is short was just handed over. */
     private boolean isProgressing() {
-        return clock.monotonicNs() - lastEndedNs < QUICK_NS;
+        long nowNs = clock.bootNs();
+        return nowNs - lastEndedNs < QUICK_NS || polled.areShort() && nowNs - lastHandedNs < QUICK_NS;
     }
 
     private void admit() {
@@ -210,7 +213,7 @@ public final class HandlerExecutor {
     }
 
     /** Whether there is room now that a task waits for. Under lock. */
-    private boolean takeWantedRoom() {
+    boolean takeWantedRoom() {
         boolean came = roomIsWanted && !closed && running + waiting.size() < settings.maxTasks();
         roomIsWanted &= !came;
         return came;
@@ -286,14 +289,18 @@ public final class HandlerExecutor {
     /** Counts a thread's last task out and takes what waits; null when nothing does. */
     Runnable nextTask(PoolThread free) {
         boolean polls;
+        boolean roomCame;
         Runnable next;
         synchronized (lock) {
             long endedBeforeNs = lastEndedNs;
-            countOut(free);
+            countOut(free, clock.bootNs());
             polls = !closed && polled.take(free, lastEndedNs - endedBeforeNs);
             next = polls ? null : takeWaiting(free);
+            roomCame = takeWantedRoom();
         }
-        notifyOfRoom();
+        if (roomCame) {
+            roomListener.run();
+        }
         if (polls) {
             polled.poll();
         }
@@ -301,14 +308,14 @@ public final class HandlerExecutor {
     }
 
     /** Counts a thread's task out. Under lock. */
-    void countOut(PoolThread free) {
+    void countOut(PoolThread free, long nowNs) {
         if (free.isWrittenOff()) {
             writtenOff--;
         } else {
             running--;
         }
         free.current(null);
-        lastEndedNs = clock.monotonicNs();
+        lastEndedNs = nowNs;
     }
 
     /** Counts a task in that a thread has polled, if one more is taken and none waits. Under lock. */
@@ -321,15 +328,9 @@ public final class HandlerExecutor {
         return begins;
     }
 
-    /** Notifies of room, if a task waits for it. */
-    void notifyOfRoom() {
-        boolean roomCame;
-        synchronized (lock) {
-            roomCame = takeWantedRoom();
-        }
-        if (roomCame) {
-            roomListener.run();
-        }
+    /** Notifies of room that {@link #takeWantedRoom} found. */
+    void roomCame() {
+        roomListener.run();
     }
 
     /** Returns what the thread of this executor that polls runs. */

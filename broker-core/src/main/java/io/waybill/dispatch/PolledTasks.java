@@ -83,7 +83,7 @@ public final class PolledTasks {
         }
         if (task != null) {
             self.runSafely(task);
-            end();
+            end(clock.bootNs());
         }
     }
 
@@ -94,15 +94,23 @@ public final class PolledTasks {
         }
     }
 
-    /** Ends this task, and clears an interrupt that was meant for it. */
-    public void end() {
+    /**
+     * Ends this task, and clears an interrupt that was meant for it.
+     *
+     * @param nowNs on the boot clock
+     */
+    public void end(long nowNs) {
+        boolean roomCame;
         synchronized (executor.lock) {
-            executor.countOut(poller);
+            executor.countOut(poller, nowNs);
+            roomCame = executor.takeWantedRoom();
             if (Thread.currentThread().isInterrupted() && !executor.isClosed()) {
                 Thread.interrupted();
             }
         }
-        executor.notifyOfRoom();
+        if (roomCame) {
+            executor.roomCame();
+        }
     }
 
     /**
@@ -137,6 +145,11 @@ public final class PolledTasks {
         if (toWake != null) {
             toWake.unpark();
         }
+    }
+
+    /** Returns whether the task that ended last is of a handler whose calls are short. */
+    boolean areShort() {
+        return areShort;
     }
 
     /** Notes whether the task that ends is of a handler whose calls are short. */

@@ -4,10 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.host.Clock;
+import io.waybill.host.ManualClock;
+import io.waybill.host.Threads;
 import io.waybill.testing.core.Waits;
 import java.time.Duration;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -98,6 +102,79 @@ class HandlerExecutorTest {
         assertThat(allRun.await(20, TimeUnit.SECONDS)).isTrue();
         assertThat(executor.threadCount()).isEqualTo(MAX_TASKS);
         release.countDown();
+    }
+
+    /** Threads whose pauses last until the test ends them. */
+    private static final class HeldPauses implements Threads {
+        private final Threads threads = new DaemonThreads();
+        private final Queue<Thread> started = new ConcurrentLinkedQueue<>();
+        private final CountDownLatch mayEnd = new CountDownLatch(1);
+        private final CountDownLatch paused = new CountDownLatch(1);
+        private volatile boolean holds;
+
+        boolean isIdle(int threads) {
+            return started.stream()
+                            .filter(each -> each.getState() == Thread.State.TIMED_WAITING)
+                            .count()
+                    == threads;
+        }
+
+        @Override
+        public Thread start(String name, Runnable body) {
+            Thread thread = threads.start(name, body);
+            started.add(thread);
+            return thread;
+        }
+
+        @Override
+        public void pause(long ns) {
+            if (holds) {
+                paused.countDown();
+                await(mayEnd);
+            }
+        }
+    }
+
+    @Test
+    void aTaskBehindShortOnesWaitsForThemThoughThreadsAreIdle() throws Exception {
+        HeldPauses threads = new HeldPauses();
+        ManualClock clock = new ManualClock();
+        HandlerExecutor held = new HandlerExecutor(
+                "acme", new ExecutorSettings(2, MAX_TASKS, 1, 0, LONG), threads, clock, () -> {}, () -> null);
+        try {
+            CountDownLatch allRun = new CountDownLatch(4);
+            for (int i = 0; i < 4; i++) {
+                held.execute(() -> {
+                    allRun.countDown();
+                    await(allRun);
+                });
+            }
+            Waits.until("four threads are idle", () -> held.taskCount() == 0 && threads.isIdle(4));
+            threads.holds = true;
+            held.polled().areShort(true);
+            clock.advance(LONG); // those have ended long ago
+            CountDownLatch mayEnd = new CountDownLatch(1);
+            held.execute(() -> await(mayEnd));
+            held.execute(() -> await(mayEnd));
+            AtomicBoolean ran = new AtomicBoolean();
+            held.execute(() -> ran.set(true));
+            assertThat(threads.paused.await(20, TimeUnit.SECONDS))
+                    .as("whether one thread waits for a while and then helps")
+                    .isTrue();
+            assertThat(ran).isFalse();
+
+            threads.mayEnd.countDown();
+            Waits.until("it runs though the others block", ran::get);
+
+            ran.set(false);
+            clock.advance(LONG);
+            held.execute(() -> ran.set(true));
+            Waits.until("one runs at once when those that run are long", ran::get);
+            mayEnd.countDown();
+        } finally {
+            threads.mayEnd.countDown();
+            held.close(LONG);
+        }
     }
 
     @Test

@@ -35,6 +35,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private static final int BEGUN = 8;
     /** Calls that take as long are worth a thread each, while others wait. */
     private static final long WORTH_A_THREAD_NS = 5_000;
+    /** How long a leader waits to poll for the first time: the poller releases the permit once it sees that there is one. */
+    private static final long PERMIT_NS = 20_000;
     /** How long the poller spreads a backlog over threads. */
     private static final long PAUSE_NS = 10_000_000;
 
@@ -46,11 +48,14 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final Runnable wakePoller;
     private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
     private volatile boolean leftIdle; // set by a leader, cleared by the poller
+    private volatile boolean came; // set by a leader, cleared by the poller
     private long turnSeen; // by the poller
+    private volatile long expectsFromNs; // on the boot clock; written by the poller
+    private boolean expected; // by the holder of the permit: a thread has a request, and is to lead after it
     // By the leader: its own requests in this poll, and how long they took.
     private int begun;
     private long busyNs;
-    private volatile long pausedUntilNs; // written by a leader, read by the next one
+    private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
     HandlerPolling(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Runnable wakePoller) {
         this.waiting = waiting;
@@ -73,10 +78,11 @@ public final class HandlerPolling implements PolledTasks.Polling {
         self.executor = executor;
         if (turns.isClosed()
                 || turns.callersPoll()
-                || clock.monotonicNs() - pausedUntilNs < 0
+                || clock.bootNs() - pausedUntilNs < 0
                 || !LEADER.compareAndSet(this, null, self)) {
             return;
         }
+        came = true;
         try {
             self.leads = this;
             self.polledFor = executor;
@@ -114,6 +120,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             }
             if (!mine && permit.tryAcquire()) {
                 mine = true;
+                expected = false;
                 turns.takenByCaller();
             }
             begun = 0;
@@ -133,8 +140,10 @@ public final class HandlerPolling implements PolledTasks.Polling {
             }
             long nowNs = clock.monotonicNs();
             idleSinceNs = idleSinceNs == 0 ? nowNs : idleSinceNs;
-            if (nowNs - idleSinceNs >= waiting.spinNs() || turns.balance().sleepsAtOnce(nowNs)) {
-                turns.balance().lost(nowNs - idleSinceNs, nowNs);
+            long idleNs = nowNs - idleSinceNs;
+            boolean hasPolled = mine || idleNs >= PERMIT_NS;
+            if (idleNs >= waiting.spinNs() || hasPolled && turns.balance().sleepsAtOnce(nowNs)) {
+                turns.balance().lost(idleNs, nowNs);
                 leftIdle = !turns.isSleeping();
                 break;
             }
@@ -149,7 +158,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     public HandlerSlot enter() {
         HandlerSlot self = invocations.own();
         self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
-        self.polledSinceNs = clock.monotonicNs();
+        self.polledSinceNs = clock.bootNs();
         if (turns.isSleeping()) { // the poller watches, and takes the place of a leader that is late
             wakePoller.run();
         }
@@ -159,15 +168,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** Marks that the handler has ended. Returns whether this thread may poll on. */
     public boolean leave(HandlerSlot self, HandlerEntry entry) {
         HandlerExecutor executor = entry.executor();
-        long tookNs = clock.monotonicNs() - self.polledSinceNs;
+        long nowNs = clock.bootNs();
+        long tookNs = nowNs - self.polledSinceNs;
         entry.took(tookNs);
         self.polledSinceNs = 0;
-        executor.polled().end();
+        executor.polled().end(nowNs);
         self.polledFor = executor;
         begun++;
         busyNs += Math.min(tookNs, 2 * WORTH_A_THREAD_NS); // one that was kept from its processor does not count
         if (begun >= BEGUN && busyNs >= begun * WORTH_A_THREAD_NS) { // others wait behind these
-            pausedUntilNs = clock.monotonicNs() + PAUSE_NS;
+            pausedUntilNs = nowNs + PAUSE_NS;
             LEADER.compareAndSet(this, self, null);
         }
         return leader == self && !executor.polled().taskWaits() && !executor.isClosed();
@@ -195,12 +205,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return self != null && self.thread() == Thread.currentThread() && self.hasLeft;
     }
 
-    /** Leaves when a request of its own bundle waits for a thread, and may be long: another thread polls, and it takes that. */
+    /**
+     * Notes that a request goes to a thread of its bundle. A leader leaves when it is of its own bundle and may be long: another thread polls, and
+     * it takes that. The poller leaves the next ones to the thread when it is short.
+     */
     public void passedOn(HandlerEntry entry) {
         HandlerSlot self = leader;
         if (isThis(self, entry) && !entry.isShort()) {
             LEADER.compareAndSet(this, self, null);
         }
+        expected = self == null && entry.isShort() && !turns.callersPoll() && clock.bootNs() - expectsFromNs >= 0;
     }
 
     private static boolean isThis(HandlerSlot slot, HandlerEntry entry) {
@@ -208,6 +222,11 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     // ---- the holder of the permit
+
+    /** Returns whether a thread that was passed a request is to lead after it, and the next ones may wait for that. */
+    public boolean isExpected() {
+        return expected;
+    }
 
     /** Returns whether the calling thread runs the next request of a plain handler itself. */
     public boolean mayRun(HandlerEntry entry) {
@@ -224,7 +243,28 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return leader != null;
     }
 
-    /** Returns whether a thread leads, and takes its place when it does not come back from foreign code. */
+    /** Returns whether a leader is expected, and expects none from now on. With the permit. */
+    boolean takeExpected() {
+        boolean taken = expected;
+        if (taken) {
+            expected = false;
+            came = false;
+        }
+        return taken;
+    }
+
+    /** Notes that the poller has waited for an expected leader. If none came, it is in a handler for longer, and the poller expects none for a while. */
+    void hasAwaited() {
+        if (!came) {
+            expectsFromNs = clock.bootNs() + PAUSE_NS;
+        }
+    }
+
+    /**
+     * Returns whether a thread leads, and takes its place when it does not come back from foreign code.
+     *
+     * @param nowNs on the boot clock
+     */
     boolean isLed(long nowNs) {
         HandlerSlot seen = leader;
         if (seen == null) {

@@ -16,6 +16,8 @@ final class PollAgent implements Agent {
     private static final long STANDBY_NS = 500_000;
     /** How often it checks a thread that polls for its handlers: see {@link HandlerPolling}. */
     private static final long WATCH_NS = 200_000;
+    /** How long it waits for a thread that was passed a request of a short handler, and polls after that. */
+    private static final long LEADER_NS = 50_000;
     /**
      * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
      * callers.
@@ -50,6 +52,7 @@ final class PollAgent implements Agent {
     private HandlerSlot self; // of this thread; null before its first duty cycle
     private State state = State.STANDS_BY;
     private boolean isSpare;
+    private boolean awaitsLeader;
     private long callerPollsSeen;
     private long callersUntilNs;
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
@@ -124,9 +127,13 @@ final class PollAgent implements Agent {
             callerPollsSeen = seen;
             callersUntilNs = clock.monotonicNs() + CALLERS_NS;
         }
+        if (awaitsLeader) {
+            awaitsLeader = false;
+            handlers.hasAwaited();
+        }
         long nowNs = clock.monotonicNs();
         boolean callersAbout = nowNs - callersUntilNs < 0 && !balance.sleepsAtOnce(nowNs);
-        if (handlers.isLed(nowNs)) {
+        if (handlers.isLed(clock.bootNs())) {
             idle.rest(WATCH_NS);
             return AFTER_A_WAIT;
         }
@@ -179,8 +186,12 @@ final class PollAgent implements Agent {
         if (work == Polled.PERMIT_LOST) {
             return standsBy();
         }
+        boolean expectsLeader = handlers.takeExpected();
         if (turns.isClosed() || isWanted()) {
             return release();
+        }
+        if (expectsLeader) {
+            return awaitLeader();
         }
         if (work > 0) {
             idleSinceNs = 0;
@@ -209,6 +220,14 @@ final class PollAgent implements Agent {
             balance.lost(idleNs, nowNs);
         }
         return poller.isActive(self) ? sleep() : release(); // one at a time sleeps
+    }
+
+    /** Stands by until the thread that was passed a request leads, or for a short time: it may not come back from that. */
+    private int awaitLeader() {
+        awaitsLeader = true;
+        release();
+        idle.rest(LEADER_NS);
+        return AFTER_A_WAIT;
     }
 
     /** Returns whether another thread wants the permit. */

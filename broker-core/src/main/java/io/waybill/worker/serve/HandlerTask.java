@@ -163,7 +163,8 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     boolean runPolled(HandlerSlot slot) {
         inlineThread = slot.thread();
         freedInline = false;
-        begunNs = context.clock().wallNs();
+        queuedNs = slot.polledSinceNs();
+        begunNs = context.clock().wallNsAt(queuedNs);
         runTask(slot);
         boolean free = freedInline;
         inlineThread = null;

@@ -267,7 +267,6 @@ public final class RequestDispatcher {
         if (!entry.executor().polled().begin(task)) {
             return runElsewhere(exchange, entry);
         }
-        task.queued();
         HandlerSlot slot = handlers.enter();
         permit.release();
         boolean free;
@@ -278,6 +277,11 @@ public final class RequestDispatcher {
             pollsOn = handlers.leave(slot, entry);
         }
         return hasRun(exchange, free, pollsOn && permit.tryAcquire());
+    }
+
+    /** Returns whether the next requests may wait for a thread that polls for them: see {@link HandlerPolling}. */
+    boolean isLeaderExpected() {
+        return handlers.isExpected();
     }
 
     private boolean hasRun(Exchange exchange, boolean free, boolean mine) {

@@ -82,7 +82,7 @@ public final class RequestReceiver {
                         return Polled.PERMIT_LOST;
                     }
                     keep(serving.takeSpare());
-                    if (link.isSwept()) {
+                    if (link.isSwept() || serving.isLeaderExpected()) {
                         break;
                     }
                 }
