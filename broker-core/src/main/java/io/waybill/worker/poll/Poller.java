@@ -129,11 +129,19 @@ public final class Poller {
 
     // ---- by any thread
 
-    /** Wakes a poller that stands by. */
+    /**
+     * Wakes a poller that stands by. Waking enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that does.
+     */
     void unpark() {
         HandlerSlot role = active;
-        if (role != null) {
+        if (role == null) {
+            return;
+        }
+        try {
             LockSupport.unpark(role.thread());
+        } catch (InternalError e) {
+            report(e);
+            LockSupport.unpark(role.thread()); // the first one may have come to nothing
         }
     }
 
@@ -163,10 +171,15 @@ public final class Poller {
 
     /** Wakes the poller after a change that only a poll can see. */
     public void wake() {
-        if (turns.isSleeping()) {
-            doorbell.wake();
-        } else {
+        if (!turns.isSleeping()) {
             unpark();
+            return;
+        }
+        try {
+            doorbell.wake();
+        } catch (InternalError e) { // as in unpark()
+            report(e);
+            doorbell.wake();
         }
     }
 
