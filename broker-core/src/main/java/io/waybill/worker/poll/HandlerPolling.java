@@ -3,14 +3,17 @@ package io.waybill.worker.poll;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.PolledTasks;
+import io.waybill.home.Doorbell;
+import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Polling by a thread of a bundle, in place of the poller, so that a short plain handler runs on the thread that read its
- * request: the leader. It polls like the poller, but gives the permit to callers, and leaves when nothing comes for a
- * while. One thread leads at a time.
+ * request: the leader. It polls and sleeps like the poller, but gives the permit to callers, and leaves when nothing comes for a
+ * millisecond. One thread leads at a time.
  *
  * <p>The leader runs handlers of its own bundle that are {@linkplain HandlerEntry#isShort expected to be short}, without
  * the permit. Other requests go where they would go anyway. The poller stands by: when the leader is inside a handler for
@@ -37,6 +40,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private static final long WORTH_A_THREAD_NS = 5_000;
     /** How long a leader waits to poll for the first time: the poller releases the permit once it sees that there is one. */
     private static final long PERMIT_NS = 20_000;
+    /** How long a leader sleeps on the doorbell before it leaves that to the poller. */
+    private static final long REST_NS = 1_000_000;
     /** How long the poller spreads a backlog over threads. */
     private static final long PAUSE_NS = 10_000_000;
 
@@ -45,6 +50,9 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final PollTurns turns;
     private final PollPermit permit;
     private final HandlerSlots invocations;
+    private final Deadlines deadlines;
+    private final Cursors cursors;
+    private final Doorbell doorbell;
     private final Runnable wakePoller;
     private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
     private volatile boolean leftIdle; // set by a leader, cleared by the poller
@@ -57,12 +65,23 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private long busyNs;
     private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
-    HandlerPolling(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Runnable wakePoller) {
+    HandlerPolling(
+            Waiting waiting,
+            Clock clock,
+            PollTurns turns,
+            HandlerSlots invocations,
+            Deadlines deadlines,
+            Cursors cursors,
+            Doorbell doorbell,
+            Runnable wakePoller) {
         this.waiting = waiting;
         this.clock = clock;
         this.turns = turns;
         this.permit = turns.permit();
         this.invocations = invocations;
+        this.deadlines = deadlines;
+        this.cursors = cursors;
+        this.doorbell = doorbell;
         this.wakePoller = wakePoller;
     }
 
@@ -93,6 +112,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             self.leads = null;
             self.polledFor = null;
             self.polledSinceNs = 0;
+            turns.wakeUp();
             LEADER.compareAndSet(this, self, null);
         }
         turns.surfaceFaults();
@@ -118,11 +138,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 idleSinceNs = 0;
                 continue;
             }
-            if (!mine && permit.tryAcquire()) {
-                mine = true;
-                expected = false;
-                turns.takenByCaller();
-            }
+            mine = mine || tryAcquire();
             begun = 0;
             busyNs = 0;
             int work = mine ? turns.poll() : 0;
@@ -141,11 +157,22 @@ public final class HandlerPolling implements PolledTasks.Polling {
             long nowNs = clock.monotonicNs();
             idleSinceNs = idleSinceNs == 0 ? nowNs : idleSinceNs;
             long idleNs = nowNs - idleSinceNs;
-            boolean hasPolled = mine || idleNs >= PERMIT_NS;
-            if (idleNs >= waiting.spinNs() || hasPolled && turns.balance().sleepsAtOnce(nowNs)) {
+            if (!mine && idleNs >= PERMIT_NS) {
+                mine = awaitPermit(self);
+                if (!mine) {
+                    break;
+                }
+                continue;
+            }
+            if (mine && (idleNs >= waiting.spinNs() || turns.balance().sleepsAtOnce(nowNs))) {
                 turns.balance().lost(idleNs, nowNs);
-                leftIdle = !turns.isSleeping();
-                break;
+                idleSinceNs = 0;
+                boolean came = !turns.isSleeping() && rest(self);
+                mine = permit.isMine();
+                if (!came) {
+                    leftIdle = !turns.isSleeping();
+                    break;
+                }
             }
             Thread.onSpinWait();
         }
@@ -154,12 +181,59 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
+    private boolean tryAcquire() {
+        if (!permit.tryAcquire()) {
+            return false;
+        }
+        expected = false;
+        turns.takenByCaller();
+        cursors.markAwake(); // after a rest a caller may have marked it asleep
+        return true;
+    }
+
+    /**
+     * Waits until the poller has released the permit, which may need this processor for that. Returns whether the calling thread has it.
+     */
+    private boolean awaitPermit(HandlerSlot self) {
+        self.awaitsPermit = true;
+        if (!permit.isFree()) {
+            LockSupport.parkNanos(this, REST_NS);
+        }
+        self.awaitsPermit = false;
+        return tryAcquire();
+    }
+
+    /** Sleeps on the doorbell in the place of the poller, unless something arrived meanwhile. Returns false when nothing came. */
+    private boolean rest(HandlerSlot self) {
+        turns.readClock();
+        long nowNs = clock.bootNs();
+        long untilNs = Math.min(nowNs + REST_NS, deadlines.earliestNs());
+        if (untilNs <= nowNs) {
+            return true;
+        }
+        cursors.markAsleep(clock.monotonicNs() + untilNs - nowNs);
+        turns.sleepUntil(untilNs);
+        boolean came = turns.pollAll() != 0;
+        if (!came && leader == self && deadlines.earliestNs() >= untilNs && !turns.callersPoll()) {
+            permit.release();
+            came = doorbell.await(untilNs - nowNs);
+        }
+        turns.wakeUp();
+        if (permit.isMine() || permit.tryAcquire()) { // otherwise a caller polls
+            turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
+            cursors.markAwake();
+        }
+        return came;
+    }
+
     /** Marks that the leader is about to enter a handler, and to release the permit. Returns its slot. */
     public HandlerSlot enter() {
         HandlerSlot self = invocations.own();
         self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
         self.polledSinceNs = clock.bootNs();
-        if (turns.isSleeping()) { // the poller watches, and takes the place of a leader that is late
+        if (turns.wakeUp()) { // in the look before a rest
+            cursors.markAwake();
+        } else if (turns.isSleeping()) { // the poller watches, and takes the place of a leader that is late
             wakePoller.run();
         }
         return self;
@@ -214,7 +288,9 @@ public final class HandlerPolling implements PolledTasks.Polling {
         if (isThis(self, entry) && !entry.isShort()) {
             LEADER.compareAndSet(this, self, null);
         }
-        expected = self == null && entry.isShort() && !turns.callersPoll() && clock.bootNs() - expectsFromNs >= 0;
+        expected = entry.isShort()
+                && !turns.callersPoll()
+                && (self == null ? clock.bootNs() - expectsFromNs >= 0 : self.thread() != Thread.currentThread());
     }
 
     private static boolean isThis(HandlerSlot slot, HandlerEntry entry) {
@@ -284,6 +360,15 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         seen.executor.polled().help(); // with what was left to it
         return false;
+    }
+
+    /** Wakes a leader that waits for the permit, which the poller has released. */
+    void released() {
+        VarHandle.fullFence(); // between the release and this look; the leader does both the other way round
+        HandlerSlot seen = leader;
+        if (seen != null && seen.awaitsPermit) {
+            LockSupport.unpark(seen.thread());
+        }
     }
 
     /** Returns whether a leader left because nothing came, and forgets it. */

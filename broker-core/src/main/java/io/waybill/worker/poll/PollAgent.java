@@ -177,6 +177,7 @@ final class PollAgent implements Agent {
         state = State.STANDS_BY;
         if (work != Polled.PERMIT_LOST) {
             permit.release();
+            handlers.released();
         }
     }
 
@@ -237,6 +238,7 @@ final class PollAgent implements Agent {
 
     private int release() {
         permit.release();
+        handlers.released();
         return standsBy();
     }
 

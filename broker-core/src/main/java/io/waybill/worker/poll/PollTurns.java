@@ -4,6 +4,7 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.host.failure.MappedFaults;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,9 +29,10 @@ public final class PollTurns {
     // Changes with every call that polled for itself: written by callers, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
     private Polled polled; // set before the first thread polls
-    // Written by the poller's thread, read by callers: whether it sleeps on the doorbell, and until when on the boot
-    // clock.
-    private volatile boolean sleeping;
+    // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none, and until when
+    // on
+    // the boot clock.
+    private final AtomicReference<Thread> sleeper = new AtomicReference<>();
     private volatile long sleepingUntilNs;
     private volatile boolean closed;
     // By the housekeeper: the listener call that it saw last, and when first.
@@ -89,18 +91,20 @@ public final class PollTurns {
 
     // ---- sleep
 
-    /** Marks that the poller's thread is about to sleep, or sleeps; peers ring from now on. */
+    /** Marks that the calling thread, which holds the permit, is about to sleep, or sleeps; peers ring from now on. */
     void sleepUntil(long bootNs) {
         sleepingUntilNs = bootNs;
-        sleeping = true;
+        sleeper.set(Thread.currentThread());
     }
 
-    void wakeUp() {
-        sleeping = false;
+    /** Marks that the calling thread does not sleep. Returns whether it was marked so: another one may sleep in its place. */
+    boolean wakeUp() {
+        return isSleeping() && sleeper.compareAndSet(Thread.currentThread(), null);
     }
 
+    /** Returns whether a thread sleeps on the doorbell, or is about to. */
     boolean isSleeping() {
-        return sleeping;
+        return sleeper.get() != null;
     }
 
     long sleepingUntilNs() {
@@ -110,24 +114,24 @@ public final class PollTurns {
     // ---- the turn
 
     /**
-     * Marks that a caller took the permit: while the poller sleeps, peers need not ring for what the caller finds
+     * Marks that a caller took the permit: while another thread sleeps, peers need not ring for what the caller finds
      * itself.
      */
     void takenByCaller() {
-        if (sleeping) {
+        if (isSleeping()) {
             cursors.markAwake();
             polled.readClock(); // used to check the deadlines of requests that arrived meanwhile
         }
     }
 
     /**
-     * Releases the permit of a caller. If the poller sleeps, peers must ring again from now on. Records that they wrote
+     * Releases the permit of a caller. If a thread sleeps on the doorbell, peers must ring again from now on. Records that they wrote
      * before they see this are read here, because no peer rings for them and one poll reads only a part of a burst. A
-     * peer that rings ends the poller's sleep, and with it this caller's turn.
+     * peer that rings ends that sleep, and with it this caller's turn.
      */
     void leftByCaller() {
-        int work = sleeping ? 1 : 0;
-        while (work != 0 && sleeping) {
+        int work = isSleeping() ? 1 : 0;
+        while (work != 0 && isSleeping()) {
             cursors.markAsleep(sleepingUntilNs);
             work = pollAll();
             if (work == Polled.PERMIT_LOST) {
@@ -191,7 +195,7 @@ public final class PollTurns {
     void stopAfter(Throwable e) {
         try {
             report(e);
-            if (sleeping && permit.isMine()) {
+            if (isSleeping() && permit.isMine()) {
                 cursors.markAsleep(sleepingUntilNs);
             }
         } finally {

@@ -79,7 +79,8 @@ public final class Poller {
         this.threads = threads;
         this.turns = turns;
         this.permit = turns.permit();
-        this.handlers = new HandlerPolling(waiting, clock, turns, invocations, this::wake);
+        this.handlers =
+                new HandlerPolling(waiting, clock, turns, invocations, deadlines, cursors, doorbell, this::wake);
         this.invocations = invocations;
         this.deadlines = deadlines;
         this.cursors = cursors;

@@ -13,13 +13,16 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the poller and a thread that is about to poll for its handlers leave to each other. */
+/** What the poller and a thread that polls for its handlers, or is about to, leave to each other. */
 @Timeout(180)
 class ExpectedLeaderTest {
 
@@ -41,6 +44,8 @@ class ExpectedLeaderTest {
     private final ManualClock clock = new ManualClock();
     private final PollPermit permit = new PollPermit();
     private final AtomicInteger polls = new AtomicInteger();
+    private final AtomicInteger looks = new AtomicInteger(); // before a sleep
+    private volatile Runnable look = () -> {};
     private final HandlerRegistry registry =
             new HandlerRegistry(new ParkingSettings(1, LONG.toNanos()), host.threads(), clock);
     private final Provider provider = new Provider("acme", "1.0.0");
@@ -60,7 +65,9 @@ class ExpectedLeaderTest {
 
         @Override
         public int pollAll() {
-            return poll();
+            looks.incrementAndGet();
+            look.run();
+            return 0;
         }
 
         @Override
@@ -72,7 +79,15 @@ class ExpectedLeaderTest {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
         turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
         turns.open(new Counted());
-        polling = new HandlerPolling(Waiting.BALANCED, clock, turns, new HandlerSlots(), () -> {});
+        polling = new HandlerPolling(
+                Waiting.BALANCED,
+                clock,
+                turns,
+                new HandlerSlots(),
+                new Deadlines(),
+                worker.cursors(),
+                worker.doorbell(),
+                () -> {});
         entry = registry.add(new HandlerSpec(
                         List.of(HandlerKey.parse("text.short")),
                         (message, outbox) -> {},
@@ -152,13 +167,69 @@ class ExpectedLeaderTest {
     }
 
     @Test
-    void aLeaderWithoutThePermitLeavesSoon() {
+    void aLeaderWithoutThePermitWaitsForItAndLeavesSoon() {
         Thread leader = leadWithoutThePermit();
         Waits.until("it has left", () -> {
             clock.advance(Duration.ofNanos(50_000)); // again and again: it may not have read the clock yet
             return !leader.isAlive();
         });
         assertThat(polls).hasValue(0);
+    }
+
+    @Test
+    void thePollerStopsReadingForALeaderThatWaitsForThePermit() {
+        Thread leader = leadWithoutThePermit();
+        polling.passedOn(entry);
+        assertThat(polling.isExpected()).isTrue();
+        permit.release();
+        Waits.until("it has left", () -> !leader.isAlive());
+        assertThat(polling.isExpected()).as("once it has had the permit").isFalse();
+    }
+
+    @Test
+    void aLeaderSleepsInThePlaceOfThePollerAndPollsOnAfterARing() throws IOException {
+        PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
+        List<String> found = new ArrayList<>();
+        look = () -> {
+            found.add(turns.isSleeping() + " " + seen.isAsleepAfterFence());
+            if (looks.get() == 1) {
+                ring();
+            }
+        };
+        sleepAtOnce();
+        polling.poll(executor);
+        assertThat(found)
+                .as("whether this process and its peers ring, at each look before a sleep")
+                .containsExactly("true true", "true true");
+        assertThat(polls).as("polls after it had come, and after the ring").hasValue(2);
+        assertThat(turns.isSleeping() || seen.isAsleepAfterFence())
+                .as("whether anybody rings for it once it has left")
+                .isFalse();
+        assertThat(permit.isFree()).isTrue();
+        assertThat(polling.takeIdle()).isTrue();
+    }
+
+    @Test
+    void aLeaderIsAwakeInAHandlerThatItFoundBeforeItSlept() throws IOException {
+        PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
+        AtomicBoolean asleep = new AtomicBoolean(true);
+        look = () -> {
+            if (looks.get() == 1) {
+                polling.enter();
+                asleep.set(turns.isSleeping() || seen.isAsleepAfterFence());
+            }
+        };
+        sleepAtOnce();
+        polling.poll(executor);
+        assertThat(asleep).isFalse();
+    }
+
+    private void ring() {
+        try {
+            worker.doorbell().ring();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

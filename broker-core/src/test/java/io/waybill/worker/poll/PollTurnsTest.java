@@ -70,6 +70,17 @@ class PollTurnsTest {
     }
 
     @Test
+    void onlyTheThreadThatSleepsEndsItsSleep() throws InterruptedException {
+        Thread sleeper = Host.real().threads().start("sleeper", () -> turns.sleepUntil(Long.MAX_VALUE));
+        sleeper.join();
+        assertThat(turns.wakeUp()).isFalse();
+        assertThat(turns.isSleeping()).isTrue();
+        turns.sleepUntil(Long.MAX_VALUE);
+        assertThat(turns.wakeUp()).isTrue();
+        assertThat(turns.isSleeping()).isFalse();
+    }
+
+    @Test
     void aCallerReadsAllThatHadNoBellBeforeItLeaves() {
         turns.sleepUntil(Long.MAX_VALUE);
         takeTurn();
