@@ -25,7 +25,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * {@code bench profiling}: what the profiler costs a blocking call of {@code aten::add} on two tensors of one element, run by libtorch in a node. One process calls a
- * node without the profiler, one with it, and that one in a profile, by turns. Ratios are medians over those of the rounds.
+ * node without the profiler, twice, one with it, and that one in a profile, by turns. Ratios are medians over those of the rounds.
  *
  * @param calls of a round, in each mode
  * @param rounds odd; as one more before them warms up
@@ -40,6 +40,8 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
     private enum Mode {
         /** Workers without the profiler. */
         ABSENT,
+        /** The same workers again: what the figures differ by without a cause. */
+        AGAIN,
         /** Workers with it, and no profile. */
         OFF,
         /** A profile. */
@@ -55,7 +57,7 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
             BenchNode.order(
                     distribution.startNode(children, with, BenchDistribution.ALL_LEVELS),
                     "install " + distribution.profiler());
-            progress.accept(rounds + " rounds of " + calls + " calls in each of three modes");
+            progress.accept(rounds + " rounds of " + calls + " calls in each of four modes");
             return children.start(ROLE, without, with, distribution.profiler(), waiting, calls, rounds)
                     .figures();
         }
@@ -144,7 +146,7 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
                     Mode mode = Mode.values()[Math.floorMod(round + i, Mode.values().length)];
                     Rounds own = rounds.computeIfAbsent(mode, any -> new Rounds(count));
                     measure(
-                            mode == Mode.ABSENT ? bare : profiled,
+                            mode == Mode.ABSENT || mode == Mode.AGAIN ? bare : profiled,
                             mode == Mode.ON ? profiler : null,
                             calls,
                             own,

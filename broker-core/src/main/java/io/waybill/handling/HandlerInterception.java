@@ -83,7 +83,7 @@ public final class HandlerInterception implements HandledMessage {
      */
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
             throws RejectedMessageException {
-        Failure failed = before(message, outbox);
+        Failure failed = chain == null || !chain.isEnabled() ? null : before(message, outbox);
         ContextScope before = thread.mark();
         try {
             if (failed == null && !hasOutcome(outbox)) {
@@ -147,7 +147,7 @@ public final class HandlerInterception implements HandledMessage {
         if (chain == null) {
             return failed;
         }
-        return chain.seesOutcomes() ? seen(responded, failed) : ended(failed);
+        return chain.seesOutcomes() && first < chain.size() ? seen(responded, failed) : ended(failed);
     }
 
     private Failure ended(Failure outcome) {

@@ -11,11 +11,13 @@ public final class InterceptorChain<T> {
 
     private final InterceptorEntry<T>[] entries;
     private final boolean seesOutcomes;
+    private final boolean isAlwaysEnabled;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type
     InterceptorChain(List<InterceptorEntry<T>> ordered) {
         this.entries = ordered.toArray(new InterceptorEntry[0]);
         this.seesOutcomes = ordered.stream().anyMatch(InterceptorEntry::seesOutcomes);
+        this.isAlwaysEnabled = ordered.stream().anyMatch(InterceptorEntry::isAlwaysEnabled);
     }
 
     public int size() {
@@ -29,6 +31,19 @@ public final class InterceptorChain<T> {
     /** Returns whether any of them is called again after its first method: with the outcome, or when an attempt failed. */
     public boolean seesOutcomes() {
         return seesOutcomes;
+    }
+
+    /** Returns whether any of them takes part in calls now. For a call that is counted in, on its thread: it may ask the interceptors. */
+    public boolean isEnabled() {
+        if (isAlwaysEnabled) {
+            return true;
+        }
+        for (InterceptorEntry<T> entry : entries) {
+            if (entry.isEnabled()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Counts a call in at every interceptor; false, and nowhere, when one was withdrawn: the new table is about to be there. */

@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,15 +36,21 @@ public final class InterceptorEntry<T> {
     private final Provider provider;
     private final int ranking;
     private final boolean seesOutcomes;
+    private final boolean isAlwaysEnabled;
+    private final String asked; // name of a method
+    private final Predicate<T> enabled;
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
     private final ProviderErrors errors;
     // Cleared when its bundle leaves with calls in flight, so that they don't pin its classes.
     private volatile T interceptor;
 
-    InterceptorEntry(InterceptorSpec<T> spec, OptionalMethods methods, ProviderErrors errors) {
+    InterceptorEntry(InterceptorSpec<T> spec, OptionalMethods<T> methods, ProviderErrors errors) {
         this.errors = errors;
-        this.seesOutcomes = methods.isAnyIn(spec.interceptor());
+        this.seesOutcomes = methods.seesOutcomes(spec.interceptor());
+        this.isAlwaysEnabled = methods.isAlwaysEnabled(spec.interceptor());
+        this.asked = methods.asked().getName();
+        this.enabled = methods.enabled();
         this.keys = spec.keys();
         this.keySet = Set.copyOf(keys);
         this.ignored = Set.copyOf(spec.ignored());
@@ -75,6 +82,22 @@ public final class InterceptorEntry<T> {
     /** Returns whether it has any of the methods that follow the first one. */
     boolean seesOutcomes() {
         return seesOutcomes;
+    }
+
+    /** Returns whether it need not be asked. */
+    boolean isAlwaysEnabled() {
+        return isAlwaysEnabled;
+    }
+
+    /** Returns whether it takes part in calls now. One that does not say so does. */
+    boolean isEnabled() {
+        T own = interceptor;
+        try {
+            return own != null && enabled.test(own);
+        } catch (Throwable e) { // the boundary around an interceptor
+            threw(asked, "a call", e);
+            return true;
+        }
     }
 
     public Provider provider() {

@@ -18,8 +18,12 @@ public final class InterceptorRegistry {
 
     /** @param errors counts what interceptors throw */
     public InterceptorRegistry(Clock clock, ProviderErrors errors) {
-        this.calls = new Interceptors<>(OptionalMethods.of(CallInterceptor.class), clock, errors);
-        this.handlers = new Interceptors<>(OptionalMethods.of(HandlerInterceptor.class), clock, errors);
+        this.calls = new Interceptors<>(
+                OptionalMethods.of(CallInterceptor.class, CallInterceptor::isInterceptingCalls), clock, errors);
+        this.handlers = new Interceptors<>(
+                OptionalMethods.of(HandlerInterceptor.class, HandlerInterceptor::isInterceptingHandlers),
+                clock,
+                errors);
     }
 
     /** Returns the interceptors around outgoing calls. */

@@ -20,7 +20,7 @@ import java.util.Set;
  */
 public final class Interceptors<T> {
 
-    private final OptionalMethods outcomes;
+    private final OptionalMethods<T> methods;
     private final Clock clock;
     private final ProviderErrors errors;
     private final Object lock = new Object();
@@ -42,15 +42,15 @@ public final class Interceptors<T> {
     }
 
     /** @param outcomes the methods that are called after the first one */
-    Interceptors(OptionalMethods outcomes, Clock clock, ProviderErrors errors) {
-        this.outcomes = outcomes;
+    Interceptors(OptionalMethods<T> methods, Clock clock, ProviderErrors errors) {
+        this.methods = methods;
         this.clock = clock;
         this.errors = errors;
     }
 
     /** Adds an interceptor: calls that begin from now on pass it. */
     public Registration add(InterceptorSpec<T> spec) {
-        InterceptorEntry<T> entry = new InterceptorEntry<>(spec, outcomes, errors);
+        InterceptorEntry<T> entry = new InterceptorEntry<>(spec, methods, errors);
         synchronized (lock) {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)

@@ -2,23 +2,42 @@ package io.waybill.intercept;
 
 import java.lang.reflect.Method;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The methods of a kind of interceptor that have a default, which does nothing.
+ * The methods of a kind of interceptor that have a default.
  *
  * @param type the interface
- * @param methods its methods with a default
+ * @param outcomes those that follow its first method, whose defaults do nothing
+ * @param asked the one that returns whether an interceptor takes part in calls, whose default says so
+ * @param enabled calls that one
+ * @param <T> the kind of interceptor
  */
-record OptionalMethods(Class<?> type, List<Method> methods) {
+record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Predicate<T> enabled) {
 
-    static OptionalMethods of(Class<?> type) {
-        return new OptionalMethods(
-                type, Stream.of(type.getMethods()).filter(Method::isDefault).toList());
+    static <T> OptionalMethods<T> of(Class<T> type, Predicate<T> enabled) {
+        Map<Boolean, List<Method>> defaults = Stream.of(type.getMethods())
+                .filter(Method::isDefault)
+                .collect(Collectors.partitioningBy(each -> each.getReturnType() == boolean.class));
+        return new OptionalMethods<>(
+                type, defaults.get(false), defaults.get(true).get(0), enabled);
+    }
+
+    /** Returns whether an interceptor has any of the methods that follow the first one. */
+    boolean seesOutcomes(T interceptor) {
+        return isAnyIn(interceptor, outcomes);
+    }
+
+    /** Returns whether an interceptor need not be asked whether it takes part in calls. */
+    boolean isAlwaysEnabled(T interceptor) {
+        return !isAnyIn(interceptor, List.of(asked));
     }
 
     /** Returns whether an interceptor has any of these methods itself, or may have: a class that can't be looked at has them. */
-    boolean isAnyIn(Object interceptor) {
+    private boolean isAnyIn(T interceptor, List<Method> methods) {
         try {
             for (Method method : methods) {
                 Method own = interceptor.getClass().getMethod(method.getName(), method.getParameterTypes());

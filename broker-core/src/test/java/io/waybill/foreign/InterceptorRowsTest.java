@@ -71,7 +71,7 @@ class InterceptorRowsTest {
                 ? node.caller.interceptors().calls().add(spec(new Calls(culprit)))
                 : node.server.interceptors().handlers().add(spec(new Handlers(culprit)));
         String operation = List.of("onFailure", "onAttemptFailed").contains(row.method()) ? REFUSED : CALL;
-        boolean isTheProgram = row.method().equals("onRequest");
+        boolean isTheProgram = List.of("onRequest", "isInterceptingCalls").contains(row.method());
         long left;
         try {
             node.run(row, culprit, operation, new ForeignNode.Outcomes(), isTheProgram);
@@ -88,6 +88,11 @@ class InterceptorRowsTest {
     }
 
     private record Calls(Culprit culprit) implements CallInterceptor {
+        @Override
+        public boolean isInterceptingCalls() {
+            return culprit.in("isInterceptingCalls", true);
+        }
+
         @Override
         public void onRequest(OutgoingCall call) {
             call.keep();
@@ -111,6 +116,11 @@ class InterceptorRowsTest {
     }
 
     private record Handlers(Culprit culprit) implements HandlerInterceptor {
+        @Override
+        public boolean isInterceptingHandlers() {
+            return culprit.in("isInterceptingHandlers", true);
+        }
+
         @Override
         public void before(InterceptedMessage message, Outbox outbox) {
             culprit.in("before", this, message, outbox);

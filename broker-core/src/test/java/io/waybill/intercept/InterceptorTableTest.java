@@ -23,8 +23,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class InterceptorTableTest {
 
-    private final Interceptors<String> interceptors = new Interceptors<>(
-            OptionalMethods.of(CharSequence.class), Host.real().clock(), new ProviderErrors());
+    private final Interceptors<CharSequence> interceptors = new Interceptors<>(
+            OptionalMethods.of(CharSequence.class, name -> true), Host.real().clock(), new ProviderErrors());
 
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(
@@ -33,7 +33,7 @@ class InterceptorTableTest {
 
     /** The interceptors of a request, by both ways of asking, joined. */
     private String find(Request request) {
-        InterceptorTable<String> table = interceptors.table();
+        InterceptorTable<CharSequence> table = interceptors.table();
         String found = names(table.find(request.type(), request.payloadArray(), request.payloadLength()));
         byte[] record = new byte[7 + request.payloadLength()];
         System.arraycopy(request.payloadArray(), 0, record, 7, request.payloadLength());
@@ -42,8 +42,8 @@ class InterceptorTableTest {
         return found;
     }
 
-    private static String names(InterceptorChain<String> chain) {
-        List<String> names = new ArrayList<>();
+    private static String names(InterceptorChain<CharSequence> chain) {
+        List<CharSequence> names = new ArrayList<>();
         for (int i = 0; chain != null && i < chain.size(); i++) {
             names.add(chain.get(i).interceptor());
         }
@@ -150,7 +150,7 @@ class InterceptorTableTest {
         add("stays", 1, "text.*");
         Interceptors.Registration leaving = add("leaves", 0, "text.*");
         Request request = Request.operation("b", "text.count");
-        InterceptorChain<String> chain =
+        InterceptorChain<CharSequence> chain =
                 interceptors.table().find(request.type(), request.payloadArray(), request.payloadLength());
         assertThat(chain.begin()).isTrue();
         assertThat(leaving.withdraw(Duration.ofMillis(10)).stillRunning()).isEqualTo(1);

@@ -7,13 +7,16 @@ import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandledMessage;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.intercept.InterceptedCall;
+import io.waybill.api.intercept.OutgoingCall;
 import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;
 
 class OptionalMethodsTest {
 
-    private static final OptionalMethods OF_CALLS = OptionalMethods.of(CallInterceptor.class);
-    private static final OptionalMethods OF_HANDLERS = OptionalMethods.of(HandlerInterceptor.class);
+    private static final OptionalMethods<CallInterceptor> OF_CALLS =
+            OptionalMethods.of(CallInterceptor.class, CallInterceptor::isInterceptingCalls);
+    private static final OptionalMethods<HandlerInterceptor> OF_HANDLERS =
+            OptionalMethods.of(HandlerInterceptor.class, HandlerInterceptor::isInterceptingHandlers);
 
     /** An interface with a default of its own. */
     private interface Noticing extends CallInterceptor {
@@ -25,15 +28,15 @@ class OptionalMethodsTest {
     void aLambdaHasNone() {
         CallInterceptor call = outgoing -> {};
         HandlerInterceptor handler = (message, outbox) -> {};
-        assertThat(OF_CALLS.isAnyIn(call)).isFalse();
-        assertThat(OF_HANDLERS.isAnyIn(handler)).isFalse();
+        assertThat(OF_CALLS.seesOutcomes(call)).isFalse();
+        assertThat(OF_HANDLERS.seesOutcomes(handler)).isFalse();
     }
 
     @Test
     void aClassOrAnInterfaceBetweenMayHaveSome() {
         Noticing noticing = outgoing -> {};
-        assertThat(OF_CALLS.isAnyIn(noticing)).isTrue();
-        assertThat(OF_HANDLERS.isAnyIn(new HandlerInterceptor() {
+        assertThat(OF_CALLS.seesOutcomes(noticing)).isTrue();
+        assertThat(OF_HANDLERS.seesOutcomes(new HandlerInterceptor() {
                     @Override
                     public void before(
                             io.waybill.api.intercept.InterceptedMessage message,
@@ -47,8 +50,26 @@ class OptionalMethodsTest {
 
     @Test
     void aProxyHasAll() {
-        Object proxy = Proxy.newProxyInstance(
+        CallInterceptor proxy = (CallInterceptor) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {CallInterceptor.class}, (self, method, arguments) -> null);
-        assertThat(OF_CALLS.isAnyIn(proxy)).isTrue();
+        assertThat(OF_CALLS.seesOutcomes(proxy)).isTrue();
+        assertThat(OF_CALLS.isAlwaysEnabled(proxy)).isFalse();
+    }
+
+    @Test
+    void oneThatDoesNotSayWhetherItTakesPartIsNotAsked() {
+        CallInterceptor silent = outgoing -> {};
+        CallInterceptor saying = new CallInterceptor() {
+            @Override
+            public void onRequest(OutgoingCall call) {}
+
+            @Override
+            public boolean isInterceptingCalls() {
+                return false;
+            }
+        };
+        assertThat(OF_CALLS.isAlwaysEnabled(silent)).isTrue();
+        assertThat(OF_CALLS.isAlwaysEnabled(saying)).isFalse();
+        assertThat(OF_CALLS.seesOutcomes(saying)).isFalse();
     }
 }

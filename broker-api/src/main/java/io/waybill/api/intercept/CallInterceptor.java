@@ -30,10 +30,20 @@ import org.osgi.annotation.versioning.ConsumerType;
  * of failures. One that does not return holds the thread that called it: in {@link #onRequest} the program's, in {@link #onResponse} until
  * the call's deadline ends the call.
  *
- * <p><b>Cost.</b> An interceptor that attaches and wraps nothing allocates nothing.
+ * <p><b>Cost.</b> An interceptor that attaches and wraps nothing allocates nothing. A call costs least while {@link #isInterceptingCalls} says that no interceptor
+ * of it takes part.
  */
 @ConsumerType
 public interface CallInterceptor {
+
+    /**
+     * Returns whether this interceptor takes part in calls now. Asked for each call that it concerns, on the thread that calls, before {@link #onRequest}, which
+     * is still called when another interceptor of the call takes part. To be quick, as the check of a flag is. The default returns true, which
+     * an exception counts as, too.
+     */
+    default boolean isInterceptingCalls() {
+        return true;
+    }
 
     /**
      * Called before the request is written.

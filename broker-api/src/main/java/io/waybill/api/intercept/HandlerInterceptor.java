@@ -30,6 +30,15 @@ import org.osgi.annotation.versioning.ConsumerType;
 public interface HandlerInterceptor {
 
     /**
+     * Returns whether this interceptor takes part in requests now. Asked for each request that it concerns, on the handler's thread, before {@link #before}, which
+     * is still called when another interceptor of the request takes part. To be quick, as the check of a flag is, and the same in a replay. The default returns true, which
+     * an exception counts as, too.
+     */
+    default boolean isInterceptingHandlers() {
+        return true;
+    }
+
+    /**
      * Called before the handler. If it responds through the outbox, or defers the response, the handler and the interceptors
      * nearer to it are not called.
      *

@@ -8,7 +8,7 @@
  *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to say for which messages
  * </ul>
  */
-@Version("1.4.0")
+@Version("1.5.0")
 package io.waybill.api.intercept;
 
 import org.osgi.annotation.versioning.Version;

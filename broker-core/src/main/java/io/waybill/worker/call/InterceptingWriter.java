@@ -102,6 +102,10 @@ public final class InterceptingWriter {
             ThreadContext thread) {
         int[] own = depth.own();
         InterceptorChain<CallInterceptor> chain = own[0] > 0 ? null : begin(table, request, parent, parentDeadlineNs);
+        if (chain != null && !isEnabled(chain, own)) {
+            chain.end();
+            chain = null;
+        }
         if (chain == null) {
             return writer.write(request, listener, parent, parentDeadlineNs, creation, context, context);
         }
@@ -128,6 +132,15 @@ public final class InterceptingWriter {
             } else {
                 call.written();
             }
+        }
+    }
+
+    private static boolean isEnabled(InterceptorChain<CallInterceptor> chain, int[] own) {
+        own[0]++; // calls that an interceptor makes there are not intercepted
+        try {
+            return chain.isEnabled();
+        } finally {
+            own[0]--;
         }
     }
 

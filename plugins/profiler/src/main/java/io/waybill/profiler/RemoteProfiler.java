@@ -193,11 +193,21 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         return new OpenScope(recordings, recordings.begin(Kind.SCOPE, () -> name, List.of()));
     }
 
+    @Override
+    public boolean isInterceptingCalls() {
+        return recordings.isAny();
+    }
+
+    @Override
+    public boolean isInterceptingHandlers() {
+        return recordings.isAny() || ranges.isAny();
+    }
+
     // ---- calls of this worker
 
     @Override
     public void onRequest(OutgoingCall call) throws RejectedMessageException {
-        if (!recordings.isAny() || call.type() == MessageType.RUN_WITH_PROFILING_REQ) {
+        if (!isInterceptingCalls() || call.type() == MessageType.RUN_WITH_PROFILING_REQ) {
             return;
         }
         OpenEvent event = recordings.begin(call.parentId(), Kind.CALL, () -> key(call), call.tensors());
@@ -277,8 +287,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     @Override
     public void before(InterceptedMessage message, Outbox outbox) {
-        boolean isAny = recordings.isAny() || ranges.isAny();
-        if (!isAny || message.type() == MessageType.RUN_WITH_PROFILING_REQ) {
+        if (!isInterceptingHandlers() || message.type() == MessageType.RUN_WITH_PROFILING_REQ) {
             return;
         }
         OpenEvent event =
