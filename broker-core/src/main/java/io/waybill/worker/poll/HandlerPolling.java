@@ -38,9 +38,9 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private static final int BEGUN = 8;
     /** Calls that take as long are worth a thread each, while others wait. */
     private static final long WORTH_A_THREAD_NS = 5_000;
-    /** How long a leader waits to poll for the first time: the poller releases the permit once it sees that there is one. */
+    /** How long a leader tries to get the permit before it parks for it: the poller releases it once it sees that there is one. */
     private static final long PERMIT_NS = 20_000;
-    /** How long a leader sleeps on the doorbell before it leaves that to the poller. */
+    /** How long a leader sleeps on the doorbell before it leaves that to the poller, and waits for the permit before it gives up. */
     private static final long REST_NS = 1_000_000;
     /** How long the poller spreads a backlog over threads. */
     private static final long PAUSE_NS = 10_000_000;
@@ -281,7 +281,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
 
     /**
      * Notes that a request goes to a thread of its bundle. A leader leaves when it is of its own bundle and may be long: another thread polls, and
-     * it takes that. The poller leaves the next ones to the thread when it is short.
+     * it takes that. The poller leaves the next ones to the thread when it is short, or to a leader that waits for the permit.
      */
     public void passedOn(HandlerEntry entry) {
         HandlerSlot self = leader;
