@@ -83,7 +83,7 @@ public final class HandlerInterception implements HandledMessage {
      */
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
             throws RejectedMessageException {
-        Failure failed = chain == null || !chain.isEnabled() ? null : before(message, outbox);
+        Failure failed = chain == null || !chain.isIntercepting() ? null : before(message, outbox);
         ContextScope before = thread.mark();
         try {
             if (failed == null && !hasOutcome(outbox)) {

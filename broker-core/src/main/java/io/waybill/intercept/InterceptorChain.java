@@ -11,13 +11,13 @@ public final class InterceptorChain<T> {
 
     private final InterceptorEntry<T>[] entries;
     private final boolean seesOutcomes;
-    private final boolean isAlwaysEnabled;
+    private final boolean isAlwaysIntercepting;
 
     @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type
     InterceptorChain(List<InterceptorEntry<T>> ordered) {
         this.entries = ordered.toArray(new InterceptorEntry[0]);
         this.seesOutcomes = ordered.stream().anyMatch(InterceptorEntry::seesOutcomes);
-        this.isAlwaysEnabled = ordered.stream().anyMatch(InterceptorEntry::isAlwaysEnabled);
+        this.isAlwaysIntercepting = ordered.stream().anyMatch(InterceptorEntry::isAlwaysIntercepting);
     }
 
     public int size() {
@@ -34,12 +34,12 @@ public final class InterceptorChain<T> {
     }
 
     /** Returns whether any of them takes part in calls now. For a call that is counted in, on its thread: it may ask the interceptors. */
-    public boolean isEnabled() {
-        if (isAlwaysEnabled) {
+    public boolean isIntercepting() {
+        if (isAlwaysIntercepting) {
             return true;
         }
         for (InterceptorEntry<T> entry : entries) {
-            if (entry.isEnabled()) {
+            if (entry.isIntercepting()) {
                 return true;
             }
         }

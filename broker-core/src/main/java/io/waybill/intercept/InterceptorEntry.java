@@ -36,9 +36,9 @@ public final class InterceptorEntry<T> {
     private final Provider provider;
     private final int ranking;
     private final boolean seesOutcomes;
-    private final boolean isAlwaysEnabled;
+    private final boolean isAlwaysIntercepting;
     private final String asked; // name of a method
-    private final Predicate<T> enabled;
+    private final Predicate<T> intercepting;
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
     private final ProviderErrors errors;
@@ -48,9 +48,9 @@ public final class InterceptorEntry<T> {
     InterceptorEntry(InterceptorSpec<T> spec, OptionalMethods<T> methods, ProviderErrors errors) {
         this.errors = errors;
         this.seesOutcomes = methods.seesOutcomes(spec.interceptor());
-        this.isAlwaysEnabled = methods.isAlwaysEnabled(spec.interceptor());
+        this.isAlwaysIntercepting = methods.isAlwaysIntercepting(spec.interceptor());
         this.asked = methods.asked().getName();
-        this.enabled = methods.enabled();
+        this.intercepting = methods.intercepting();
         this.keys = spec.keys();
         this.keySet = Set.copyOf(keys);
         this.ignored = Set.copyOf(spec.ignored());
@@ -85,15 +85,15 @@ public final class InterceptorEntry<T> {
     }
 
     /** Returns whether it need not be asked. */
-    boolean isAlwaysEnabled() {
-        return isAlwaysEnabled;
+    boolean isAlwaysIntercepting() {
+        return isAlwaysIntercepting;
     }
 
     /** Returns whether it takes part in calls now. One that does not say so does. */
-    boolean isEnabled() {
+    boolean isIntercepting() {
         T own = interceptor;
         try {
-            return own != null && enabled.test(own);
+            return own != null && intercepting.test(own);
         } catch (Throwable e) { // the boundary around an interceptor
             threw(asked, "a call", e);
             return true;

@@ -13,17 +13,17 @@ import java.util.stream.Stream;
  * @param type the interface
  * @param outcomes those that follow its first method, whose defaults do nothing
  * @param asked the one that returns whether an interceptor takes part in calls, whose default says so
- * @param enabled calls that one
+ * @param intercepting calls that one
  * @param <T> the kind of interceptor
  */
-record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Predicate<T> enabled) {
+record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Predicate<T> intercepting) {
 
-    static <T> OptionalMethods<T> of(Class<T> type, Predicate<T> enabled) {
+    static <T> OptionalMethods<T> of(Class<T> type, Predicate<T> intercepting) {
         Map<Boolean, List<Method>> defaults = Stream.of(type.getMethods())
                 .filter(Method::isDefault)
                 .collect(Collectors.partitioningBy(each -> each.getReturnType() == boolean.class));
         return new OptionalMethods<>(
-                type, defaults.get(false), defaults.get(true).get(0), enabled);
+                type, defaults.get(false), defaults.get(true).get(0), intercepting);
     }
 
     /** Returns whether an interceptor has any of the methods that follow the first one. */
@@ -32,7 +32,7 @@ record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Pr
     }
 
     /** Returns whether an interceptor need not be asked whether it takes part in calls. */
-    boolean isAlwaysEnabled(T interceptor) {
+    boolean isAlwaysIntercepting(T interceptor) {
         return !isAnyIn(interceptor, List.of(asked));
     }
 

@@ -53,7 +53,7 @@ class OptionalMethodsTest {
         CallInterceptor proxy = (CallInterceptor) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {CallInterceptor.class}, (self, method, arguments) -> null);
         assertThat(OF_CALLS.seesOutcomes(proxy)).isTrue();
-        assertThat(OF_CALLS.isAlwaysEnabled(proxy)).isFalse();
+        assertThat(OF_CALLS.isAlwaysIntercepting(proxy)).isFalse();
     }
 
     @Test
@@ -68,8 +68,8 @@ class OptionalMethodsTest {
                 return false;
             }
         };
-        assertThat(OF_CALLS.isAlwaysEnabled(silent)).isTrue();
-        assertThat(OF_CALLS.isAlwaysEnabled(saying)).isFalse();
+        assertThat(OF_CALLS.isAlwaysIntercepting(silent)).isTrue();
+        assertThat(OF_CALLS.isAlwaysIntercepting(saying)).isFalse();
         assertThat(OF_CALLS.seesOutcomes(saying)).isFalse();
     }
 }

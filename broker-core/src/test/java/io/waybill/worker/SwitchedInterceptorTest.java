@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -83,9 +84,15 @@ class SwitchedInterceptorTest {
     }
 
     private final class Calls implements CallInterceptor {
+        private final BooleanSupplier asked;
+
+        Calls(BooleanSupplier asked) {
+            this.asked = asked;
+        }
+
         @Override
         public boolean isInterceptingCalls() {
-            return on;
+            return asked.getAsBoolean();
         }
 
         @Override
@@ -118,7 +125,7 @@ class SwitchedInterceptorTest {
 
     @Test
     void aCallPassesThoseThatTakeNoPartInIt() {
-        Interceptors.Registration calls = caller.interceptors().calls().add(spec(new Calls(), "calls"));
+        Interceptors.Registration calls = caller.interceptors().calls().add(spec(new Calls(() -> on), "calls"));
         handler = () -> on = true; // too late for this call, and in time for the next one
         call("text.echo");
         assertThat(seen).isEmpty();
@@ -148,7 +155,7 @@ class SwitchedInterceptorTest {
 
     @Test
     void oneThatTakesPartBringsTheOthers() {
-        caller.interceptors().calls().add(spec(new Calls(), "calls"));
+        caller.interceptors().calls().add(spec(new Calls(() -> on), "calls"));
         caller.interceptors().calls().add(spec(call -> seen.add("always"), "always"));
         server.interceptors().handlers().add(spec(new Handlers(), "handlers"));
         server.interceptors().handlers().add(spec((message, outbox) -> seen.add("always"), "always"));
@@ -158,47 +165,25 @@ class SwitchedInterceptorTest {
 
     @Test
     void aCallThatOneMakesWhenItIsAskedPassesAll() {
-        caller.interceptors()
-                .calls()
-                .add(spec(
-                        new CallInterceptor() {
-                            @Override
-                            public boolean isInterceptingCalls() {
-                                seen.add("asked");
-                                if (seen.size() < MAX_SEEN) { // or it would not end
-                                    call("text.echo");
-                                }
-                                return true;
-                            }
-
-                            @Override
-                            public void onRequest(OutgoingCall call) {
-                                seen.add("request");
-                            }
-                        },
-                        "calls"));
+        BooleanSupplier calling = () -> {
+            seen.add("asked");
+            if (seen.size() < MAX_SEEN) { // or it would not end
+                call("text.echo");
+            }
+            return true;
+        };
+        caller.interceptors().calls().add(spec(new Calls(calling), "calls"));
         call("text.echo");
-        assertThat(seen).containsExactly("asked", "request");
+        assertThat(seen).containsExactly("asked", "request", "response");
     }
 
     @Test
     void oneThatThrowsWhenItIsAskedTakesPart() {
-        caller.interceptors()
-                .calls()
-                .add(spec(
-                        new CallInterceptor() {
-                            @Override
-                            public boolean isInterceptingCalls() {
-                                throw new IllegalStateException("planted");
-                            }
-
-                            @Override
-                            public void onRequest(OutgoingCall call) {
-                                seen.add("request");
-                            }
-                        },
-                        "calls"));
+        BooleanSupplier throwing = () -> {
+            throw new IllegalStateException("planted");
+        };
+        caller.interceptors().calls().add(spec(new Calls(throwing), "calls"));
         call("text.echo");
-        assertThat(seen).as("what could be left out by an error").containsExactly("request");
+        assertThat(seen).as("what could be left out by an error").containsExactly("request", "response");
     }
 }

@@ -102,7 +102,7 @@ public final class InterceptingWriter {
             ThreadContext thread) {
         int[] own = depth.own();
         InterceptorChain<CallInterceptor> chain = own[0] > 0 ? null : begin(table, request, parent, parentDeadlineNs);
-        if (chain != null && !isEnabled(chain, own)) {
+        if (chain != null && !isIntercepting(chain, own)) {
             chain.end();
             chain = null;
         }
@@ -135,10 +135,10 @@ public final class InterceptingWriter {
         }
     }
 
-    private static boolean isEnabled(InterceptorChain<CallInterceptor> chain, int[] own) {
+    private static boolean isIntercepting(InterceptorChain<CallInterceptor> chain, int[] own) {
         own[0]++; // calls that an interceptor makes there are not intercepted
         try {
-            return chain.isEnabled();
+            return chain.isIntercepting();
         } finally {
             own[0]--;
         }

@@ -29,9 +29,9 @@ public final class PollTurns {
     // Changes with every call that polled for itself: written by callers, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
     private Polled polled; // set before the first thread polls
-    // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none, and until when
-    // on
-    // the boot clock.
+    // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none; and until
+    // when,
+    // on the boot clock.
     private final AtomicReference<Thread> sleeper = new AtomicReference<>();
     private volatile long sleepingUntilNs;
     private volatile boolean closed;

@@ -203,7 +203,7 @@ class ExpectedLeaderTest {
                 .containsExactly("true true", "true true");
         assertThat(polls).as("polls after it had come, and after the ring").hasValue(2);
         assertThat(turns.isSleeping() || seen.isAsleepAfterFence())
-                .as("whether anybody rings for it once it has left")
+                .as("whether this process or a peer rings for it once it has left")
                 .isFalse();
         assertThat(permit.isFree()).isTrue();
         assertThat(polling.takeIdle()).isTrue();
