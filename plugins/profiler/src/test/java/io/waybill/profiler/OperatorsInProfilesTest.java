@@ -11,6 +11,8 @@ import io.waybill.api.Invocation;
 import io.waybill.api.RRef;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.profiler.profile.Profile;
 import io.waybill.profiler.profile.ProfileEvent;
@@ -174,6 +176,25 @@ class OperatorsInProfilesTest {
                 .as("shapes of the operator")
                 .containsExactly(List.of(2L, 2L));
         assertThat(profile.events().get(2).parent()).isEqualTo(1);
+    }
+
+    @Test
+    void howArgumentsBecomeTensorsIsNoOperatorOfTheCall() throws Exception {
+        Storage one = workers.workers.get(0).buffers().allocate(2 * Float.BYTES);
+        Tensor first = Tensor.contiguous(DType.FLOAT32, new long[] {1}, one);
+        Tensor second = Tensor.contiguous(DType.FLOAT32, new long[] {2}, one);
+        Profile profile = workers.profilers
+                .get(0)
+                .profile(
+                        ProfilerConfig.cpu(),
+                        () -> workers.rpcSync(0, "worker1", invocation("aten::add", Value.of(first), Value.of(second))))
+                .withoutWaits();
+        one.release();
+        String key = "rpc_sync#aten::add(worker0 -> worker1)";
+        assertThat(profile.events())
+                .extracting(ProfileEvent::name)
+                .as("events of a call whose arguments share a storage, which libtorch's aten::set_ makes them do")
+                .containsExactly(key, key + ProfileEvent.REMOTE_OP + "aten::add");
     }
 
     @Test

@@ -150,11 +150,10 @@ public final class ScriptEngine implements NativeOperators {
             signature.requireResult();
         }
         requireDirect(call);
-        try (PointerScope scope = new PointerScope();
-                OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
+        try (PointerScope scope = new PointerScope()) {
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
-            overload.run(stack.asVector(), seed);
+            runObserved(overload, stack, seed);
             if (operator.respondsNothing(overload)) {
                 return Value.NONE;
             }
@@ -163,6 +162,14 @@ public final class ScriptEngine implements NativeOperators {
             throw TorchError.refusal(e);
         } finally {
             tensors.letGo();
+        }
+    }
+
+    /** Observes what the operator does, and not how its arguments and results become tensors: no operator of the call does that. */
+    @SuppressWarnings("try")
+    private void runObserved(Overload overload, CallStack stack, long seed) {
+        try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
+            overload.run(stack.asVector(), seed);
         }
     }
 
@@ -204,21 +211,27 @@ public final class ScriptEngine implements NativeOperators {
     @SuppressWarnings("try")
     private Value runEntered(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)
             throws RejectedMessageException {
-        try (PointerScope scope = new PointerScope();
-                OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
+        try (PointerScope scope = new PointerScope()) {
             CallStack stack = new CallStack(tensors, calls);
             function.begin(stack);
             calls.begin(tensors);
             function.signature().push(call, stack);
-            function.run(stack.asVector());
-            IValue result = stack.results(1);
-            return new Results(tensors, calls)
-                    .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result, calls) : result, false);
+            return new Results(tensors, calls).take(runObserved(function, stack, call.mode(), calls), false);
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);
         } finally {
             calls.end();
             tensors.letGo();
+        }
+    }
+
+    @SuppressWarnings("try")
+    private IValue runObserved(ScriptFunction function, CallStack stack, Invocation.Mode mode, ScriptCalls calls)
+            throws RejectedMessageException {
+        try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
+            function.run(stack.asVector());
+            IValue result = stack.results(1);
+            return mode == Invocation.Mode.ASYNC ? awaited(result, calls) : result;
         }
     }
 
