@@ -123,6 +123,12 @@ class MetricsIT {
     @Test
     void oneLineServesTheFiguresOfTheWholeHome() throws Exception {
         assertThat(node.err()).doesNotContain("Metrics are served");
+        configure("listen = 0.0.0.0:0");
+        Command.until("the log says what is wrong", () -> node.err().contains("found 0.0.0.0:0: the host is not"));
+        assertThat(node.err())
+                .as("one sentence with the file and the key")
+                .contains("Metrics are off until conf/io.waybill.metrics.cfg is right: listen is a port")
+                .doesNotContain("\tat ");
         configure("listen = 127.0.0.1:0");
         Command.until("it is served", () -> SERVED_AT.matcher(node.err()).find());
         Matcher at = SERVED_AT.matcher(node.err());

@@ -28,7 +28,7 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 /**
  * Shows the figures of the home to the outside, as {@code conf/io.waybill.metrics.cfg} says; without that file it does nothing.
  *
- * <p><b>Lifetime.</b> A change of the file ends it, and begins another one.
+ * <p><b>Lifetime.</b> A change of the file ends it, and begins another one. With a wrong value it shows nothing and says why.
  */
 @Component(
         service = {},
@@ -54,8 +54,8 @@ public final class MetricsExport {
             MetricsSettings.Config config)
             throws IOException {
         this.broker = broker;
-        MetricsSettings settings = new MetricsSettings(config);
-        if (home == null) {
+        MetricsSettings settings = checked(config);
+        if (home == null || settings == null) {
             return;
         }
         try {
@@ -63,6 +63,16 @@ public final class MetricsExport {
         } catch (IOException | RuntimeException e) {
             end();
             throw e;
+        }
+    }
+
+    /** Returns the settings; null when a value is wrong, which is said here, since OSGi would say it with a stack trace. */
+    private static MetricsSettings checked(MetricsSettings.Config config) {
+        try {
+            return new MetricsSettings(config);
+        } catch (IllegalArgumentException e) {
+            LOG.log(Level.ERROR, "Metrics are off until conf/" + PID + ".cfg is right: " + e.getMessage());
+            return null;
         }
     }
 

@@ -76,7 +76,7 @@ public final class ListenAddress {
 
     private static IllegalArgumentException wrong(String text, String why) {
         return new IllegalArgumentException(
-                "an address is a port, a host of the loopback interface and a port (127.0.0.1:9464), or unix: and a path; found "
+                "listen is a port, a host of the loopback interface and a port (127.0.0.1:9464), or unix: and a path; found "
                         + text + ": " + why);
     }
 
