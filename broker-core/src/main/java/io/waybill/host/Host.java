@@ -29,7 +29,10 @@ public record Host(Clock clock, SafeFiles files, Processes processes, Threads th
      * @throws IllegalStateException when this is no Linux with {@code /proc}, or libc can't be bound
      */
     public static Host real() {
-        NativeCalls calls = NativeCalls.load();
+        return of(NativeCalls.load());
+    }
+
+    static Host of(NativeCalls calls) {
         return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
     }
 

@@ -14,8 +14,7 @@ public final class FaultyRestores {
 
     /** @param isDue asked each time, on the thread that restores */
     public static Host host(BooleanSupplier isDue) {
-        NativeCalls calls = new NativeCalls(new FaultyLibC(isDue));
-        return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
+        return Host.of(new NativeCalls(new FaultyLibC(isDue)));
     }
 
     private static final class FaultyLibC extends LibC {

@@ -20,8 +20,7 @@ public final class WatchedSyncs {
     private WatchedSyncs() {}
 
     public static Host host(Watcher watcher) {
-        NativeCalls calls = new NativeCalls(new WatchedLibC(watcher));
-        return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
+        return Host.of(new NativeCalls(new WatchedLibC(watcher)));
     }
 
     private static final class WatchedLibC extends LibC {
