@@ -123,7 +123,10 @@ class MetricsIT {
     @Test
     void oneLineServesTheFiguresOfTheWholeHome() throws Exception {
         assertThat(node.err()).doesNotContain("Metrics are served");
-        configure("listen = 0.0.0.0:0");
+        configure("otlp.endpoint = http://127.0.0.1:9\notlp.interval = soon");
+        Command.until(
+                "the log says what is wrong", () -> node.err().contains("otlp.interval is from 1 to 3600 s: soon"));
+        configure("otlp.endpoint =\nlisten = 0.0.0.0:0");
         Command.until("the log says what is wrong", () -> node.err().contains("found 0.0.0.0:0: the host is not"));
         assertThat(node.err())
                 .as("one sentence with the file and the key")

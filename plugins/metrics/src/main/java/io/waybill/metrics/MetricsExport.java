@@ -54,8 +54,8 @@ public final class MetricsExport {
             MetricsSettings.Config config)
             throws IOException {
         this.broker = broker;
-        MetricsSettings settings = checked(config);
-        if (home == null || settings == null) {
+        MetricsSettings settings = home == null ? null : checked(config);
+        if (settings == null) {
             return;
         }
         try {

@@ -31,8 +31,8 @@ final class MetricsSettings {
         /** Headers of requests to it: {@code name=value}, separated by commas. */
         String otlp_headers() default "";
 
-        /** Seconds between two exports of metrics. */
-        int otlp_interval() default 60;
+        /** Seconds between two exports of metrics; a text, so that one that is no number is refused here, with its key. */
+        String otlp_interval() default "60";
 
         /** Whether metrics are exported. */
         boolean otlp_metrics() default true;
@@ -55,12 +55,22 @@ final class MetricsSettings {
 
     private static OtlpExporter.Target target(Config config) {
         URI endpoint = endpoint(config.otlp_endpoint().strip().replaceFirst("/+$", ""));
-        if (config.otlp_interval() < 1 || config.otlp_interval() > MAX_INTERVAL_S) {
-            throw new IllegalArgumentException(
-                    "otlp.interval is from 1 to " + MAX_INTERVAL_S + " s: " + config.otlp_interval());
-        }
         return new OtlpExporter.Target(
-                endpoint, headers(config.otlp_headers()), Duration.ofSeconds(config.otlp_interval()));
+                endpoint,
+                headers(config.otlp_headers()),
+                interval(config.otlp_interval().strip()));
+    }
+
+    private static Duration interval(String text) {
+        try {
+            int seconds = Integer.parseInt(text);
+            if (seconds >= 1 && seconds <= MAX_INTERVAL_S) {
+                return Duration.ofSeconds(seconds);
+            }
+        } catch (NumberFormatException e) {
+            // said below
+        }
+        throw new IllegalArgumentException("otlp.interval is from 1 to " + MAX_INTERVAL_S + " s: " + text);
     }
 
     private static URI endpoint(String text) {

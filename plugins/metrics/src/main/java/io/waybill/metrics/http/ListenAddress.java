@@ -9,6 +9,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -42,7 +43,12 @@ public final class ListenAddress {
      */
     public static ListenAddress parse(String text) {
         if (text.startsWith(UNIX)) {
-            Path path = Path.of(text.substring(UNIX.length()));
+            Path path;
+            try {
+                path = Path.of(text.substring(UNIX.length()));
+            } catch (InvalidPathException e) {
+                throw wrong(text, "it has a character that no path has");
+            }
             if (!path.isAbsolute()) {
                 throw wrong(text, "the path of a Unix socket is absolute");
             }
