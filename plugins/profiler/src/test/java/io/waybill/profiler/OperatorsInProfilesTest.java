@@ -52,6 +52,12 @@ class OperatorsInProfilesTest {
             def bad(x):
                 y = torch.add(x, 1.0)
                 return torch.mm(y, torch.ones(7, 7))
+
+            def both(x, y):
+                return torch.add(x, y)
+
+            def turned(x):
+                return torch.conj(x)
             """;
 
     private final List<OperatorRecorder> recorders = new ArrayList<>();
@@ -66,7 +72,9 @@ class OperatorsInProfilesTest {
                 directory.resolve("home"),
                 2,
                 (joining, id) -> joining.with("function:ops.heavy", script.handler())
-                        .with("function:ops.bad", script.handler()));
+                        .with("function:ops.bad", script.handler())
+                        .with("function:ops.both", script.handler())
+                        .with("function:ops.turned", script.handler()));
         workers.profilers.forEach(profiler -> recorders.add(new OperatorRecorder(profiler, NATIVES)));
         argument = ((Value.OfTensor) ENGINE.run(invocation("aten::ones", Value.ints(2, 2)))).value();
     }
@@ -178,23 +186,31 @@ class OperatorsInProfilesTest {
         assertThat(profile.events().get(2).parent()).isEqualTo(1);
     }
 
-    @Test
-    void howArgumentsBecomeTensorsIsNoOperatorOfTheCall() throws Exception {
+    /** Two arguments that share a storage, and a result that is marked to be conjugated: libtorch makes tensors of the former, and values of the latter. */
+    @ParameterizedTest
+    @CsvSource({
+        "aten::add, aten::set_",
+        "ops.both, aten::set_",
+        "aten::conj, aten::resolve_conj",
+        "ops.turned, aten::resolve_conj"
+    })
+    void whatMakesArgumentsAndResultsIsNoOperatorOfTheCall(String called, String ours) throws Exception {
         Storage one = workers.workers.get(0).buffers().allocate(2 * Float.BYTES);
-        Tensor first = Tensor.contiguous(DType.FLOAT32, new long[] {1}, one);
-        Tensor second = Tensor.contiguous(DType.FLOAT32, new long[] {2}, one);
+        Value[] arguments = ours.equals("aten::set_")
+                ? new Value[] {
+                    Value.of(Tensor.contiguous(DType.FLOAT32, new long[] {1}, one)),
+                    Value.of(Tensor.contiguous(DType.FLOAT32, new long[] {2}, one))
+                }
+                : new Value[] {Value.of(Tensor.contiguous(DType.COMPLEX64, new long[] {1}, one))};
         Profile profile = workers.profilers
                 .get(0)
-                .profile(
-                        ProfilerConfig.cpu(),
-                        () -> workers.rpcSync(0, "worker1", invocation("aten::add", Value.of(first), Value.of(second))))
-                .withoutWaits();
+                .profile(ProfilerConfig.cpu(), () -> workers.rpcSync(0, "worker1", invocation(called, arguments)));
         one.release();
-        String key = "rpc_sync#aten::add(worker0 -> worker1)";
+        String remote = "rpc_sync#" + called + "(worker0 -> worker1)" + ProfileEvent.REMOTE_OP;
         assertThat(profile.events())
                 .extracting(ProfileEvent::name)
-                .as("events of a call whose arguments share a storage, which libtorch's aten::set_ makes them do")
-                .containsExactly(key, key + ProfileEvent.REMOTE_OP + "aten::add");
+                .contains(remote + called)
+                .doesNotContain(remote + ours);
     }
 
     @Test
