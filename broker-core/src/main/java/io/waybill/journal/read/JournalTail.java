@@ -45,10 +45,12 @@ public final class JournalTail implements Closeable {
 
     private final Path directory;
     private final int maxRecordBytes;
-    private final Roll roll;
     private final ChronicleQueue queue;
     private final ExcerptTailer tailer;
     private final TailProgress progress;
+    private final MappedFrames frames = new MappedFrames();
+    private final TailPosition position;
+    private boolean isForward = true;
     private MessageBuffer checkedBuffer;
     private RecordView view;
     private String damage = "";
@@ -66,10 +68,11 @@ public final class JournalTail implements Closeable {
                 .readOnly(true)
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();
-        this.roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
+        Roll roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
         this.progress = new TailProgress(directory, roll);
         this.tailer = queue.createTailer();
         this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
+        this.position = new TailPosition(directory, roll, tailer, frames);
     }
 
     /**
@@ -89,12 +92,8 @@ public final class JournalTail implements Closeable {
     static JournalTail openBackward(Path directory, JournalSettings settings) {
         JournalTail tail = open(directory, settings);
         tail.tailer.direction(TailerDirection.BACKWARD);
-        for (int cycle : tail.cyclesNewestFirst()) {
-            long records = tail.tailer.excerptsInCycle(cycle);
-            if (records > 0 && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1))) {
-                break;
-            }
-        }
+        tail.isForward = false;
+        tail.position.moveToLast();
         return tail;
     }
 
@@ -136,23 +135,12 @@ public final class JournalTail implements Closeable {
                 return found;
             }
             String cut = cut();
-            if (cut.isEmpty() && MappedFaults.is(e) && isBackAt(resumeAt)) {
+            if (cut.isEmpty() && MappedFaults.is(e) && position.isBackAt(resumeAt)) {
                 throw e;
             }
             faulted = true; // it is not touched again
             damage = cut.isEmpty() ? "a fault in the mapped file" : cut;
             return Poll.DAMAGED;
-        }
-    }
-
-    /** A fault of another file may have left the tailer half moved. */
-    private boolean isBackAt(long position) {
-        try {
-            boolean there = tailer.moveToIndex(position) || tailer.index() == position;
-            MappedFaults.surface();
-            return there;
-        } catch (InternalError | RuntimeException e) {
-            return false;
         }
     }
 
@@ -183,52 +171,75 @@ public final class JournalTail implements Closeable {
 
     private Poll read(MessageBuffer buffer, int receiver) {
         for (int skipped = 0; skipped < MAX_SKIPPED; skipped++) {
-            DocumentContext document = tailer.readingDocument();
-            try {
-                if (!document.isPresent()) {
-                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
-                }
-                long at = document.index();
-                if (at >= limit) {
-                    document.rollbackOnClose(); // it is read again when the limit has moved on
-                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
-                }
-                long before = index;
-                index = at;
-                Bytes<?> bytes = document.wire().bytes();
-                long length = bytes.readRemaining();
-                long start = bytes.readPosition();
-                endPosition = start + length;
-                if (!progress.isInside(index, endPosition, tailer)) {
-                    document.rollbackOnClose(); // Chronicle would go on there, and meet the fault under its locks
-                    faulted = true;
-                    damage = "a record ends at " + endPosition + ", and its file at " + progress.fileBytes();
-                    return Poll.DAMAGED;
-                }
-                if (progress.isOtherFile(index) && length >= Envelope.HEADER_LENGTH) {
-                    progress.enter(
-                            index, before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
-                }
-                if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
-                    damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes
-                            + " bytes, this one " + length;
-                    return Poll.DAMAGED;
-                }
-                long address = bytes.addressForRead(start);
-                if (receiver != ANY_RECEIVER
-                        && receiver != Short.toUnsignedInt(OS.memory().readShort(address + Envelope.TO))) {
-                    continue;
-                }
-                buffer.reserve((int) length);
-                // what is left of an earlier record must not pass for this one if the copy is cut short by a fault
-                buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
-                OS.memory().copyMemory(address, buffer.address(), length);
-            } finally {
-                document.close();
+            int length = frames.next();
+            Poll found = length == MappedFrames.OUTSIDE
+                    ? readThroughTailer(buffer, receiver)
+                    : length == MappedFrames.NOTHING ? Poll.NONE : take(length, buffer, receiver);
+            if (found != Poll.SKIPPED) {
+                return found == Poll.NONE && skipped > 0 ? Poll.SKIPPED : found;
             }
-            return check(buffer);
         }
         return Poll.SKIPPED;
+    }
+
+    /** Has Chronicle find the next record, which may be in another part of the file, or in another file. The frames go on from there. */
+    private Poll readThroughTailer(MessageBuffer buffer, int receiver) {
+        if (!position.leaveFrames()) {
+            faulted = true;
+            damage = "the record that was read last is not there any more";
+            return Poll.DAMAGED;
+        }
+        DocumentContext document = tailer.readingDocument();
+        try {
+            if (!document.isPresent()) {
+                return Poll.NONE;
+            }
+            Bytes<?> record = document.wire().bytes();
+            frames.enter(record, document.index());
+            return take(Math.toIntExact(record.readRemaining()), buffer, receiver);
+        } finally {
+            if (isForward || faulted) { // the frames use the tailer's mapping; what is behind a fault it must not touch
+                document.rollbackOnClose();
+            }
+            document.close();
+            if (!isForward) {
+                frames.leave();
+            }
+        }
+    }
+
+    /** Reads the record that the frames have found; {@link Poll#SKIPPED} for one that is for others. */
+    private Poll take(int length, MessageBuffer buffer, int receiver) {
+        if (frames.index() >= limit) { // it is read again when the limit has moved on
+            return Poll.NONE;
+        }
+        long before = index;
+        index = frames.index();
+        endPosition = frames.recordEnd();
+        if (!progress.isInside(index, endPosition, tailer)) { // what would come next is behind the file
+            faulted = true;
+            damage = "a record ends at " + endPosition + ", and its file at " + progress.fileBytes();
+            return Poll.DAMAGED;
+        }
+        long address = frames.address();
+        if (progress.isOtherFile(index) && length >= Envelope.HEADER_LENGTH) {
+            progress.enter(index, before, OS.memory().readLong(address + Envelope.SEQUENCE));
+        }
+        frames.pass();
+        if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
+            damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes + " bytes, this one "
+                    + length;
+            return Poll.DAMAGED;
+        }
+        if (receiver != ANY_RECEIVER
+                && receiver != Short.toUnsignedInt(OS.memory().readShort(address + Envelope.TO))) {
+            return Poll.SKIPPED;
+        }
+        buffer.reserve(length);
+        // what is left of an earlier record must not pass for this one if the copy is cut short by a fault
+        buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
+        OS.memory().copyMemory(address, buffer.address(), length);
+        return check(buffer);
     }
 
     /** Returns how many records the queue's owner removed before this tail reached them. */
@@ -238,7 +249,7 @@ public final class JournalTail implements Closeable {
 
     private void moved() {
         progress.moved();
-        resumeAt = tailer.index();
+        resumeAt = position.next();
     }
 
     private Poll check(MessageBuffer buffer) {
@@ -277,7 +288,7 @@ public final class JournalTail implements Closeable {
 
     /** Returns where the next poll begins. */
     public long nextIndex() {
-        return tailer.index();
+        return position.next();
     }
 
     /**
@@ -285,7 +296,7 @@ public final class JournalTail implements Closeable {
      * file was begun, at the first record of that.
      */
     public boolean moveTo(long nextIndex) {
-        boolean there = tailer.moveToIndex(nextIndex) || moveToFileBehind(nextIndex) || tailer.index() == nextIndex;
+        boolean there = position.moveTo(nextIndex);
         moved();
         return there;
     }
@@ -306,23 +317,7 @@ public final class JournalTail implements Closeable {
 
     /** Sequence of the first record in the file in which the next poll begins; -1 when unknown. */
     public long sequenceOfFirst() {
-        return progress.sequenceOfFirst(tailer.index());
-    }
-
-    private boolean moveToFileBehind(long nextIndex) {
-        int next = Integer.MAX_VALUE;
-        for (int cycle : cyclesNewestFirst()) {
-            if (cycle > roll.cycleOf(nextIndex) && tailer.excerptsInCycle(cycle) >= 0) {
-                next = cycle;
-            }
-        }
-        if (next == Integer.MAX_VALUE) {
-            return tailer.moveToIndex(nextIndex);
-        }
-        // the first: written just before the newer file was begun
-        return tailer.moveToIndex(nextIndex)
-                || tailer.moveToIndex(roll.indexOf(next, 0))
-                || tailer.index() == roll.indexOf(next, 0);
+        return progress.sequenceOfFirst(position.next());
     }
 
     /**
@@ -330,21 +325,8 @@ public final class JournalTail implements Closeable {
      * the last record, each in a deeper call.
      */
     public void moveToEnd() {
-        for (int cycle : cyclesNewestFirst()) {
-            long records = tailer.excerptsInCycle(cycle);
-            if (records > 0) {
-                moveBehind(queue.rollCycle().toIndex(cycle, records - 1));
-                return;
-            }
-            if (records == 0 && moveTo(queue.rollCycle().toIndex(cycle, 0))) {
-                return;
-            }
-        }
-        moveToStart();
-    }
-
-    private int[] cyclesNewestFirst() {
-        return TailedQueue.cyclesNewestFirst(directory, roll);
+        position.moveToEnd();
+        moved();
     }
 
     /**
@@ -353,18 +335,13 @@ public final class JournalTail implements Closeable {
      * @throws IllegalStateException when it is not; the tail is where it was then
      */
     public void moveBehind(long recordIndex) {
-        long before = tailer.index();
-        if (!tailer.moveToIndex(recordIndex)) {
-            tailer.moveToIndex(before);
-            throw new IllegalStateException("no record at index " + Long.toHexString(recordIndex) + " of " + directory);
-        }
-        tailer.readingDocument().close();
+        position.moveBehind(recordIndex);
         moved();
     }
 
     /** The next poll begins at the oldest record. */
     public void moveToStart() {
-        tailer.toStart();
+        position.moveToStart();
         moved();
     }
 

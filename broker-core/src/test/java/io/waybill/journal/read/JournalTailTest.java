@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.wire.MessageBuffer;
@@ -76,6 +79,73 @@ class JournalTailTest {
             tail.moveBehind(first + 1);
 
             assertThat(nextId(tail)).isEqualTo(request(2));
+        }
+    }
+
+    /** Several blocks of the file, with the queue's own documents between records. */
+    @Test
+    void readsOnFromBlockToBlock() throws IOException {
+        int count = 40_000; // the second index begins at record 32,768
+        JournalSettings settings = new JournalSettings(Roll.MINUTELY, 1 << 20, 64 << 10, 1 << 20);
+        Path directory = JournalQueue.REQUESTS.in(worker);
+        try (WrittenQueue queue = WrittenQueue.openAt(directory, settings, 0).requests(0, count);
+                JournalTail tail = JournalTail.open(directory, settings);
+                JournalTail other = JournalTail.open(directory, settings)) {
+            for (int i = 0; i < count; i++) {
+                assertThat(nextId(tail)).isEqualTo(request(i));
+                if (i % 1_000 == 0) {
+                    assertThat(other.moveTo(tail.lastIndex())).isTrue();
+                    assertThat(nextId(other))
+                            .as("the record that Chronicle finds at the index of record %d", i)
+                            .isEqualTo(request(i));
+                    assertThat(tail.nextIndex()).isEqualTo(other.nextIndex());
+                }
+            }
+            assertThat(tail.endPosition())
+                    .as("more than three blocks were read")
+                    .isGreaterThan(3 * settings.blockBytes());
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.NONE);
+            queue.requests(count, count + 1);
+            assertThat(nextId(tail)).isEqualTo(request(count));
+        }
+    }
+
+    @Test
+    void leavesWhatOthersGetUnreadAndReadsItAfterAMove() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            for (int counter = 0; counter < 40; counter++) {
+                queue.append(
+                        MessageType.NAMED_CALL, request(counter), WrittenQueue.WORKER, WrittenQueue.PEER + counter % 4);
+            }
+            for (int counter = 2; counter < 40; counter += 4) {
+                assertThat(tail.poll(buffer, WrittenQueue.PEER + 2)).isEqualTo(Poll.RECORD);
+                assertThat(new RecordView(buffer).id()).isEqualTo(request(counter));
+            }
+            assertThat(tail.poll(buffer, WrittenQueue.PEER + 2))
+                    .as("the record behind the last one is for another receiver")
+                    .isEqualTo(Poll.SKIPPED);
+
+            tail.moveTo(tail.lastIndex() - 38);
+
+            assertThat(nextId(tail)).isEqualTo(request(1));
+        }
+    }
+
+    @Test
+    void readsUpToALimitAndOnWhenItHasMoved() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            queue.requests(0, 4);
+            assertThat(nextId(tail)).isEqualTo(request(0));
+            tail.readBefore(tail.lastIndex() + 2);
+            assertThat(nextId(tail)).isEqualTo(request(1));
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.NONE);
+
+            tail.readBefore(Long.MAX_VALUE);
+
+            assertThat(nextId(tail)).isEqualTo(request(2));
+            assertThat(nextId(tail)).isEqualTo(request(3));
         }
     }
 

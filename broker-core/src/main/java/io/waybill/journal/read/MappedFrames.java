@@ -1,0 +1,96 @@
+package io.waybill.journal.read;
+
+import io.waybill.journal.format.Frame;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.core.OS;
+
+/**
+ * Goes from frame to frame in the part of a queue's file that a Chronicle tailer has mapped, from the record at which that stands on. The mapping is
+ * the tailer's: whoever moves that, {@linkplain #leave leaves} first.
+ *
+ * <p>Nothing behind the mapping is read, whatever a frame says.
+ *
+ * <p><b>Threads.</b> Belongs to the tail.
+ */
+final class MappedFrames {
+
+    /** There is no further record yet, or its writer has not finished it. */
+    static final int NOTHING = -1;
+    /** What comes next is not within reach: the tailer has to find it. */
+    static final int OUTSIDE = -2;
+
+    private long base; // address of the file's begin, as far as it is mapped; 0 when left
+    private long end; // of the mapping
+    private long position; // of the next record's frame, or of what is before it
+    private long index; // of that record
+    private int length;
+
+    /** Begins at a record, which the tailer has just found there. */
+    void enter(Bytes<?> record, long recordIndex) {
+        long start = record.readPosition();
+        base = record.addressForRead(start) - start;
+        end = record.bytesStore().capacity();
+        position = start - Frame.LENGTH;
+        index = recordIndex;
+        length = Math.toIntExact(record.readRemaining());
+    }
+
+    /** The tailer is moved, and with it its mapping. */
+    void leave() {
+        base = 0;
+    }
+
+    boolean isLeft() {
+        return base == 0;
+    }
+
+    /**
+     * Passes over the queue's own documents, up to the next record.
+     *
+     * @return the record's length in bytes, {@link #NOTHING} or {@link #OUTSIDE}
+     */
+    int next() {
+        if (base == 0) {
+            return OUTSIDE;
+        }
+        while (position + Frame.LENGTH <= end) {
+            int frame = OS.memory().readVolatileInt(base + position);
+            if (frame == Frame.END) {
+                return OUTSIDE;
+            }
+            if (Frame.isOpen(frame)) {
+                return NOTHING;
+            }
+            length = Frame.bytes(frame);
+            if (position + Frame.LENGTH + length > end) {
+                return OUTSIDE;
+            }
+            if (!Frame.isMeta(frame)) {
+                return length;
+            }
+            position = Frame.behind(position, length);
+        }
+        return OUTSIDE;
+    }
+
+    /** Goes behind the record that was found. */
+    void pass() {
+        position = Frame.behind(position, length);
+        index++;
+    }
+
+    /** The index that the next record has, or will have. */
+    long index() {
+        return index;
+    }
+
+    /** Address of the record that was found. */
+    long address() {
+        return base + position + Frame.LENGTH;
+    }
+
+    /** Where the record that was found ends in its file. */
+    long recordEnd() {
+        return position + Frame.LENGTH + length;
+    }
+}
