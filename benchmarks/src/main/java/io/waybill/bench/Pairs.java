@@ -7,6 +7,7 @@ import io.waybill.bench.measure.Percentiles;
 import io.waybill.bench.measure.Torch;
 import io.waybill.host.Processes;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -85,8 +86,10 @@ public record Pairs(
     private Figures round(int count) throws IOException {
         boolean isAll = pattern == Pattern.ALL;
         Phases phases = new Phases(isAll ? FIRST_SECONDS : 0, warmUpSeconds, seconds);
-        try (Children children =
-                new Children(Processes.crowdOptions(count, Runtime.getRuntime().availableProcessors()))) {
+        try (Children children = new Children(Processes.crowdOptions(
+                count,
+                Runtime.getRuntime().availableProcessors(),
+                ManagementFactory.getRuntimeMXBean().getInputArguments()))) {
             List<Children.Child> members = new ArrayList<>();
             for (int i = 0; i < count; i++) {
                 members.add(PairMember.start(children, i, partners(i, count), waiting, sizeBytes, phases));

@@ -42,12 +42,31 @@ public interface Processes {
     }
 
     /**
-     * Returns the options of JVMs that share the processors with many of their kind: with more than two for each processor, the first compiler only. Those of cold
-     * processes would otherwise take most of the processors. None when there are enough.
+     * Returns the options of JVMs that share the processors with many of their kind, more than two for each processor; none when there are enough. With an
+     * ahead-of-time cache, which has profiles, they use the second compiler late, and it inlines less; without one, the first compiler only.
+     * The compilers of cold processes would otherwise take most of the processors.
      *
      * @param count of these processes
+     * @param arguments of this JVM, which are theirs, too
      */
-    static List<String> crowdOptions(int count, int processors) {
-        return count > 2 * processors ? List.of("-XX:TieredStopAtLevel=1") : List.of();
+    static List<String> crowdOptions(int count, int processors, List<String> arguments) {
+        if (count <= 2 * processors) {
+            return List.of();
+        }
+        return arguments.stream().anyMatch(argument -> argument.startsWith("-XX:AOTCache="))
+                ? lateSecondCompiler()
+                : List.of("-XX:TieredStopAtLevel=1");
+    }
+
+    private static List<String> lateSecondCompiler() {
+        return List.of(
+                // how often a method's counters are looked at: an eighth as often as by default
+                "-XX:Tier2InvokeNotifyFreqLog=14",
+                "-XX:Tier2BackedgeNotifyFreqLog=18",
+                "-XX:Tier23InlineeNotifyFreqLog=24",
+                // a third of the compiler's time, and as many calls
+                "-XX:InlineSmallCode=1000",
+                "-XX:FreqInlineSize=100",
+                "-XX:MaxInlineLevel=9");
     }
 }

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -108,7 +109,16 @@ class HostProcessesTest {
 
     @Test
     void letsACrowdOfJvmsCompileOnce() {
-        assertThat(Processes.crowdOptions(5, 2)).containsExactly("-XX:TieredStopAtLevel=1");
-        assertThat(Processes.crowdOptions(4, 2)).isEmpty();
+        assertThat(Processes.crowdOptions(5, 2, List.of("-Xmx1g"))).containsExactly("-XX:TieredStopAtLevel=1");
+        assertThat(Processes.crowdOptions(4, 2, List.of("-Xmx1g"))).isEmpty();
+    }
+
+    @Test
+    void letsACrowdOfJvmsThatHaveProfilesCompileASecondTimeLater() {
+        List<String> cached = List.of("-XX:AOTCache=/opt/waybill/lib/cds/java-25.aot");
+        assertThat(Processes.crowdOptions(4, 2, cached)).isEmpty();
+        assertThat(Processes.crowdOptions(5, 2, cached))
+                .contains("-XX:Tier2InvokeNotifyFreqLog=14", "-XX:MaxInlineLevel=9")
+                .noneMatch(option -> option.startsWith("-XX:TieredStopAtLevel"));
     }
 }

@@ -16,6 +16,7 @@ import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.host.Processes;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -77,7 +78,9 @@ final class UpCommand implements Callable<Integer> {
         EventLines events = new EventLines(
                 surroundings.out(), surroundings.err(), json ? EventLines.Form.JSON : EventLines.Form.TEXT);
         List<String> crowded = Processes.crowdOptions(
-                plans.nodes().size(), Runtime.getRuntime().availableProcessors());
+                plans.nodes().size(),
+                Runtime.getRuntime().availableProcessors(),
+                ManagementFactory.getRuntimeMXBean().getInputArguments());
         boolean isNoneUsable;
         try (StopSignal stop = StopSignal.install(host.threads(), STOP_LIMIT);
                 Supervisor supervisor = new Supervisor(host.threads())) {
