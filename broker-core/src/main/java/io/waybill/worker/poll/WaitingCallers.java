@@ -75,7 +75,8 @@ public final class WaitingCallers {
     /** Waits until the call is completed, and polls meanwhile. */
     public void await(WaitCondition call) {
         NeighbourRings.passOn();
-        if (!balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs())) {
+        boolean polls = !balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs());
+        if (polls) {
             turns.callerBegins();
             try {
                 pollFor(call);
@@ -92,6 +93,9 @@ public final class WaitingCallers {
             parkFor(call);
         } else if (parked.get() > 0) {
             poller.unpark();
+        }
+        if (!polls) {
+            turns.surfaceFaults(); // those of the send, where the call was completed meanwhile
         }
     }
 
