@@ -17,7 +17,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
-import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
@@ -135,7 +134,7 @@ public final class JournalTail implements Closeable {
                 return found;
             }
             String cut = cut();
-            if (cut.isEmpty() && MappedFaults.is(e) && position.isBackAt(resumeAt)) {
+            if (cut.isEmpty() && MappedFaults.is(e) && position.tryMoveBackTo(resumeAt)) {
                 throw e;
             }
             faulted = true; // it is not touched again
@@ -184,7 +183,7 @@ public final class JournalTail implements Closeable {
 
     /** Has Chronicle find the next record, which may be in another part of the file, or in another file. The frames go on from there. */
     private Poll readThroughTailer(MessageBuffer buffer, int receiver) {
-        if (!position.leaveFrames()) {
+        if (!position.tryLeaveFrames()) {
             faulted = true;
             damage = "the record that was read last is not there any more";
             return Poll.DAMAGED;
@@ -194,9 +193,7 @@ public final class JournalTail implements Closeable {
             if (!document.isPresent()) {
                 return Poll.NONE;
             }
-            Bytes<?> record = document.wire().bytes();
-            frames.enter(record, document.index());
-            return take(Math.toIntExact(record.readRemaining()), buffer, receiver);
+            return take(frames.enter(document.wire().bytes(), document.index()), buffer, receiver);
         } finally {
             if (isForward || faulted) { // the frames use the tailer's mapping; what is behind a fault it must not touch
                 document.rollbackOnClose();
@@ -359,6 +356,7 @@ public final class JournalTail implements Closeable {
 
     @Override
     public void close() {
+        frames.leave(); // a later poll must not read what is not mapped any more
         MappedFaults.drop(); // Chronicle closes under a lock of the whole process
         new CloseSteps()
                 .attempt(() -> closeDespiteFault(tailer::close))

@@ -6,7 +6,7 @@ import net.openhft.chronicle.core.OS;
 
 /**
  * Goes from frame to frame in the part of a queue's file that a Chronicle tailer has mapped, from the record at which that stands on. The mapping is
- * the tailer's: whoever moves that, {@linkplain #leave leaves} first.
+ * the tailer's: to move that, {@linkplain #leave leave} first.
  *
  * <p>Nothing behind the mapping is read, whatever a frame says.
  *
@@ -19,20 +19,21 @@ final class MappedFrames {
     /** What comes next is not within reach: the tailer has to find it. */
     static final int OUTSIDE = -2;
 
-    private long base; // address of the file's begin, as far as it is mapped; 0 when left
+    private long base; // address of the file's start, as far as it is mapped; 0 when left
     private long end; // of the mapping
     private long position; // of the next record's frame, or of what is before it
     private long index; // of that record
     private int length;
 
-    /** Begins at a record, which the tailer has just found there. */
-    void enter(Bytes<?> record, long recordIndex) {
+    /** Begins at a record, which the tailer has just found there. Returns its length in bytes. */
+    int enter(Bytes<?> record, long recordIndex) {
         long start = record.readPosition();
         base = record.addressForRead(start) - start;
         end = record.bytesStore().capacity();
         position = start - Frame.LENGTH;
         index = recordIndex;
         length = Math.toIntExact(record.readRemaining());
+        return length;
     }
 
     /** The tailer is moved, and with it its mapping. */

@@ -24,19 +24,20 @@ final class TailPosition {
         this.frames = frames;
     }
 
+    /** The index of the next record. */
     long next() {
         return frames.isLeft() ? tailer.index() : frames.index();
     }
 
     /** Moves the tailer to where the frames are. Returns whether it is there. */
-    boolean leaveFrames() {
+    boolean tryLeaveFrames() {
         long next = next();
         frames.leave();
-        return tailer.index() == next || isBehind(next - 1);
+        return tailer.index() == next || tryMoveBehind(next - 1);
     }
 
     /** Moves there, where the tailer may have been left half moved. Returns whether it is there. */
-    boolean isBackAt(long index) {
+    boolean tryMoveBackTo(long index) {
         frames.leave();
         try {
             boolean there = tailer.moveToIndex(index) || tailer.index() == index;
@@ -97,13 +98,13 @@ final class TailPosition {
     void moveBehind(long record) {
         long before = next();
         frames.leave();
-        if (!isBehind(record)) {
+        if (!tryMoveBehind(record)) {
             tailer.moveToIndex(before);
             throw new IllegalStateException("no record at index " + Long.toHexString(record) + " of " + directory);
         }
     }
 
-    private boolean isBehind(long record) {
+    private boolean tryMoveBehind(long record) {
         if (!tailer.moveToIndex(record)) {
             return false;
         }

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import net.openhft.chronicle.core.io.ClosedIllegalStateException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -129,6 +130,22 @@ class JournalTailTest {
             tail.moveTo(tail.lastIndex() - 38);
 
             assertThat(nextId(tail)).isEqualTo(request(1));
+        }
+    }
+
+    /** The mapping is gone then: to read there would end the JVM. */
+    @Test
+    void readsNothingOnceItIsClosed() {
+        try (WrittenQueue queue = open()) {
+            queue.requests(0, 2);
+            JournalTail closed = tail();
+            try (JournalTail tail = closed) {
+                assertThat(nextId(tail)).isEqualTo(request(0));
+            }
+
+            assertThatThrownBy(() -> closed.poll(buffer, JournalTail.ANY_RECEIVER))
+                    .as("a poll of a tail that is closed")
+                    .isInstanceOf(ClosedIllegalStateException.class);
         }
     }
 
