@@ -12,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
@@ -134,10 +135,16 @@ final class HostProcesses implements Processes {
                 + new String(stat, StandardCharsets.ISO_8859_1));
     }
 
+    /** The collectors of this JVM. Each request for them takes as long as some hundred system calls. */
+    private static final class Collectors {
+        private static final List<GarbageCollectorMXBean> ALL =
+                List.copyOf(ManagementFactory.getGarbageCollectorMXBeans());
+    }
+
     @Override
     public long collectedMs() {
         long collectedMs = 0;
-        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+        for (GarbageCollectorMXBean collector : Collectors.ALL) {
             collectedMs += Math.max(0, collector.getCollectionTime());
         }
         return collectedMs;
@@ -161,7 +168,7 @@ final class HostProcesses implements Processes {
             }
         }
         long collections = 0;
-        for (GarbageCollectorMXBean collector : ManagementFactory.getGarbageCollectorMXBeans()) {
+        for (GarbageCollectorMXBean collector : Collectors.ALL) {
             collections += Math.max(0, collector.getCollectionCount());
         }
         values.put("collections", collections);
