@@ -18,6 +18,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.peer.Announcement;
+import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.Polled;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -141,6 +142,14 @@ public final class Workers implements AutoCloseable {
                 .map(link -> link.name())
                 .sorted()
                 .toList();
+    }
+
+    /** Returns the last link to a worker. */
+    public static PeerLink linkTo(Worker worker, String name) {
+        return Stream.of(worker.parts.links.current())
+                .filter(link -> link.name().equals(name))
+                .reduce((earlier, later) -> later)
+                .orElseThrow();
     }
 
     /** Polls once, while no other thread of the worker does. Returns what {@link Polled#poll} did. */

@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.handling.Failure;
+import io.waybill.home.Peer;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalFullException;
 import java.io.IOException;
@@ -37,6 +38,20 @@ public final class CallErrors {
                 ErrorCode.UNKNOWN_WORKER,
                 "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
                         + WorkerAddress.describe(to));
+    }
+
+    /** Creates the error for a worker that is neither starting nor ready. */
+    static CallException notThere(Peer peer, String to) {
+        return switch (peer.state()) {
+            case LEFT -> refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
+            case DEAD -> refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
+            default -> unreadable(to, peer.problem());
+        };
+    }
+
+    /** Creates the error for a worker whose files can't be read. */
+    static CallException unreadable(String to, String problem) {
+        return refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + problem);
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.waybill.worker.peer;
 
 import io.waybill.home.Contacts;
+import io.waybill.home.Members;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
@@ -15,9 +16,13 @@ import io.waybill.journal.read.JournalTail;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.function.IntPredicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Opens the parts of a link to a peer: the tails of its two queues, its cursors, doorbell and segments.
@@ -25,6 +30,8 @@ import java.util.function.IntPredicate;
  * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
  */
 final class LinkFactory {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LinkFactory.class);
 
     private final WorkerDirectory own;
     private final SafeFiles files;
@@ -130,8 +137,22 @@ final class LinkFactory {
         }
     }
 
+    /** Repeats the announcement to peers that may have missed it, since they don't read calls in flight. */
+    void introduceAgain(Collection<PeerLink> links, Members members) {
+        for (PeerLink link : links) {
+            try {
+                Optional<Peer> peer = link.flow().expectsResponses() ? members.find(link.id()) : Optional.empty();
+                if (peer.isPresent() && peer.get().epoch() == link.epoch()) {
+                    introduce(link, peer.get());
+                }
+            } catch (IOException | InternalError e) {
+                LOG.debug("Worker {} can't be reached for the announcement that this worker talks to it", link, e);
+            }
+        }
+    }
+
     /** Announces to the peer that this worker talks to it, unless the peer reads this worker's queues already. */
-    void introduce(PeerLink link, Peer peer) throws IOException {
+    private void introduce(PeerLink link, Peer peer) throws IOException {
         if (!link.isSelf() && !link.isReadByPeer()) {
             Contacts.announce(peer, own.id(), files);
         }

@@ -32,7 +32,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Links {
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
-    private static final long RETRY_NS = 500_000_000;
 
     private final WorkerDirectory own;
     private final Host host;
@@ -44,13 +43,14 @@ public final class Links {
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, List<String>> again = new HashMap<>(); // guarded by refreshing
-    private final Map<Integer, LinkFailure> failures = new HashMap<>(); // guarded by refreshing
+    private final LinkFailures failures = new LinkFailures(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
     private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: any incarnation
     private final WantedPeers wanted; // guarded by refreshing
     private boolean closed; // guarded by refreshing
     private boolean awaitsLinks; // guarded by refreshing
+    private boolean hasChanged = true; // guarded by refreshing: what a refresh follows, since the last one
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
@@ -121,8 +121,21 @@ public final class Links {
     /** Returns how long no refresh is needed without a change; 0 while links are to be made, retried or closed. */
     public long restNs() {
         synchronized (refreshing) {
-            return ended.all().isEmpty() && failures.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
+            return isComplete() ? membership.restNs() : 0;
         }
+    }
+
+    /** Returns whether no link is to be made, retried or closed. */
+    private boolean isComplete() {
+        if (awaitsLinks || !failures.isEmpty() || !ended.all().isEmpty()) {
+            return false;
+        }
+        for (PeerLink link : current) {
+            if (link.condition() != PeerLink.Condition.OPEN) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Sets how peers are notified of records for them. Set it before the first refresh. */
@@ -147,9 +160,13 @@ public final class Links {
             if (closed) {
                 return; // a link that is made now would never be closed
             }
-            own.contacts().take(wanted::add);
-            membership.refresh();
+            own.contacts().take(this::contacted);
+            hasChanged |= membership.refresh();
             wanted.dropRemoved(membership.members(), byId.keySet(), ended.all());
+            factory.introduceAgain(byId.values(), membership.members());
+            if (!hasChanged && isComplete()) {
+                return;
+            }
             awaitsLinks = false;
             for (Peer peer : membership.members().all()) {
                 changed |= follow(peer);
@@ -162,12 +179,18 @@ public final class Links {
             if (changed) {
                 publish();
             }
+            hasChanged = false; // last: after a failure all are followed again
             inform = incarnations.take();
         }
         inform.forEach(Runnable::run);
         if (changed) {
             changeListener.run();
         }
+    }
+
+    private void contacted(int id) {
+        wanted.add(id);
+        hasChanged = true;
     }
 
     private boolean follow(Peer peer) {
@@ -187,7 +210,6 @@ public final class Links {
                 && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
             reportRedeliveries(link, peer);
-            introduceAgain(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -197,7 +219,7 @@ public final class Links {
                 link.unreadable(peer.problem());
             }
             if (link.condition() == PeerLink.Condition.UNREADABLE) {
-                failures.put(peer.id(), new LinkFailure(peer.epoch(), "", nowNs + RETRY_NS));
+                failures.unreadable(peer, nowNs);
             }
             link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
             byId.remove(peer.id());
@@ -205,24 +227,7 @@ public final class Links {
             ended.add(link);
             changed = true;
         }
-        return peer.state().isThere() && mayTry(peer, nowNs) && link(peer) != null || changed;
-    }
-
-    /** Repeats the introduction while the peer, which may have missed it, does not read calls in flight. */
-    private void introduceAgain(PeerLink link, Peer peer) {
-        try {
-            if (link.flow().expectsResponses()) {
-                factory.introduce(link, peer);
-            }
-        } catch (IOException | InternalError e) {
-            LOG.debug("Worker {} can't be reached for the announcement that this worker talks to it", link, e);
-        }
-    }
-
-    /** Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation. */
-    private boolean mayTry(Peer peer, long nowNs) {
-        LinkFailure last = failures.get(peer.id());
-        return last == null || !last.isOf(peer) || nowNs - last.retryAtNs() >= 0;
+        return peer.state().isThere() && failures.mayTry(peer, nowNs) && link(peer) != null || changed;
     }
 
     private PeerLink link(Peer peer) {
@@ -239,7 +244,7 @@ public final class Links {
             wanted.add(peer.id());
             linkedBefore.add(peer.id());
             byName.put(peer.name(), link);
-            failures.remove(peer.id());
+            failures.linked(peer);
             return link;
         } catch (IOException
                 | RuntimeException
@@ -250,10 +255,8 @@ public final class Links {
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are incomplete: retried at the next refresh
             }
-            LinkFailure now = new LinkFailure(
-                    peer.epoch(), String.valueOf(e.getMessage()), host.clock().monotonicNs() + RETRY_NS);
-            LinkFailure last = failures.put(peer.id(), now);
-            if (last == null || !last.problem().equals(now.problem())) {
+            if (failures.failed(
+                    peer, String.valueOf(e.getMessage()), host.clock().monotonicNs())) {
                 LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
             }
             return null;
@@ -351,35 +354,26 @@ public final class Links {
             }
             Optional<Peer> known;
             try {
-                membership.refresh();
+                hasChanged |= membership.refresh();
                 known = membership.find(to);
                 known = known.isPresent() ? known : membership.find(WorkerAddress.idOf(to));
             } catch (IOException e) {
                 throw CallErrors.homeUnreadable(e);
             }
             Peer peer = known.orElseThrow(() -> CallErrors.unknownWorker(own.info(), to));
-            switch (peer.state()) {
-                case STARTING:
-                case READY:
-                    if (!byId.containsKey(peer.id())
-                            && mayTry(peer, host.clock().monotonicNs())
-                            && link(peer) != null) {
-                        publish();
-                    }
-                    LinkFailure why = failures.get(peer.id());
-                    if (why != null && why.isOf(peer) && !why.problem().isEmpty()) {
-                        throw CallErrors.refused(
-                                ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + why.problem());
-                    }
-                    return peer;
-                case LEFT:
-                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
-                case DEAD:
-                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
-                case UNREADABLE:
-                    break;
+            if (!peer.state().isThere()) {
+                throw CallErrors.notThere(peer, to);
             }
-            throw CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + peer.problem());
+            if (!byId.containsKey(peer.id())
+                    && failures.mayTry(peer, host.clock().monotonicNs())
+                    && link(peer) != null) {
+                publish();
+            }
+            String problem = failures.problem(peer);
+            if (!problem.isEmpty()) {
+                throw CallErrors.unreadable(to, problem);
+            }
+            return peer;
         }
     }
 

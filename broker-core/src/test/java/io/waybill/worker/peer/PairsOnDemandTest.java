@@ -1,7 +1,9 @@
 package io.waybill.worker.peer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.CallException;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -19,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -137,6 +140,42 @@ class PairsOnDemandTest {
             b.close();
         }
         assertThat(begun).hasValue(5);
+    }
+
+    @Test
+    void endsALinkThoughACallSawFirstThatThePeerLeft() throws Exception {
+        Worker a = join("a");
+        for (int i = 0; i < 20; i++) {
+            Worker b = join("b");
+            call(a, "b");
+            FutureTask<Void> left = new FutureTask<>(() -> {
+                b.close();
+                return null;
+            });
+            new Thread(left, "leaves").start();
+            while (!left.isDone()) { // each looks at the home
+                assertThatThrownBy(() -> call(a, "unknown"))
+                        .isInstanceOf(CallException.class)
+                        .hasMessageContaining("could not find destination");
+            }
+            left.get();
+            Waits.until("the link to b has ended", () -> Workers.linked(a).isEmpty());
+        }
+    }
+
+    @Test
+    void linksAgainToAPeerWhoseFilesCouldNotBeReadForAMoment() throws IOException {
+        Worker a = join("a");
+        join("b");
+        call(a, "b");
+        for (int i = 0; i < 3; i++) { // more than once: something else may have changed meanwhile
+            PeerLink link = Workers.linkTo(a, "b");
+            link.unreadable("a test says so");
+            Waits.until(
+                    "a has another link to b", () -> Workers.linked(a).contains("b") && Workers.linkTo(a, "b") != link);
+            call(a, "b");
+        }
+        assertThat(begun).hasValue(4);
     }
 
     @Test

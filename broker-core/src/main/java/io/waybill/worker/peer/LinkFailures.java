@@ -1,0 +1,56 @@
+package io.waybill.worker.peer;
+
+import io.waybill.home.Peer;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Why there is no link to peers that could not be read, and when to try again.
+ *
+ * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
+ */
+final class LinkFailures {
+
+    private static final long RETRY_NS = 500_000_000;
+
+    private final Map<Integer, Failure> byId = new HashMap<>();
+
+    /** @param retryAtNs on the monotonic clock */
+    private record Failure(long epoch, String problem, long retryAtNs) {}
+
+    boolean isEmpty() {
+        return byId.isEmpty();
+    }
+
+    /** Notes that a link became unreadable. */
+    void unreadable(Peer peer, long nowNs) {
+        failed(peer, "", nowNs);
+    }
+
+    /** Notes that no link could be made. Returns whether the problem is another one than before. */
+    boolean failed(Peer peer, String problem, long nowNs) {
+        Failure last = byId.put(peer.id(), new Failure(peer.epoch(), problem, nowNs + RETRY_NS));
+        return last == null || !last.problem().equals(problem);
+    }
+
+    void linked(Peer peer) {
+        byId.remove(peer.id());
+    }
+
+    /** Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation. */
+    boolean mayTry(Peer peer, long nowNs) {
+        Failure last = of(peer);
+        return last == null || nowNs - last.retryAtNs() >= 0;
+    }
+
+    /** Returns why no link could be made to this incarnation; empty when that is not known. */
+    String problem(Peer peer) {
+        Failure last = of(peer);
+        return last == null ? "" : last.problem();
+    }
+
+    private Failure of(Peer peer) {
+        Failure last = byId.get(peer.id());
+        return last != null && last.epoch() == peer.epoch() ? last : null;
+    }
+}
