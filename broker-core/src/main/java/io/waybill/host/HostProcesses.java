@@ -1,5 +1,6 @@
 package io.waybill.host;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.management.BufferPoolMXBean;
@@ -175,6 +176,17 @@ final class HostProcesses implements Processes {
         values.put("collection-ms", collectedMs());
         values.put("threads", (long) ManagementFactory.getThreadMXBean().getThreadCount());
         return values;
+    }
+
+    /** Returns whether this JVM has an option, which is given as {@code -XX:NAME=VALUE}. */
+    static boolean hasOption(String option) {
+        String name = option.substring(option.indexOf(':') + 1, option.indexOf('='));
+        try {
+            ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption(name);
+            return true;
+        } catch (IllegalArgumentException e) { // also where nothing says which there are
+            return false;
+        }
     }
 
     // ---- memory

@@ -2,6 +2,7 @@ package io.waybill.host;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The processes of this host.
@@ -44,7 +45,7 @@ public interface Processes {
     /**
      * Returns the options of JVMs that share the processors with many of their kind, more than two for each processor; none when there are enough. With an
      * ahead-of-time cache, which has profiles, they use the second compiler late, and it inlines less; without one, the first compiler only.
-     * The compilers of cold processes would otherwise take most of the processors.
+     * Options that this JVM does not have, as a later one may not, are left out: with them the others would not start. The compilers of cold processes would otherwise take most of the processors.
      *
      * @param count of these processes
      * @param arguments of this JVM, which are theirs, too
@@ -54,12 +55,12 @@ public interface Processes {
             return List.of();
         }
         return arguments.stream().anyMatch(argument -> argument.startsWith("-XX:AOTCache="))
-                ? lateSecondCompiler()
+                ? lateSecondCompiler().filter(HostProcesses::hasOption).toList()
                 : List.of("-XX:TieredStopAtLevel=1");
     }
 
-    private static List<String> lateSecondCompiler() {
-        return List.of(
+    private static Stream<String> lateSecondCompiler() {
+        return Stream.of(
                 // how often a method's counters are looked at: an eighth as often as by default
                 "-XX:Tier2InvokeNotifyFreqLog=14",
                 "-XX:Tier2BackedgeNotifyFreqLog=18",

@@ -121,4 +121,10 @@ class HostProcessesTest {
                 .contains("-XX:Tier2InvokeNotifyFreqLog=14", "-XX:MaxInlineLevel=9")
                 .noneMatch(option -> option.startsWith("-XX:TieredStopAtLevel"));
     }
+
+    @Test
+    void knowsWhichOptionsThisJvmHas() {
+        assertThat(HostProcesses.hasOption("-XX:MaxInlineLevel=9")).isTrue();
+        assertThat(HostProcesses.hasOption("-XX:MaxInlineLevelOfALaterJvm=9")).isFalse();
+    }
 }
