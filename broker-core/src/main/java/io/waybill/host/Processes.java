@@ -45,7 +45,7 @@ public interface Processes {
     /**
      * Returns the options of JVMs that share the processors with many of their kind, more than two for each processor; none when there are enough. With an
      * ahead-of-time cache, which has profiles, they use the second compiler late, and it inlines less; without one, the first compiler only.
-     * Options that this JVM does not have, as a later one may not, are left out: with them the others would not start. The compilers of cold processes would otherwise take most of the processors.
+     * The compilers of cold processes would otherwise take most of the processors. Options that this JVM does not have, as a later one may not, are left out: no JVM would start with them.
      *
      * @param count of these processes
      * @param arguments of this JVM, which are theirs, too
