@@ -132,6 +132,19 @@ class PublishedFiguresTest {
     }
 
     @Test
+    void showsHowManyCallsHaveNoOutcome() throws Exception {
+        List<CompletableFuture<Response>> calls = List.of(callAsync("text.queue"), callAsync("text.queue"));
+        Waits.until("two are in flight", () -> inFlight().equals(Optional.of(2L)));
+        hold.countDown();
+        calls.forEach(each -> each.join().close());
+        Waits.until("none is in flight", () -> inFlight().equals(Optional.of(0L)));
+    }
+
+    private Optional<Long> inFlight() throws IOException {
+        return published(callee, caller).map(each -> each.values().get("calls.in-flight"));
+    }
+
+    @Test
     void showsWhatIsParkedAndHowFarAWorkerLags() throws Exception {
         List<CompletableFuture<Response>> calls =
                 List.of(callAsync("text.queue"), callAsync("text.queue"), callAsync("text.queue"));
