@@ -18,6 +18,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.peer.Announcement;
+import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.Polled;
 import java.io.IOException;
@@ -138,15 +139,20 @@ public final class Workers implements AutoCloseable {
 
     /** Workers whose queues a worker has open, by name; itself among them while it calls itself. */
     public static List<String> linked(Worker worker) {
-        return Stream.of(worker.parts.links.current())
+        return Stream.of(links(worker).current())
                 .map(link -> link.name())
                 .sorted()
                 .toList();
     }
 
+    /** Returns the links of a worker. */
+    public static Links links(Worker worker) {
+        return worker.parts.links;
+    }
+
     /** Returns the last link to a worker. */
     public static PeerLink linkTo(Worker worker, String name) {
-        return Stream.of(worker.parts.links.current())
+        return Stream.of(links(worker).current())
                 .filter(link -> link.name().equals(name))
                 .reduce((earlier, later) -> later)
                 .orElseThrow();

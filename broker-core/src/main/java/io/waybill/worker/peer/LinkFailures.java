@@ -1,5 +1,6 @@
 package io.waybill.worker.peer;
 
+import io.waybill.home.Members;
 import io.waybill.home.Peer;
 import java.util.HashMap;
 import java.util.Map;
@@ -35,6 +36,13 @@ final class LinkFailures {
 
     void linked(Peer peer) {
         byId.remove(peer.id());
+    }
+
+    /** Forgets workers that are gone, to which no link is made again. */
+    void retain(Members members) {
+        byId.keySet()
+                .removeIf(id ->
+                        members.find(id).filter(peer -> peer.state().isThere()).isEmpty());
     }
 
     /** Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation. */

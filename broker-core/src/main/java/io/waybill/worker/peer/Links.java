@@ -175,6 +175,7 @@ public final class Links {
                 Optional<Peer> peer = membership.find(id);
                 changed |= peer.isPresent() && follow(peer.get());
             }
+            failures.retain(membership.members());
             changed |= dropSwept();
             if (changed) {
                 publish();

@@ -8,6 +8,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerState;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.testing.core.Waits;
@@ -20,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -176,6 +179,18 @@ class PairsOnDemandTest {
             call(a, "b");
         }
         assertThat(begun).hasValue(4);
+    }
+
+    @Test
+    void forgetsThatItHadNoLinkToAWorkerThatHasLeft() throws IOException {
+        Worker a = join("a");
+        try (WorkerDirectory b = workers.home.join("b")) { // it has no queues
+            b.publish(WorkerState.READY, List.of(), Map.of());
+            assertThatThrownBy(() -> call(a, "b")).hasMessageContaining("queues are gone");
+            assertThat(Workers.links(a).restNs()).as("until b is tried again").isZero();
+            b.leave();
+        }
+        Waits.until("a has no more to do for b", () -> Workers.links(a).restNs() > 0);
     }
 
     @Test
