@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -191,6 +193,41 @@ class LauncherIT {
         }
         assertThat(userHome).isEmptyDirectory();
         assertThat(waybill("workers", "--all").out()).contains("left");
+    }
+
+    /** A process more takes as long as the first call. */
+    @Test
+    void startsNoProcessInANode() throws IOException, InterruptedException {
+        Path recorded = directory.resolve("node.jfr");
+        Map<String, String> recording = new HashMap<>(environment);
+        recording.merge(
+                "WAYBILL_JAVA_OPTS",
+                "-Xlog:jfr+startup=off -XX:StartFlightRecording:dumponexit=true,filename=" + recorded,
+                (before, more) -> before + " " + more);
+        try (Command node = Command.start(directory, recording, List.of(words("node", "--name", "ps0")))) {
+            awaitReady(node);
+            node.process.destroy();
+            assertThat(node.await().exitCode()).as(node.err()).isZero();
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(recorded);
+        assertThat(events).as("what was recorded").isNotEmpty();
+        assertThat(events)
+                .filteredOn(event -> event.getEventType().getName().equals("jdk.ProcessStart"))
+                .extracting(event -> event.getString("command"))
+                .isEmpty();
+    }
+
+    @Test
+    void saysWhichLibcRocksDbIsFor() throws IOException, InterruptedException {
+        Path java = Files.createDirectories(directory.resolve("jdk/bin")).resolve("java");
+        Files.createFile(java, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Files.writeString(java, "#!/bin/sh\necho \"$ROCKSDB_MUSL_LIBC\"\n");
+        Files.writeString(directory.resolve("jdk/release"), "JAVA_VERSION=\"17.0.1\"\n");
+        environment.put("WAYBILL_JAVA", java.toString());
+
+        assertThat(waybill("--version").out()).isEqualTo("false\n");
+        environment.put("ROCKSDB_MUSL_LIBC", "true");
+        assertThat(waybill("--version").out()).as("as the user says").isEqualTo("true\n");
     }
 
     @Test

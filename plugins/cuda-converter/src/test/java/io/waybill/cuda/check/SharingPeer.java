@@ -62,7 +62,7 @@ final class SharingPeer implements AutoCloseable {
                 .forEach(command::add);
         command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"));
         command.addAll(List.of("-Dchronicle.analytics.disable=true", "-Dslf4j.internal.verbosity=ERROR"));
-        command.addAll(List.of("-Djava.io.tmpdir=" + scratch, "-Djna.tmpdir=" + scratch));
+        command.add("-Djava.io.tmpdir=" + scratch);
         command.add("-D" + CudaNatives.DRIVER_PROPERTY + "=" + driver);
         command.add("-D" + CudaNatives.DIRECTORY_PROPERTY + "=" + scratch.resolve("natives-of-peer"));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), SharingPeer.class.getName()));

@@ -34,7 +34,6 @@ class WithoutGpuTest {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-Djava.io.tmpdir=" + directory,
-                "-Djna.tmpdir=" + directory,
                 "-D" + CudaNatives.DRIVER_PROPERTY + "=" + driver,
                 "-D" + CudaNatives.DIRECTORY_PROPERTY + "=" + directory.resolve("native"),
                 "-cp",
