@@ -14,11 +14,13 @@ public final class ChronicleFlags {
     private static final Module OURS = ChronicleFlags.class.getModule();
 
     private static final String ANALYTICS = "chronicle.analytics.disable";
+    /** Its thread needs Chronicle's affinity library. A journal checks the disk by itself. */
+    private static final String DISK_MONITOR = "chronicle.disk.monitor.disable";
 
     private ChronicleFlags() {}
 
     /**
-     * Checks the flags, and switches Chronicle's usage reports off unless the user decided about them.
+     * Checks the flags, and switches Chronicle's usage reports and its monitor of disks off unless the user decided about them.
      *
      * @throws IllegalStateException with the flags that the JVM lacks
      */
@@ -32,8 +34,10 @@ public final class ChronicleFlags {
             throw new IllegalStateException("Waybill can't map files in a JVM that was started without "
                     + String.join(" ", missing) + "; add this to its command line");
         }
-        if (System.getProperty(ANALYTICS) == null) {
-            System.setProperty(ANALYTICS, "true");
+        for (String disable : List.of(ANALYTICS, DISK_MONITOR)) {
+            if (System.getProperty(disable) == null) {
+                System.setProperty(disable, "true");
+            }
         }
     }
 
