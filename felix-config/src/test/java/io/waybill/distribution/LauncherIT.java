@@ -195,7 +195,7 @@ class LauncherIT {
         assertThat(waybill("workers", "--all").out()).contains("left");
     }
 
-    /** A process more takes as long as the first call. */
+    /** Libraries start some when they are loaded, and the join waits for them. */
     @Test
     void startsNoProcessInANode() throws IOException, InterruptedException {
         Path recorded = directory.resolve("node.jfr");
