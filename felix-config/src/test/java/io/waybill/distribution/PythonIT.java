@@ -122,10 +122,9 @@ class PythonIT {
                 "import waybill.rpc as rpc; rpc.init_rpc('alone'); print(rpc.get_worker_info().name); rpc.shutdown()";
         try {
             assertThat(run(PYTHON.toString(), "-c", program)).isEqualTo(new Result(0, "alone\n", ""));
-            assertThat(home.resolveSibling("h.python-gateway.log"))
-                    .content()
-                    .startsWith("waybill ")
-                    .contains("ready python-gateway id=");
+            Path log = home.resolveSibling("h.python-gateway.log");
+            Command.until("ready in " + log, () -> Files.readString(log).contains("ready python-gateway id="));
+            assertThat(log).content().startsWith("waybill ");
         } finally {
             assertThat(run(waybill(), "stop", "python-gateway").output()).startsWith("stopped python-gateway ");
         }
