@@ -1,5 +1,8 @@
 package io.waybill.worker.peer;
 
+import io.waybill.home.Members;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.error.HomeException;
@@ -8,6 +11,8 @@ import io.waybill.tensor.LeaseReturns;
 import io.waybill.tensor.segment.LeaseSink;
 import io.waybill.tensor.segment.Leases;
 import io.waybill.tensor.segment.ReleasedLeases;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -31,7 +36,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
 
     /** Position up to which one receiver's releases were read. */
     private static final class Account {
-        private final PeerLink link;
+        private volatile PeerLink link; // another one when the first was left as unreadable, and its receiver lives on
         private PeerCursorSlot slot;
         private long seen;
         private boolean wrong;
@@ -46,16 +51,46 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
     }
 
     /**
-     * Starts the account of a peer, with nothing leased.
+     * Starts the account of a peer, with nothing leased; or continues it, when this incarnation has one.
      *
      * @return whether there was one of an incarnation before, whose leases have ended
      */
     boolean open(PeerLink link) {
+        PeerCursorSlot slot = link.flow().readSlot();
+        Account before = accounts.get(link.id());
+        if (before != null && before.link.epoch() == link.epoch()) {
+            synchronized (before) {
+                before.link = link;
+                before.slot = slot;
+            }
+            return false;
+        }
         Account account = new Account(link);
-        account.slot = link.flow().readSlot();
-        account.seen = account.slot == null ? 0 : account.slot.releasedCount();
-        Account before = accounts.put(link.id(), account);
-        return before != null && before.link.epoch() != link.epoch();
+        account.slot = slot;
+        account.seen = slot == null ? 0 : slot.releasedCount();
+        accounts.put(link.id(), account);
+        return before != null;
+    }
+
+    /** Returns the receivers that have ended after their links were left as unreadable, each once. */
+    List<Integer> takeEnded(Members members) {
+        List<Integer> ended = new ArrayList<>();
+        for (Account account : accounts.values()) {
+            PeerLink link = account.link;
+            if (link.condition() == PeerLink.Condition.UNREADABLE
+                    && members.find(link.id())
+                            .filter(peer -> mayBe(peer, link.epoch()))
+                            .isEmpty()) {
+                accounts.remove(link.id());
+                ended.add(link.id());
+            }
+        }
+        return ended;
+    }
+
+    /** Returns whether a worker may be this incarnation, alive. */
+    private static boolean mayBe(Peer peer, long epoch) {
+        return peer.state() == PeerState.UNREADABLE || peer.state().isThere() && peer.epoch() == epoch;
     }
 
     @Override
@@ -98,6 +133,9 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
             return;
         }
         synchronized (account) {
+            if (account.link.hasCutCursors()) { // they stay open until the receiver has ended, or is linked to again
+                return;
+            }
             if (account.slot == null) {
                 account.slot = account.link.flow().readSlot();
                 if (account.slot == null) {

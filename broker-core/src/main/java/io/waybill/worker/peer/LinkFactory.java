@@ -122,9 +122,7 @@ final class LinkFactory {
                     transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
                     transit.routes(peer.name()),
                     announcement);
-            if (transit.ledger().open(link)) { // its link may be closed later
-                transit.sender().receiverGone(link.id());
-            }
+            transit.linked(link);
             MappedFaults.surface();
             introduce(link, peer); // after this worker's slot for the peer is taken
             return link;

@@ -176,6 +176,7 @@ public final class Links {
                 changed |= peer.isPresent() && follow(peer.get());
             }
             failures.retain(membership.members());
+            transit.lookForEnded(membership.members());
             changed |= dropSwept();
             if (changed) {
                 publish();
@@ -306,7 +307,7 @@ public final class Links {
         dropListener.accept(link);
         link.close();
         if (!byId.containsKey(link.id())) {
-            transit.sender().receiverGone(link.id());
+            transit.unlinked(link);
         }
     }
 

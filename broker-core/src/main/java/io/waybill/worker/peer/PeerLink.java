@@ -190,6 +190,11 @@ public final class PeerLink {
         }
     }
 
+    /** Returns whether this was left as unreadable, and the peer's cursors can't be read either. */
+    boolean hasCutCursors() {
+        return condition == Condition.UNREADABLE && peerCursors.isCut();
+    }
+
     /** Returns whether a mapped file of the peer was truncated. */
     public boolean isCutNow() {
         return condition == Condition.OPEN && (reader.isCutNow() || peerCursors.isCut());

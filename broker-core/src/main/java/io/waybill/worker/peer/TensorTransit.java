@@ -3,6 +3,7 @@ package io.waybill.worker.peer;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.device.DeviceSettings;
 import io.waybill.device.PeerRoutes;
+import io.waybill.home.Members;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
@@ -92,8 +93,23 @@ public final class TensorTransit implements AutoCloseable {
         return devices;
     }
 
-    LeaseLedger ledger() {
-        return ledger;
+    /** Starts or continues the account of what a peer leases, before its link is used. */
+    void linked(PeerLink link) {
+        if (ledger.open(link)) { // the link before may be closed later
+            sender.receiverGone(link.id());
+        }
+    }
+
+    /** Ends the leases of a receiver whose last link was closed, unless that was left as unreadable: then its process may use them still. */
+    void unlinked(PeerLink link) {
+        if (link.condition() != PeerLink.Condition.UNREADABLE) {
+            sender.receiverGone(link.id());
+        }
+    }
+
+    /** Ends the leases that {@link #unlinked} left, of receivers that have ended since. */
+    void lookForEnded(Members members) {
+        ledger.takeEnded(members).forEach(sender::receiverGone);
     }
 
     public SegmentPool pool() {
