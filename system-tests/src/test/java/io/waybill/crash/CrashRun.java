@@ -111,6 +111,8 @@ final class CrashRun {
             pass(MOST_CALM_MS);
             trafficNs += System.nanoTime() - startedNs;
             problems.addAll(fleet.end());
+        } catch (AssertionError e) { // a worker did not begin or end as it must: the journals may say why
+            problems.add(e.getMessage());
         }
         problems.addAll(judge(home, logs));
         return problems;
