@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.testing.core.Seeds;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.poll.Waiting;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
@@ -34,11 +35,17 @@ class FullDiskSystemTest {
         Waits.until(() -> "responses\n" + caller.log(), () -> caller.stat("responses") >= some);
     }
 
-    private static void awaitRefusals(Processes processes, String code) throws Exception {
-        int before = processes.outcomes("caller").refused.getOrDefault(code, 0);
+    private static void awaitRefusals(Processes processes, WorkerProcess caller, WorkerProcess server)
+            throws Exception {
+        int before = refused(processes);
         Waits.until(
-                () -> "refused with " + code,
-                () -> processes.outcomes("caller").refused.getOrDefault(code, 0) > before);
+                () -> "refused with JOURNAL_FULL\n" + caller.log() + server.log(),
+                () -> caller.stat("responses") > 0 // it would say that its traffic broke
+                        && refused(processes) > before);
+    }
+
+    private static int refused(Processes processes) throws IOException {
+        return processes.outcomes("caller").refused.getOrDefault("JOURNAL_FULL", 0);
     }
 
     @ParameterizedTest
@@ -54,7 +61,7 @@ class FullDiskSystemTest {
                 caller.go("server", 64, LONG_MS, 1000, 10);
                 awaitResponses(caller);
                 disk.fill();
-                awaitRefusals(processes, "JOURNAL_FULL");
+                awaitRefusals(processes, caller, server);
                 assertThat(caller.stop()).as("calls without an outcome").isZero();
                 disk.free();
                 caller.go("server", 64, LONG_MS, 1000, 10);

@@ -4,11 +4,14 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 
 /** A file system of its own that another process can fill. Needs root; without it the test is skipped. Closing unmounts it. */
 public final class SmallDisk implements AutoCloseable {
@@ -18,6 +21,9 @@ public final class SmallDisk implements AutoCloseable {
         TMPFS,
         EXT4
     }
+
+    private static final int TRIES = 100;
+    private static final long BETWEEN_TRIES_NS = 50_000_000;
 
     private final Path mountPoint;
     private final Path image;
@@ -90,18 +96,50 @@ public final class SmallDisk implements AutoCloseable {
     public void close() {
         try {
             // a process that was killed just now may still hold it
-            for (int tries = 0; !run("umount", mountPoint.toString()) && tries < 100; tries++) {
-                if (!new String(Files.readAllBytes(Path.of("/proc/mounts")), StandardCharsets.UTF_8)
-                        .contains(mountPoint.toString())) {
-                    break;
-                }
-                java.util.concurrent.locks.LockSupport.parkNanos(50_000_000);
+            for (int tries = 0; isMounted() && !run("umount", mountPoint.toString()) && tries < TRIES; tries++) {
+                LockSupport.parkNanos(BETWEEN_TRIES_NS);
+            }
+            if (isMounted()) {
+                System.out.println(mountPoint + " is still in use, and is taken away when that ends: " + users());
+                run("umount", "--lazy", mountPoint.toString());
             }
             Files.deleteIfExists(image);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (Exception e) {
             throw new IllegalStateException("the small disk could not be unmounted: " + mountPoint, e);
+        }
+    }
+
+    private boolean isMounted() throws IOException {
+        return Files.readString(Path.of("/proc/mounts")).contains(mountPoint.toString());
+    }
+
+    /** Which files of it processes have open or mapped. */
+    private Set<String> users() {
+        Set<String> users = new TreeSet<>();
+        ProcessHandle.allProcesses().forEach(process -> {
+            Path directory = Path.of("/proc", String.valueOf(process.pid()));
+            try (Stream<String> mapped = Files.lines(directory.resolve("maps"));
+                    Stream<Path> opened = Files.list(directory.resolve("fd"))) {
+                Stream.concat(
+                                mapped,
+                                Stream.concat(opened, Stream.of(directory.resolve("cwd")))
+                                        .map(SmallDisk::target))
+                        .filter(text -> text.contains(mountPoint.toString()))
+                        .forEach(text -> users.add(process.pid() + " " + text.substring(text.indexOf('/'))));
+            } catch (IOException | UncheckedIOException e) {
+                users.add(process.pid() + " can't be looked at: " + e); // it may have ended
+            }
+        });
+        return users;
+    }
+
+    private static String target(Path link) {
+        try {
+            return Files.readSymbolicLink(link).toString();
+        } catch (IOException e) {
+            return ""; // closed meanwhile
         }
     }
 }
