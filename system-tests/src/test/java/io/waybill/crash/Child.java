@@ -89,6 +89,15 @@ final class Child implements ChildJvm.Log, AutoCloseable {
         return Long.parseLong(response("count ").substring("count ".length()));
     }
 
+    /** Tells it to call no more, and to hear the outcomes of what it called. */
+    void drain() throws IOException {
+        say("drain");
+    }
+
+    void awaitDrained() throws InterruptedException {
+        response("drained");
+    }
+
     /** Tells it to come to its end. */
     void leave() throws IOException {
         say("leave");

@@ -25,6 +25,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +38,8 @@ final class CrashProcess {
     static final String SERVER = "server";
     static final String NODE = "node";
     static final String CALLER = "caller";
+    /** Serves as a server does, and calls as a caller. */
+    static final String PEER = "peer";
 
     private static final JournalSettings JOURNAL =
             new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 2 << 20).withFileBytes(4 << 20);
@@ -53,8 +56,8 @@ final class CrashProcess {
         this.log = log;
     }
 
-    /** @param arguments role, home, name, directory of logs, which incarnation of the name; callers: server and calls
-     *     per second; nodes: directory of bundles */
+    /** @param arguments role, home, name, directory of logs, which incarnation of the name; callers and peers: whom they
+     *     call, and calls per second; nodes: directory of bundles */
     public static void main(String[] arguments) throws Exception {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
         Host host = Host.real();
@@ -81,9 +84,13 @@ final class CrashProcess {
                     process.serve(registry, () -> {});
                     bundles.close();
                 }
-                case CALLER -> {
+                case CALLER, PEER -> {
+                    if (arguments[0].equals(PEER)) {
+                        server.serve(registry);
+                    }
                     process.ready(registry);
-                    process.call(arguments[5], Integer.parseInt(arguments[6]), Path.of(arguments[3]));
+                    process.call(
+                            List.of(arguments[5].split(",")), Integer.parseInt(arguments[6]), Path.of(arguments[3]));
                 }
                 default -> throw new IllegalArgumentException("no such role: " + arguments[0]);
             }
@@ -116,7 +123,7 @@ final class CrashProcess {
     /** Until it is told to leave: what it had begun is responded to then. */
     private void serve(HandlerRegistry registry, Runnable leaving) throws IOException {
         ready(registry);
-        awaitLine(() -> worker.counters().requestsBegun());
+        awaitLine("leave", () -> worker.counters().requestsBegun());
         leaving.run();
         rounds.stop();
         worker.close();
@@ -124,16 +131,18 @@ final class CrashProcess {
         say("left");
     }
 
-    private void call(String server, int rate, Path logs) throws Exception {
+    private void call(List<String> servers, int rate, Path logs) throws Exception {
         PairedEvents events = PairedEvents.of(worker);
         Claims claims = new Claims(worker, host.clock(), log);
         claims.begin(EventLog.open(logs, worker.info().name()));
-        Traffic traffic = new Traffic(worker, host.clock(), log, server, rate);
+        Traffic traffic = new Traffic(worker, host.clock(), log, servers, rate);
         traffic.start();
-        awaitLine(traffic::responded);
+        awaitLine("drain", traffic::responded);
         traffic.stop();
         int open = worker.drain(DRAIN);
         int unclaimed = claims.await(DRAIN);
+        say("drained");
+        awaitLine("leave", traffic::responded);
         rounds.stop();
         worker.close();
         events.requirePairs();
@@ -146,9 +155,9 @@ final class CrashProcess {
         long count();
     }
 
-    private static void awaitLine(Progress progress) throws IOException {
+    private static void awaitLine(String last, Progress progress) throws IOException {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = input.readLine(); !"leave".equals(line); line = input.readLine()) {
+        for (String line = input.readLine(); !last.equals(line); line = input.readLine()) {
             if (line == null) {
                 System.exit(3); // who started it is gone
             }

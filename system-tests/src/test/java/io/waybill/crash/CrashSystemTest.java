@@ -44,6 +44,13 @@ class CrashSystemTest {
         run("--kills 3 --point all --rate 5000");
     }
 
+    @Test
+    @Tag("ci")
+    @Timeout(600)
+    void givesEveryCallOneOutcomeWhereAllCallEachOther() throws Exception {
+        run("--pattern all --callers 4 --kills 4 --rate 2000");
+    }
+
     /** What {@code -Dwaybill.crash="--kills 200"} asks for. */
     @Test
     @Tag("slow")

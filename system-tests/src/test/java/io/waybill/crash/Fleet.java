@@ -8,14 +8,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** One server and its callers in one home, started again as often as they end. One thread. Closing kills those that run. */
+/** One server and its callers, or workers that all call each other, in one home, started again as often as they end. One thread. Closing kills those that run. */
 final class Fleet implements AutoCloseable {
 
     static final String SERVER = "server";
 
     private final Path home;
     private final Path logs;
-    private final int ratePerCaller;
+    private final RunOptions options;
+    private final boolean hasServer;
     private final List<String> callers = new ArrayList<>();
     private final Map<String, Child> running = new HashMap<>();
     private final Map<String, Integer> incarnations = new HashMap<>();
@@ -26,12 +27,14 @@ final class Fleet implements AutoCloseable {
 
     Fleet(Path home, Path logs, RunOptions options, AgentOptions agent) throws IOException {
         this.bundles = options.bundled() ? SwitchedBundles.forge(logs) : null;
+        this.options = options;
+        this.hasServer = options.pattern() == RunOptions.Pattern.STAR;
         // a full disk and a planted bug are for the processes of the fleet alone
-        this.runsCommands =
-                options.fault() != RunOptions.Fault.FULL && options.mutant().isEmpty();
+        this.runsCommands = hasServer
+                && options.fault() != RunOptions.Fault.FULL
+                && options.mutant().isEmpty();
         this.home = home;
         this.logs = logs;
-        this.ratePerCaller = Math.max(1, options.rate() / options.callers());
         this.agent = agent;
         for (int i = 1; i <= options.callers(); i++) {
             callers.add("caller" + i);
@@ -40,8 +43,9 @@ final class Fleet implements AutoCloseable {
 
     /** Starts all, and waits until they are ready. */
     void start() throws Exception {
-        start(SERVER);
-        running.get(SERVER).awaitReady();
+        if (hasServer) {
+            start(SERVER).awaitReady();
+        }
         if (runsCommands) {
             commands = CommandRuns.start(home);
         }
@@ -65,19 +69,24 @@ final class Fleet implements AutoCloseable {
 
     private Child start(String name, List<String> jvmOptions) throws IOException {
         int incarnation = incarnations.merge(name, 1, Integer::sum);
-        boolean serves = name.equals(SERVER);
-        String server = bundles == null ? CrashProcess.SERVER : CrashProcess.NODE;
-        List<String> arguments =
-                new ArrayList<>(List.of(serves ? server : CrashProcess.CALLER, home.toString(), name, logs.toString()));
-        arguments.add(String.valueOf(incarnation));
-        if (!serves) {
-            arguments.addAll(List.of(SERVER, String.valueOf(ratePerCaller)));
+        List<String> arguments = new ArrayList<>(
+                List.of(role(name), home.toString(), name, logs.toString(), String.valueOf(incarnation)));
+        if (!name.equals(SERVER)) {
+            arguments.add(hasServer ? SERVER : String.join(",", callers));
+            arguments.add(String.valueOf(Math.max(1, options.rate() / options.callers())));
         } else if (bundles != null) {
             arguments.add(bundles.toString());
         }
         Child child = Child.start(name + "-" + incarnation, logs, jvmOptions, arguments);
         running.put(name, child);
         return child;
+    }
+
+    private String role(String name) {
+        if (!name.equals(SERVER)) {
+            return hasServer ? CrashProcess.CALLER : CrashProcess.PEER;
+        }
+        return bundles == null ? CrashProcess.SERVER : CrashProcess.NODE;
     }
 
     List<String> callers() {
@@ -100,14 +109,22 @@ final class Fleet implements AutoCloseable {
     /** Lets the callers hear all their outcomes, and everybody leave. Returns what was wrong with runs of commands. */
     List<String> end() throws Exception {
         for (String caller : callers) {
+            running.get(caller).drain();
+        }
+        for (String caller : callers) {
+            running.get(caller).awaitDrained();
+        }
+        for (String caller : callers) {
             running.get(caller).leave();
         }
         for (String caller : callers) {
             running.get(caller).awaitLeft();
         }
         List<String> problems = commands == null ? List.of() : commands.end();
-        running.get(SERVER).leave();
-        running.get(SERVER).awaitLeft();
+        if (hasServer) {
+            running.get(SERVER).leave();
+            running.get(SERVER).awaitLeft();
+        }
         return problems;
     }
 

@@ -11,6 +11,7 @@ import java.util.Set;
  * What a run does. Immutable.
  *
  * @param faults how many times something is done to somebody
+ * @param pattern who calls whom
  * @param faultsPerHome after so many the home is judged, and a new one begins
  * @param rate calls per second of all callers together
  * @param point where a process kills itself; empty: the run kills it at random moments; {@code all}: each in turn
@@ -21,6 +22,7 @@ import java.util.Set;
 record RunOptions(
         Fault fault,
         Who who,
+        Pattern pattern,
         int faults,
         int faultsPerHome,
         int callers,
@@ -38,6 +40,7 @@ record RunOptions(
     private static final Set<String> NAMES = Set.of(
             "fault",
             "who",
+            "pattern",
             "kills",
             "kills-per-home",
             "callers",
@@ -56,7 +59,15 @@ record RunOptions(
         FULL
     }
 
-    /** To whom. */
+    /** Who calls whom. */
+    enum Pattern {
+        /** The callers call one server. */
+        STAR,
+        /** The callers serve, too, and call each other and themselves. */
+        ALL
+    }
+
+    /** To whom. With {@link Pattern#ALL}, {@code BOTH} is two workers and the others are one. */
     enum Who {
         CALLEE,
         CALLER,
@@ -78,6 +89,7 @@ record RunOptions(
         return new RunOptions(
                 Fault.valueOf(given.getOrDefault("fault", "kill").toUpperCase(Locale.ROOT)),
                 Who.valueOf(given.getOrDefault("who", "any").toUpperCase(Locale.ROOT)),
+                Pattern.valueOf(given.getOrDefault("pattern", "star").toUpperCase(Locale.ROOT)),
                 number(given, "kills", 200),
                 number(given, "kills-per-home", 20),
                 number(given, "callers", 2),
@@ -97,9 +109,10 @@ record RunOptions(
     @Override
     public String toString() {
         return String.format(
-                "--fault %s --who %s --kills %d --kills-per-home %d --callers %d --rate %d --pause-most-ms %d --seed %d%s%s%s",
+                "--fault %s --who %s --pattern %s --kills %d --kills-per-home %d --callers %d --rate %d --pause-most-ms %d --seed %d%s%s%s",
                 name(fault),
                 name(who),
+                name(pattern),
                 faults,
                 faultsPerHome,
                 callers,

@@ -3,6 +3,7 @@ package io.waybill.crash;
 import io.waybill.crash.agent.Point;
 import io.waybill.system.SmallDisk;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -57,6 +58,11 @@ final class Strikes {
             who = RunOptions.Who.values()[random.nextInt(3)];
         }
         List<String> victims = new ArrayList<>();
+        if (options.pattern() == RunOptions.Pattern.ALL) {
+            List<String> drawn = new ArrayList<>(fleet.callers());
+            Collections.shuffle(drawn, random);
+            return drawn.subList(0, Math.min(drawn.size(), who == RunOptions.Who.BOTH ? 2 : 1));
+        }
         if (who != RunOptions.Who.CALLER) {
             victims.add(Fleet.SERVER);
         }
@@ -77,7 +83,8 @@ final class Strikes {
 
     /** Kills a worker, lets its next incarnation kill itself where it is meant to, and starts it again. */
     private void killAt(Point point, List<String> victims) throws Exception {
-        String victim = switch (point.role()) {
+        Point.Role role = options.pattern() == RunOptions.Pattern.ALL ? Point.Role.ANY : point.role();
+        String victim = switch (role) {
             case SERVER, NODE -> Fleet.SERVER;
             case CALLER -> fleet.callers().get(0);
             case ANY -> victims.get(victims.size() - 1);

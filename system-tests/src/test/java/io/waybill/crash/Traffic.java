@@ -38,7 +38,7 @@ final class Traffic implements ResponseListener {
     private final Worker worker;
     private final Clock clock;
     private final EventLog log;
-    private final String server;
+    private final List<String> servers;
     private final long intervalNs;
     private final Semaphore window = new Semaphore(WINDOW);
     private final AtomicLong responded = new AtomicLong();
@@ -46,11 +46,11 @@ final class Traffic implements ResponseListener {
     private volatile boolean stopped;
 
     /** @param rate calls per second */
-    Traffic(Worker worker, Clock clock, EventLog log, String server, int rate) {
+    Traffic(Worker worker, Clock clock, EventLog log, List<String> servers, int rate) {
         this.worker = worker;
         this.clock = clock;
         this.log = log;
-        this.server = server;
+        this.servers = servers;
         this.intervalNs = TimeUnit.SECONDS.toNanos(1) / rate;
         this.thread.setDaemon(true);
     }
@@ -110,7 +110,7 @@ final class Traffic implements ResponseListener {
         Storage storage = null;
         try {
             storage = type.equals(ServedTypes.TENSOR) ? storage(payload) : null;
-            Request request = Request.raw(server, type, ByteBuffer.wrap(payload), tensors(storage))
+            Request request = Request.raw(serverOf(number), type, ByteBuffer.wrap(payload), tensors(storage))
                     .timeout(Duration.ofMillis(timeoutMs));
             long id = worker.call(request, this);
             log.add(new Event(Kind.SENT, timeoutMs, Payloads.digest(payload), id, clock.bootNs(), number));
@@ -138,6 +138,11 @@ final class Traffic implements ResponseListener {
         return storage == null
                 ? List.of()
                 : List.of(Tensor.contiguous(DType.UINT8, new long[] {Payloads.TENSOR_BYTES}, storage));
+    }
+
+    /** Each in turn, for each type. */
+    private String serverOf(long number) {
+        return servers.get((int) ((number + number / 256) % servers.size()));
     }
 
     private static MessageType typeOf(long number) {
