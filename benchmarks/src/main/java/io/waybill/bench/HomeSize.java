@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 
 /**
  * {@code bench home}: what a node, a worker and callers that left take of the disk and of memory, and what the callers that left cost
- * those that come later: the time to join and of a round trip, and the commands that look at the home.
+ * those that come later: the time to join and of a round trip, the commands that look at the home, and the one that removes what they left.
  *
  * @param departed callers that join under names of their own, call once and leave
  */
@@ -70,6 +70,11 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             long id = MessageId.of(Integer.parseInt(first.substring(0, first.indexOf('-'))), 0);
             figures.put("journal_show_ms", command(home, "journal", "show", MessageId.text(id)));
             figures.put("journal_stats_ms", command(home, "journal", "stats"));
+            progress.accept("they are removed");
+            long before = allocated(home);
+            figures.put("workers_remove_ms", command(home, "workers", "remove", "--all-departed"))
+                    .put("removed_bytes", before - allocated(home))
+                    .put("departed_left", departed(home).size());
         }
         return figures;
     }

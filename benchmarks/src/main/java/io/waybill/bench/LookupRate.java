@@ -35,7 +35,8 @@ import org.HdrHistogram.Histogram;
 
 /**
  * {@code bench lookup}: how fast messages are found by their ids, read and checked, beside positional reads of as many bytes at the same
- * places. Lookups and raw reads take turns; each figure is the median over the rounds.
+ * places. Lookups and raw reads take turns; each figure is the median over the rounds. Some messages are looked up right after the journals
+ * were filled, too.
  *
  * @param messages in the journals, one half requests and one half responses
  * @param lookups of a round, of random ids
@@ -50,6 +51,11 @@ public record LookupRate(long messages, int lookups, int rounds) {
     private static final int RECORDS_PER_STEP = 10_000;
     /** Lookups through an index that is opened for that one. */
     private static final int OPENED = 101;
+    /** Lookups when the last call has ended, while the workers' indexes are behind. */
+    private static final int AFTER_FILL = 4000;
+
+    /** What filling gives: the caller's id, and the lookups right after it. */
+    private record Filled(int caller, Figures lookups) {}
 
     /** Where a message was found, for a raw read of it. */
     private record Found(Path file, long offset, int bytes) {}
@@ -73,18 +79,19 @@ public record LookupRate(long messages, int lookups, int rounds) {
     }
 
     private Figures measure(Path path) throws IOException {
-        int caller = fill(path);
+        Random random = new Random(messages);
+        Filled filled = fill(path, random);
+        int caller = filled.caller;
         Path requests = directoryOf(path, "bench-caller");
         Path responses = directoryOf(path, EchoServer.NAME);
         index(requests);
         index(responses);
-        Random random = new Random(messages);
         List<Figures> ours = new ArrayList<>();
         List<Figures> raw = new ArrayList<>();
-        lookUp(requests, responses, caller, random, new ArrayList<>()); // warms up
+        lookUp(requests, responses, caller, random, lookups, new ArrayList<>()); // warms up
         for (int round = 0; round < rounds; round++) {
             List<Found> positions = new ArrayList<>(lookups);
-            ours.add(lookUp(requests, responses, caller, random, positions));
+            ours.add(lookUp(requests, responses, caller, random, lookups, positions));
             raw.add(read(positions));
         }
         return new Figures()
@@ -98,11 +105,15 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 .put("raw_p50_ns", Figures.median(raw, "p50_ns"))
                 .put("raw_p99_ns", Figures.median(raw, "p99_ns"))
                 .put("ratio_p50", (double) Figures.median(ours, "p50_ns") / Figures.median(raw, "p50_ns"))
-                .put("opened_p50_ns", openedP50(requests, caller, random));
+                .put("opened_p50_ns", openedP50(requests, caller, random))
+                .put("after_fill_lookups", AFTER_FILL)
+                .put("after_fill_p50_ns", filled.lookups.number("p50_ns"))
+                .put("after_fill_p99_ns", filled.lookups.number("p99_ns"))
+                .put("after_fill_max_ns", filled.lookups.number("max_ns"));
     }
 
-    /** Makes half as many calls. Returns the caller's id. */
-    private int fill(Path path) throws IOException {
+    /** Makes half as many calls, and looks some up at once, as an operator does who just saw one fail. */
+    private Filled fill(Path path, Random random) throws IOException {
         Host host = Host.real();
         Home home = Home.open(path, host);
         HandlerRegistry handlers = EchoServer.registry(host);
@@ -124,7 +135,10 @@ public record LookupRate(long messages, int lookups, int rounds) {
                         List.of())));
             }
             inFlight.forEach(CompletableFuture::join);
-            return caller.info().id();
+            int id = caller.info().id();
+            Path requests = caller.directory().path();
+            Path responses = server.directory().path();
+            return new Filled(id, lookUp(requests, responses, id, random, AFTER_FILL, new ArrayList<>()));
         }
     }
 
@@ -157,7 +171,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         return JournalIndex.open(worker, JournalSettings.defaults(), Host.real());
     }
 
-    private Figures lookUp(Path requests, Path responses, int caller, Random random, List<Found> positions)
+    private Figures lookUp(Path requests, Path responses, int caller, Random random, int count, List<Found> positions)
             throws IOException {
         Histogram times = new Histogram(3);
         long tookNs = 0;
@@ -165,7 +179,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 JournalIndex responded = open(responses)) {
             require(asked, JournalQueue.REQUESTS, MessageId.of(caller, 0));
             require(responded, JournalQueue.RESPONSES, MessageId.of(caller, 0));
-            for (int i = 0; i < lookups; i++) {
+            for (int i = 0; i < count; i++) {
                 boolean isRequest = i % 2 == 0;
                 JournalIndex index = isRequest ? asked : responded;
                 JournalQueue queue = isRequest ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
@@ -181,7 +195,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
                         index.record(queue).buffer().length()));
             }
         }
-        return Percentiles.of(times).put("per_s", Math.round(lookups * 1e9 / tookNs));
+        return Percentiles.of(times).put("per_s", Math.round(count * 1e9 / tookNs));
     }
 
     private static RecordPosition require(JournalIndex index, JournalQueue queue, long id) throws IOException {
