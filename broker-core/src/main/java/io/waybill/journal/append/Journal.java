@@ -307,7 +307,7 @@ public final class Journal implements Closeable {
     }
 
     /** Returns the index after the last record; 0 when there is none. Under the lock of {@link #append}. */
-    long endIndex() {
+    public long endIndex() {
         return (appended ? appender.lastIndexAppended() : last.index()) + 1;
     }
 

@@ -187,10 +187,14 @@ public final class PeerReader {
         return responses.lastIndex() >= responsesEnd;
     }
 
-    /** Counts a request that was read and writes the position after it, for the peer and for a restart. */
-    public void requestRead(int recordBytes) {
+    /**
+     * Counts a request that was read and writes the position after it, for the peer and for a restart.
+     *
+     * @param fromEarlier whether an earlier incarnation of this worker sent it to itself
+     */
+    public void requestRead(int recordBytes, boolean fromEarlier) {
         requestsRead++;
-        requestsReadHere++;
+        requestsReadHere += fromEarlier ? 0 : 1;
         requestBytesRead += recordBytes;
         position.requestBytesConsumed(requestBytesRead);
         position.requestsConsumed(requestsRead);
@@ -227,7 +231,7 @@ public final class PeerReader {
         }
     }
 
-    /** Returns how many requests this link has read. */
+    /** Returns how many requests this link has read, without those of an earlier incarnation of this worker to itself. */
     long requestsReadHere() {
         return requestsReadHere;
     }

@@ -1,8 +1,9 @@
 package io.waybill.worker.peer;
 
 /**
- * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself; records for
- * peers would otherwise be a backlog to skip at the next such call. While nothing is written they do not move.
+ * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself, and until it has read what earlier
+ * incarnations sent to themselves; records for peers would otherwise be a backlog to skip at the next such call. While nothing is
+ * written they do not move.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -11,6 +12,7 @@ public final class SelfTails {
 
     private final QueueAppender requests;
     private final QueueAppender responses;
+    private final long requestsOfEarlierEnd; // index behind the last one
     private long requestsPassed;
     private long responsesPassed;
     private long nextNs;
@@ -18,8 +20,16 @@ public final class SelfTails {
     public SelfTails(QueueAppender requests, QueueAppender responses) {
         this.requests = requests;
         this.responses = responses;
+        this.requestsOfEarlierEnd = requests.journal().endIndex(); // nothing is appended yet
         this.requestsPassed = requests.journal().size();
         this.responsesPassed = responses.journal().size();
+    }
+
+    /** Returns whether the queues need not be read over this link, because it is to the worker itself, which has read all that is for it. */
+    public boolean rests(PeerLink link) {
+        return link.isSelf()
+                && link.isQuiet()
+                && (!link.reader().readsRequests() || link.reader().position().requestsIndex() >= requestsOfEarlierEnd);
     }
 
     /** Moves the tails forward if it is time. Call regularly with the time on CLOCK_BOOTTIME. */
@@ -28,13 +38,13 @@ public final class SelfTails {
             return;
         }
         nextNs = nowNs + INTERVAL_NS;
-        if (!areQuiet(links)) {
+        if (!areResting(links)) {
             return;
         }
         requests.lock(); // no call to itself can be between claim and append
         responses.lock();
         try {
-            if (areQuiet(links)) { // all of them: they share the position in the cursors
+            if (areResting(links)) { // all of them: they share the position in the cursors
                 passWritten(links);
             }
         } finally {
@@ -76,9 +86,9 @@ public final class SelfTails {
         }
     }
 
-    private static boolean areQuiet(PeerLink[] links) {
+    private boolean areResting(PeerLink[] links) {
         for (PeerLink link : links) {
-            if (link.isSelf() && !link.isSwept() && !link.isQuiet()) {
+            if (link.isSelf() && !link.isSwept() && !rests(link)) {
                 return false;
             }
         }

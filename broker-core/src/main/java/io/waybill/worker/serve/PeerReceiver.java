@@ -126,7 +126,7 @@ public final class PeerReceiver implements Polled {
                     ? requests.serveUnanswered(link)
                     : 0;
         }
-        if (link.isSelf() && link.isQuiet() && link.condition() == PeerLink.Condition.OPEN) {
+        if (selfTails.rests(link) && link.condition() == PeerLink.Condition.OPEN) {
             return 0;
         }
         return pollSafely(link, all);

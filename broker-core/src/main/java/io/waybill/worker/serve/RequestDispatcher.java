@@ -98,6 +98,11 @@ public final class RequestDispatcher {
         return !leaving && responses.canRespond();
     }
 
+    /** Returns whether a request was sent to an earlier incarnation of this worker. */
+    boolean isForEarlier(RecordView request) {
+        return earlier.isFor(request);
+    }
+
     /** Begins no more requests after the current poll. Any thread. */
     public void leave() {
         leaving = true;

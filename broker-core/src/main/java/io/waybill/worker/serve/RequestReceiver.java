@@ -67,7 +67,8 @@ public final class RequestReceiver {
                 if (request) { // before its position counts as read: see LowWatermarks
                     exchange.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
                 }
-                link.reader().requestRead(exchange.buffer().length());
+                boolean fromEarlier = request && link.isSelf() && serving.isForEarlier(exchange.view());
+                link.reader().requestRead(exchange.buffer().length(), fromEarlier);
                 if (found == Poll.DAMAGED) {
                     reader.damaged(link, tail.damage());
                 } else if (!request) {

@@ -13,6 +13,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.StoredCursor;
 import io.waybill.home.cursor.StoredCursors;
 import io.waybill.host.Clock;
@@ -26,6 +27,7 @@ import io.waybill.worker.Workers;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -62,12 +64,7 @@ class ClaimTest {
     @BeforeEach
     void open() throws IOException {
         workers = new Workers(directory);
-        HandlerRegistry registry = workers.registry();
-        workers.handle(registry, "say.late", (message, outbox) -> late.set(outbox.later()));
-        workers.handle(registry, "say.no", (message, outbox) -> {
-            throw new RejectedMessageException(ErrorCode.REFUSED, "no");
-        });
-        callee = workers.join("callee", registry);
+        callee = workers.join("callee", handlers());
     }
 
     @AfterEach
@@ -184,6 +181,40 @@ class ClaimTest {
             assertThat(response.text("said")).isEqualTo("hello");
             assertThat(same.text("said")).isEqualTo("hello");
         }
+    }
+
+    /** As after a crash: the positions in the cursors are before a request that the worker sent to itself. */
+    @Test
+    void isTheLossOfARequestToItselfThatWasNotRead() throws Exception {
+        Worker first = workers.join("caller", handlers());
+        assertCode(ErrorCode.REFUSED, () -> first.call(Request.operation("caller", "say.no")));
+        Path cursors = StoredCursors.file(first.directory().path());
+        byte[] before = Files.readAllBytes(cursors);
+        long id = first.call(Request.operation("caller", "say.late"), new Heard());
+        Waits.until("begun", () -> late.get() != null);
+        first.close();
+        Files.write(cursors, before);
+
+        Worker again = workers.join("caller", handlers());
+        CursorSlot toItself = again.directory().cursors().slot(again.info().id());
+        long unread = toItself.requestsIndex();
+        Waits.until("the tail over its own requests moved", () -> {
+            assertCode(ErrorCode.REFUSED, () -> again.call(Request.operation("callee", "say.no")));
+            return toItself.requestsIndex() > unread;
+        });
+        assertCode(ErrorCode.WORKER_LOST, () -> again.claim(id, LONG));
+        assertThat(Workers.linkTo(again, "caller").isQuiet())
+                .as("of what this incarnation sent to itself, all is read")
+                .isTrue();
+    }
+
+    private HandlerRegistry handlers() {
+        HandlerRegistry registry = workers.registry();
+        workers.handle(registry, "say.late", (message, outbox) -> late.set(outbox.later()));
+        workers.handle(registry, "say.no", (message, outbox) -> {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "no");
+        });
+        return registry;
     }
 
     @Test
