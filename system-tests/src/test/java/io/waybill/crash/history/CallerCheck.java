@@ -56,6 +56,16 @@ final class CallerCheck {
         if (call.request != null && call.sent.isEmpty()) {
             checkUnlogged(call.request);
         }
+        if (call.request != null && call.responses.isEmpty() && !expected.diskFills()) {
+            checkUnserved(call.request);
+        }
+    }
+
+    /** Also what had expired, and what was for an incarnation that ended, has a response: an error. */
+    private void checkUnserved(StoredMessage request) {
+        if (history.hasEnded(request.to(), request.epoch())) {
+            problems.add(Kind.REQUEST_UNSERVED, request + " has no response, and its worker ended in order");
+        }
     }
 
     private void checkContent(Call call, Call.Seen sent) {

@@ -33,7 +33,7 @@ class CheckerTest {
         assertThat(verdict.outcomes()).isEqualTo(6);
         assertThat(verdict.unknown()).isZero();
         assertThat(verdict.runs()).isEqualTo(7);
-        assertThat(verdict.records()).isEqualTo(15);
+        assertThat(verdict.records()).isEqualTo(16);
     }
 
     @ParameterizedTest(name = "{0}: {1}")
@@ -61,6 +61,7 @@ class CheckerTest {
                         h -> h.requests.get(0).payload[20]++),
                 bad(Problem.Kind.REQUEST_ALTERED, "no deadline", h -> h.requests.get(0).deadlineMs = 0),
                 bad(Problem.Kind.REQUEST_LOST, "an acknowledged request", h -> drop(h, h.requests.get(3))),
+                bad(Problem.Kind.REQUEST_UNSERVED, "left by an earlier life", CheckerTest::dropLastResponse),
                 bad(Problem.Kind.REFUSED_AND_WRITTEN, "a refused request", h -> refuseWritten(h)),
                 bad(Problem.Kind.NO_OUTCOME, "a call of a caller that lived", h -> remove(h, Kind.OK)),
                 bad(Problem.Kind.NO_OUTCOME, "calls that end with their caller", CheckerTest::waitInVain),
@@ -109,6 +110,10 @@ class CheckerTest {
 
     private static void drop(HandMadeHistory history, Doc request) {
         history.requests.remove(request);
+    }
+
+    private static void dropLastResponse(HandMadeHistory history) {
+        history.responses.remove(history.responses.size() - 1);
     }
 
     private static void refuseWritten(HandMadeHistory history) {

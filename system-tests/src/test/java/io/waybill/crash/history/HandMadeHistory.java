@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  * A history without a fault, of one caller and one server that were both killed once, whose parts a test may alter before it writes them.
  * Times are in ms since the beginning.
  *
- * <p>Calls of the caller's first life: 0 completed, 1 lost with the server's first life while its handler ran, 2 refused, 3 completed by the
+ * <p>Calls of the caller's first life: 0 completed, 1 lost with the server's first life while its handler ran, to which the second one responds, 2 refused, 3 completed by the
  * second life, 4 completed when the caller had been killed, and claimed by its second life, 5 without a line in the log. Of its second: 0 completed, 1 timed out and completed
  * late, 2 failed.
  */
@@ -107,6 +107,7 @@ final class HandMadeHistory {
         Doc bad = request(SECOND_CALLER, 2, 2, slow.deadlineMs + 1);
         responses.add(response(bad, EXCEPTION, 4));
         failed(SECOND_CALLER, bad, 4, slow.deadlineMs + 2);
+        responses.add(response(lost, EXCEPTION, 2004));
         log(SECOND_CALLER, new Event(Kind.ENDED, 0, 0, 0, slow.deadlineMs + 10, 0));
         log(SECOND_SERVER, new Event(Kind.ENDED, 0, 0, 0, slow.deadlineMs + 11, 0));
     }

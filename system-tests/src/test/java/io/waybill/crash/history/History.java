@@ -165,6 +165,12 @@ public final class History {
         return null;
     }
 
+    /** Whether an incarnation of a worker with this epoch, of which the low 32 bits are given, or a later one came to an orderly end. */
+    boolean hasEnded(int worker, long epoch) {
+        return incarnations.stream()
+                .anyMatch(other -> other.id == worker && (other.epoch & 0xffffffffL) >= epoch && other.ended);
+    }
+
     /** Whether a later incarnation of the same worker came to an orderly end: it had the time to claim what was open. */
     boolean hasEndedAfter(Incarnation incarnation) {
         return incarnations.stream()

@@ -17,6 +17,8 @@ public record Problem(Kind kind, String text) {
         REQUEST_ALTERED,
         /** A call was acknowledged, and the journal doesn't have it. */
         REQUEST_LOST,
+        /** A request has no response on record, though its worker ended in order, then or in a later incarnation. */
+        REQUEST_UNSERVED,
         /** A call was refused, and the journal has it. */
         REFUSED_AND_WRITTEN,
         /** A call has no outcome, though its caller lived. */
