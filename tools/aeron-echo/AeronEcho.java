@@ -90,10 +90,11 @@ final class AeronEcho {
                 for (int round = 0; round < rounds; round++) {
                     System.out.printf("%,d echoes/s%n", round(requests, responses, echoes, idle(waiting)));
                 }
-                long recorded = Files.walk(directory.resolve("archive"))
-                        .filter(path -> path.toString().endsWith(".rec"))
-                        .count();
-                System.out.println(recorded + " segments recorded");
+                try (Stream<Path> files = Files.walk(directory.resolve("archive"))) {
+                    long segments = files.filter(path -> path.toString().endsWith(".rec"))
+                            .count();
+                    System.out.println(segments + " segments recorded");
+                }
             } finally {
                 other.destroy();
                 other.waitFor();

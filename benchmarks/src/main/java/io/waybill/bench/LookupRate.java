@@ -107,9 +107,9 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 .put("ratio_p50", (double) Figures.median(ours, "p50_ns") / Figures.median(raw, "p50_ns"))
                 .put("opened_p50_ns", openedP50(requests, caller, random))
                 .put("after_fill_lookups", AFTER_FILL)
-                .put("after_fill_p50_ns", filled.lookups.number("p50_ns"))
-                .put("after_fill_p99_ns", filled.lookups.number("p99_ns"))
-                .put("after_fill_max_ns", filled.lookups.number("max_ns"));
+                .put("after_fill_p50_ns", (long) filled.lookups.number("p50_ns"))
+                .put("after_fill_p99_ns", (long) filled.lookups.number("p99_ns"))
+                .put("after_fill_max_ns", (long) filled.lookups.number("max_ns"));
     }
 
     /** Makes half as many calls, and looks some up at once, as an operator does who just saw one fail. */

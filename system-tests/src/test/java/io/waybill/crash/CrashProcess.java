@@ -31,7 +31,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server or a caller of a run, in a process of its own. It speaks in lines that begin with {@code @}; {@link Child} is the other end.
+ * A server, a caller, or one that is both, in a process of its own. It speaks in lines that begin with {@code @}; {@link Child} is the other end.
  */
 final class CrashProcess {
 

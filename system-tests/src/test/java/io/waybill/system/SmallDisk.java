@@ -84,7 +84,7 @@ public final class SmallDisk implements AutoCloseable {
         return mountPoint.resolve("ballast");
     }
 
-    private static boolean run(String... command) throws Exception {
+    private static boolean run(String... command) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
@@ -100,19 +100,21 @@ public final class SmallDisk implements AutoCloseable {
                 LockSupport.parkNanos(BETWEEN_TRIES_NS);
             }
             if (isMounted()) {
-                System.out.println(mountPoint + " is still in use, and is taken away when that ends: " + users());
-                run("umount", "--lazy", mountPoint.toString());
+                Set<String> users = users();
+                run("umount", "--lazy", mountPoint.toString()); // it must not stay
+                throw new AssertionError("expected that nothing uses " + mountPoint + " any more, found " + users);
             }
             Files.deleteIfExists(image);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        } catch (Exception e) {
-            throw new IllegalStateException("the small disk could not be unmounted: " + mountPoint, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted before the small disk was unmounted: " + mountPoint, e);
         }
     }
 
     private boolean isMounted() throws IOException {
-        return Files.readString(Path.of("/proc/mounts")).contains(mountPoint.toString());
+        return Files.readString(Path.of("/proc/mounts")).contains(" " + mountPoint + " ");
     }
 
     /** Which files of it processes have open or mapped. */
