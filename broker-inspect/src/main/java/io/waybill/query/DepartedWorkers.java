@@ -26,6 +26,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.LongPredicate;
+import org.agrona.collections.LongHashSet;
 
 /**
  * What others still have to read of a worker that is gone, and it of them: according to all cursors of the home, as they are when this is
@@ -55,6 +57,7 @@ public final class DepartedWorkers {
     private final Map<Integer, Peer> peers = new TreeMap<>();
     private final Map<Integer, Map<Integer, StoredCursor>> slots = new HashMap<>(); // by owner and peer
     private final Map<Integer, Set<Integer>> notedBy = new HashMap<>();
+    private final Map<Integer, LongHashSet> responded = new HashMap<>(); // by worker
 
     /** Reads the cursors of all these workers. */
     public DepartedWorkers(Home home, List<Peer> all) {
@@ -121,25 +124,12 @@ public final class DepartedWorkers {
     }
 
     private void addOf(Peer gone, Peer other, List<Loss> losses) throws IOException {
-        StoredCursor ofGone = slots.get(gone.id()).get(other.id());
         StoredCursor ofOther = slots.get(other.id()).get(gone.id());
-        if (!onlyCalls(gone)) {
-            long from = completedBefore(ofGone);
-            add(
-                    unread(other, JournalQueue.REQUESTS, gone.id(), from),
-                    "requests from " + other.name() + " that it has not completed",
-                    losses);
-        }
-        if (!onlyCalls(other)) {
-            long from = completedBefore(ofOther);
-            add(
-                    unread(gone, JournalQueue.REQUESTS, other.id(), from),
-                    "requests that " + other.name() + " has not completed",
-                    losses);
-        }
+        add(uncompleted(other, gone), "requests from " + other.name() + " that it has not completed", losses);
+        add(uncompleted(gone, other), "requests that " + other.name() + " has not completed", losses);
         if (ofOther != null && ofOther.responsesIndex() >= 0) {
             add(
-                    unread(gone, JournalQueue.RESPONSES, other.id(), ofOther.responsesIndex()),
+                    unread(gone, JournalQueue.RESPONSES, other.id(), ofOther.responsesIndex(), id -> true),
                     "responses that " + other.name() + " has not read",
                     losses);
         }
@@ -157,27 +147,62 @@ public final class DepartedWorkers {
                 .orElse(false);
     }
 
-    private static long completedBefore(StoredCursor slot) {
-        if (slot == null) {
+    /**
+     * Counts the requests from one worker that another has not completed. Where the other has no slot for the first, which it may have
+     * given to a third, those without a response on record count.
+     */
+    private long uncompleted(Peer from, Peer to) throws IOException {
+        if (onlyCalls(to)) {
             return 0;
         }
-        return slot.requestsCompletedBefore() > 0 ? slot.requestsCompletedBefore() : Math.max(0, slot.requestsIndex());
+        StoredCursor slot = slots.get(to.id()).get(from.id());
+        if (slot != null) {
+            long completed = slot.requestsCompletedBefore();
+            long before = completed > 0 ? completed : Math.max(0, slot.requestsIndex());
+            return unread(from, JournalQueue.REQUESTS, to.id(), before, id -> true);
+        }
+        LongHashSet completed = responded(to);
+        return unread(from, JournalQueue.REQUESTS, to.id(), 0, id -> !completed.contains(id));
     }
 
-    /** Counts the records for a reader from a position on. */
-    private long unread(Peer writer, JournalQueue queue, int reader, long from) throws IOException {
+    /** Returns the ids of a worker's responses to those for which it has no slot. */
+    private LongHashSet responded(Peer worker) throws IOException {
+        LongHashSet found = responded.get(worker.id());
+        if (found == null) {
+            found = new LongHashSet();
+            Set<Integer> known = slots.get(worker.id()).keySet();
+            try (QueueReader records = open(worker, JournalQueue.RESPONSES)) {
+                for (Step step = records.skim(); step != Step.END; step = records.skim()) {
+                    if (step == Step.RECORD && !known.contains(records.record().to()) && records.complete()) {
+                        found.add(records.record().id());
+                    }
+                }
+            }
+            responded.put(worker.id(), found);
+        }
+        return found;
+    }
+
+    /** Counts the records for a reader from a position on that have such an id. */
+    private long unread(Peer writer, JournalQueue queue, int reader, long from, LongPredicate counts)
+            throws IOException {
         long count = 0;
-        try (QueueReader records = QueueReader.open(queue.in(writer.path()), files, JournalSettings.defaults())) {
+        try (QueueReader records = open(writer, queue)) {
             records.moveTo(
                     new RecordPosition(roll, roll.indexOf(roll.cycleOf(from), 0), 0)); // or before the oldest file
             for (Step step = records.skim(); step != Step.END; step = records.skim()) {
                 if (step == Step.RECORD
                         && records.index() >= from
-                        && records.record().to() == reader) {
+                        && records.record().to() == reader
+                        && counts.test(records.record().id())) {
                     count++;
                 }
             }
         }
         return count;
+    }
+
+    private QueueReader open(Peer worker, JournalQueue queue) {
+        return QueueReader.open(queue.in(worker.path()), files, JournalSettings.defaults());
     }
 }

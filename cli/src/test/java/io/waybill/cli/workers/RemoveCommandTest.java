@@ -35,6 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,13 +45,16 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class RemoveCommandTest {
 
+    private static final int NO_ID = -1;
+
     @TempDir
     Path temporary;
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
     private Home home;
-    private volatile boolean blocks;
+    private volatile int blocked = NO_ID; // whose requests the handler does not complete
+    private final AtomicInteger running = new AtomicInteger();
 
     @BeforeEach
     void makeHome() throws IOException {
@@ -80,7 +84,9 @@ class RemoveCommandTest {
         handlers.add(new HandlerSpec(
                 List.of(HandlerKey.parse("0x142")),
                 (message, outbox) -> {
-                    Waits.until("the handler is let go", () -> !blocks);
+                    running.incrementAndGet();
+                    Waits.until("the handler is let go", () -> message.from() != blocked);
+                    running.decrementAndGet();
                     outbox.respond(ByteBuffer.allocate(0));
                 },
                 false,
@@ -143,7 +149,7 @@ class RemoveCommandTest {
     void refusesOneThatAnotherHasStillToReadOf() throws IOException {
         try (Worker server = join("server", WorkerSettings.Role.SERVES)) {
             Worker caller = join("caller", WorkerSettings.Role.CALLS_ONLY);
-            blocks = true;
+            blocked = caller.info().id();
             send(caller, "server");
             send(caller, "server");
             caller.close();
@@ -165,7 +171,38 @@ class RemoveCommandTest {
             assertThat(run("journal", "list", "--home", temporary + "/archive")).isZero();
             assertThat(out.toString().lines().filter(line -> line.contains("caller")))
                     .hasSize(2);
-            blocks = false;
+            blocked = NO_ID;
+        }
+    }
+
+    @Test
+    @Timeout(value = 600, unit = TimeUnit.SECONDS)
+    void removesMoreCallersThanAServerHasSlotsAndKeepsOneWhoseRequestRuns() throws Exception {
+        int callers = 520; // the cursors have 512
+        try (Worker server = join("server", WorkerSettings.Role.SERVES)) {
+            try (Worker waiting = join("waiting", WorkerSettings.Role.CALLS_ONLY)) {
+                blocked = waiting.info().id();
+                send(waiting, "server");
+                Waits.until("the request runs", () -> running.get() == 1);
+            }
+            for (int i = 1; i < callers; i++) {
+                try (Worker caller = join("caller-" + i, WorkerSettings.Role.CALLS_ONLY)) {
+                    send(caller, "server").get(60, TimeUnit.SECONDS).close();
+                }
+            }
+            assertThat(server.directory().cursors().taken())
+                    .as("peers of which the server has a slot, in place of " + callers)
+                    .hasSizeLessThan(callers);
+
+            assertThat(run("workers", "remove", "--all-departed")).isZero();
+            assertThat(out.toString())
+                    .contains("worker waiting (id 1) is kept: 1 requests that server has not completed")
+                    .contains("removed " + (callers - 1) + " of " + callers + " workers that left");
+
+            blocked = NO_ID;
+            Waits.until("the request has run", () -> running.get() == 0);
+            Waits.until("its worker can be removed", () -> DepartedWorkers.removeLeftBefore(home, Duration.ZERO) == 1);
+            assertThat(names()).containsExactly("server");
         }
     }
 
