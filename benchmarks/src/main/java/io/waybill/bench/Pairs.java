@@ -2,6 +2,7 @@ package io.waybill.bench;
 
 import io.waybill.bench.PairMember.Phases;
 import io.waybill.bench.PairMember.Times;
+import io.waybill.bench.measure.CacheLine;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
 import io.waybill.bench.measure.Torch;
@@ -108,6 +109,9 @@ public record Pairs(
             Percentiles.of(times.times())
                     .values()
                     .forEach((name, value) -> figures.put(name, ((Number) value).longValue()));
+            if (!isAll) {
+                figures.put("line_ns", CacheLine.roundTripNs());
+            }
             if (!idle.isEmpty()) {
                 Path process =
                         Path.of("/proc", Long.toString(idle.get(0).process().pid()));

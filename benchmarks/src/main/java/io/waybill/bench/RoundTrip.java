@@ -3,6 +3,7 @@ package io.waybill.bench;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.bench.measure.Allocation;
+import io.waybill.bench.measure.CacheLine;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
@@ -31,15 +32,16 @@ import org.HdrHistogram.Histogram;
 public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting, EchoHandler handler) {
 
     static final String ROLE = "rtt-client";
+    private static final String LINE = "line_ns";
 
     public Figures run(Consumer<String> progress) throws IOException {
         List<Figures> raw = new ArrayList<>();
         List<Figures> ours = new ArrayList<>();
         for (int round = 1; round <= rounds; round++) {
             progress.accept("round " + round + " of " + rounds + ": raw");
-            raw.add(rawRound());
+            raw.add(rawRound().put(LINE, CacheLine.roundTripNs()));
             progress.accept("round " + round + " of " + rounds + ": waybill");
-            ours.add(round());
+            ours.add(round().put(LINE, CacheLine.roundTripNs()));
         }
         long p50 = Figures.median(ours, "p50_ns");
         long p99 = Figures.median(ours, "p99_ns");
@@ -59,6 +61,8 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting, Ec
                 .put("raw_p50_ns", rawP50)
                 .put("raw_p99_ns", rawP99)
                 .put("raw_p999_ns", Figures.median(raw, "p999_ns"))
+                .put(LINE, Figures.median(ours, LINE))
+                .put("raw_line_ns", Figures.median(raw, LINE))
                 .put("ratio_p50", (double) p50 / rawP50)
                 .put("ratio_p99", (double) p99 / rawP99)
                 .put("cpu_ns_per_call", Figures.median(ours, "cpu_ns_per_call"))
