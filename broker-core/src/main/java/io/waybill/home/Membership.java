@@ -90,7 +90,7 @@ public final class Membership implements AutoCloseable {
     /** Returns the max time without a scan, unless a wait for changes ends. */
     public long restNs() {
         return notified && known.values().stream().noneMatch(KnownWorker::mustBeAsked)
-                ? LOOK_INTERVAL_NS
+                ? REPORTED_LOOK_INTERVAL_NS
                 : UNTOLD_LOOK_INTERVAL_NS;
     }
 

@@ -25,6 +25,12 @@ final class PollAgent implements Agent {
     private static final long CALLERS_NS = 10_000_000;
 
     private static final long ERROR_REST_NS = 1_000_000;
+    /** Records of a peer that was killed before it rang are found after so long. */
+    private static final long MAX_SLEEP_NS = 500_000_000;
+    /** The same after as many sleeps that nothing ended: each costs a worker at rest, whose caches are cold, 150 us. */
+    private static final long MAX_REST_NS = 5_000_000_000L;
+
+    private static final int SLEEPS_BEFORE_REST = 20;
     private static final int AT_ONCE = 1;
     private static final int AFTER_A_WAIT = 0;
 
@@ -53,6 +59,7 @@ final class PollAgent implements Agent {
     private State state = State.STANDS_BY;
     private boolean isSpare;
     private boolean awaitsLeader;
+    private int emptySleeps; // in a row, which nothing has ended
     private long callerPollsSeen;
     private long callersUntilNs;
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
@@ -125,6 +132,7 @@ final class PollAgent implements Agent {
         long seen = turns.callerPolls();
         if (seen != callerPollsSeen) {
             callerPollsSeen = seen;
+            emptySleeps = 0;
             callersUntilNs = clock.monotonicNs() + CALLERS_NS;
         }
         if (awaitsLeader) {
@@ -251,7 +259,8 @@ final class PollAgent implements Agent {
     /** Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps. */
     private int sleep() {
         turns.readClock();
-        long untilNs = Math.min(clock.bootNs() + Poller.MAX_SLEEP_NS, deadlines.earliestNs());
+        long maxNs = emptySleeps < SLEEPS_BEFORE_REST ? MAX_SLEEP_NS : MAX_REST_NS;
+        long untilNs = Math.min(clock.bootNs() + maxNs, deadlines.earliestNs());
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
             return AT_ONCE;
@@ -280,6 +289,12 @@ final class PollAgent implements Agent {
     /** Continues after the wait on the doorbell. */
     private int awake() {
         turns.wakeUp();
+        if (idle.wasWoken()) {
+            emptySleeps = 0;
+            poller.hasMessages();
+        } else {
+            emptySleeps++;
+        }
         if (!permit.tryAcquire()) { // a caller polls: it updated the mark
             state = State.STANDS_BY;
             return AT_ONCE;

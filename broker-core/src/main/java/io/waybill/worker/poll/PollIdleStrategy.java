@@ -22,6 +22,7 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     private volatile Thread thread; // the agent's; null before it starts
     private Way next = Way.NONE;
     private long maxNs;
+    private boolean woken;
 
     PollIdleStrategy(Doorbell doorbell) {
         this.doorbell = doorbell;
@@ -43,6 +44,11 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
         maxNs = timeoutNs;
     }
 
+    /** Returns whether the last wait on the doorbell ended by a ring or a {@link #wake}. */
+    boolean wasWoken() {
+        return woken;
+    }
+
     /** The next wait parks the thread, or, for 0, is none. */
     @Override
     public void rest(long restNs) {
@@ -56,7 +62,7 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
             case NONE -> {}
             case SPIN -> Thread.onSpinWait();
             case PARK -> LockSupport.parkNanos(this, maxNs);
-            case DOORBELL -> doorbell.await(maxNs);
+            case DOORBELL -> woken = doorbell.await(maxNs);
         }
     }
 

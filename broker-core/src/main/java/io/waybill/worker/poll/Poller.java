@@ -25,7 +25,6 @@ import org.slf4j.LoggerFactory;
 public final class Poller {
 
     private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
-    static final long MAX_SLEEP_NS = 500_000_000;
 
     private final String workerName;
     private final Waiting waiting;
@@ -43,6 +42,7 @@ public final class Poller {
     private volatile HandlerSlot active;
     private final AtomicReference<HandlerSlot> divertedTo =
             new AtomicReference<>(); // the rings of peers; null for none
+    private volatile Runnable onMessages; // by the housekeeper; null before and after a long rest
     private volatile boolean starting; // set by the thread that starts another one for the role, cleared by that thread
     private int started; // by the housekeeper, and before it runs by the starting thread
     private final Turn roleSeen = new Turn(); // these two by the housekeeper
@@ -158,8 +158,31 @@ public final class Poller {
         turns.surfaceFaults();
     }
 
+    /**
+     * Runs a listener once, when the next messages come or are sent, on the thread that finds them.
+     *
+     * @return false when it can't: a poller that spins does not look for it
+     */
+    public boolean onMessages(Runnable listener) {
+        if (waiting == Waiting.SPIN) {
+            return false;
+        }
+        onMessages = listener;
+        return true;
+    }
+
+    /** Runs the listener for the next messages, if there is one. */
+    void hasMessages() {
+        Runnable listener = onMessages;
+        if (listener != null) {
+            onMessages = null;
+            listener.run();
+        }
+    }
+
     /** Registers the deadline of a call that was sent; 0 for none. */
     public void onDeadline(long deadlineNs) {
+        hasMessages();
         if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
             wake();
         }
@@ -254,7 +277,11 @@ public final class Poller {
 
     /** Waits for a ring. Only by the thread that has diverted them. Returns false when there was none. */
     boolean awaitRing(long timeoutNs) {
-        return doorbell.awaitDiverted(timeoutNs);
+        boolean rung = doorbell.awaitDiverted(timeoutNs);
+        if (rung) {
+            hasMessages();
+        }
+        return rung;
     }
 
     /**

@@ -46,8 +46,10 @@ public final class Housekeeper implements Agent {
     private static final long LOOK_NS = 50_000_000;
     /** Messages don't end a wait: after this time a burst finds space and pages prepared ahead of it again. */
     private static final long MAX_REST_NS = 250_000_000;
-    /** The same after a time without messages: a worker that others have forgotten uses next to nothing. */
-    private static final long MAX_LONG_REST_NS = 1_000_000_000;
+    /** The same after a time without messages, while a handler runs, and where the poller spins. */
+    private static final long MAX_WATCHING_REST_NS = 1_000_000_000;
+    /** The same for one that has nothing to watch, until the next message: a worker that others have forgotten uses next to nothing. */
+    private static final long MAX_LONG_REST_NS = 5_000_000_000L;
 
     private static final long LONG_REST_AFTER_NS = 10_000_000_000L;
 
@@ -193,10 +195,15 @@ public final class Housekeeper implements Agent {
         if (urgent) {
             return TICK_NS;
         }
-        long maxNs = nowNs - activeNs > LONG_REST_AFTER_NS ? MAX_LONG_REST_NS : MAX_REST_NS;
+        long maxNs = nowNs - activeNs > LONG_REST_AFTER_NS ? longRestNs() : MAX_REST_NS;
         long untilNs = bytes > 0 ? SLOW_TICK_NS : Math.max(SLOW_TICK_NS, Math.min(maxNs, links.restNs()));
         long dueNs = references.nextDueNs();
         return dueNs == Long.MAX_VALUE ? untilNs : Math.max(TICK_NS, Math.min(untilNs, dueNs - nowNs));
+    }
+
+    private long longRestNs() {
+        boolean ends = poller.onMessages(idle::wake); // first: a request may come meanwhile
+        return ends && watchdog.isAtRest() ? MAX_LONG_REST_NS : MAX_WATCHING_REST_NS;
     }
 
     private void turn() {

@@ -39,6 +39,7 @@ public final class Watchdog {
     private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
 
     private final HandlerSlots invocations;
+    private final OpenRequests open;
     private final Runnable innerLook;
     private final StuckSettings settings;
     private final CallListeners events;
@@ -61,6 +62,7 @@ public final class Watchdog {
             Clock clock,
             WorkerCounters counters) {
         this.invocations = invocations;
+        this.open = open;
         this.innerLook = innerLook;
         this.settings = settings;
         this.events = registry.events();
@@ -72,6 +74,19 @@ public final class Watchdog {
     /** Gives deferred responses of expired requests no more time, because the worker closes. Any thread. */
     void leave() {
         late.leave();
+    }
+
+    /** Returns whether no request is in flight and no thread in a handler: there is nothing to watch. */
+    boolean isAtRest() {
+        if (open.count() > 0) {
+            return false;
+        }
+        for (Iterator<HandlerSlot> all = invocations.all(); all.hasNext(); ) {
+            if (all.next().innermost() != null) {
+                return false;
+            }
+        }
+        return true;
     }
 
     void look() {

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -148,7 +149,7 @@ class PollerTest {
     }
 
     /** There is never anything to poll. */
-    private static final class Silent implements Polled {
+    private static class Silent implements Polled {
         @Override
         public int poll() {
             return 0;
@@ -193,6 +194,46 @@ class PollerTest {
         poller.restoreRings(false);
         Waits.until("the poller sleeps again, and its rings are diverted again", poller::tryDivertRings);
         poller.restoreRings(true);
+    }
+
+    @Test
+    void reportsTheNextMessagesOnceAndNoSleepThatNothingEnded() throws Exception {
+        CountDownLatch sleeps = new CountDownLatch(4);
+        poller.start(new Silent() {
+            @Override
+            public int pollAll() {
+                sleeps.countDown(); // before each sleep
+                return 0;
+            }
+        });
+        AtomicInteger reported = new AtomicInteger();
+        CountDownLatch first = new CountDownLatch(1);
+        assertThat(poller.onMessages(() -> {
+                    reported.incrementAndGet();
+                    first.countDown();
+                }))
+                .isTrue();
+        assertThat(sleeps.await(30, TimeUnit.SECONDS)).as("four sleeps").isTrue();
+        assertThat(reported).as("reports after sleeps that nothing ended").hasValue(0);
+
+        worker.doorbell().ring();
+        assertThat(first.await(30, TimeUnit.SECONDS))
+                .as("whether a message that came is reported")
+                .isTrue();
+        worker.doorbell().ring();
+        poller.onDeadline(0);
+        assertThat(reported).as("reports of several messages").hasValue(1);
+
+        poller.onMessages(reported::incrementAndGet);
+        poller.onDeadline(0);
+        assertThat(reported).as("reports with a message that was sent, too").hasValue(2);
+
+        poller.onMessages(reported::incrementAndGet);
+        Waits.until("this thread sleeps in the poller's place", poller::tryDivertRings);
+        worker.doorbell().ring();
+        assertThat(poller.awaitRing(TimeUnit.SECONDS.toNanos(30))).isTrue();
+        poller.restoreRings(true);
+        assertThat(reported).as("reports with one that came meanwhile, too").hasValue(3);
     }
 
     @Test

@@ -175,6 +175,16 @@ class WatchdogTest {
     }
 
     @Test
+    void isAtRestOnlyWhileNoThreadIsInAHandler() throws Exception {
+        publish(false);
+        assertThat(watchdog.isAtRest()).as("before a call").isTrue();
+        Call call = new Call(false, 0).on(executor);
+        assertThat(watchdog.isAtRest()).as("while a handler runs").isFalse();
+        call.finish();
+        assertThat(watchdog.isAtRest()).as("after it").isTrue();
+    }
+
+    @Test
     void findsACallStuckOnlyLongAfterItsDeadline() throws Exception {
         publish(false);
         call();
