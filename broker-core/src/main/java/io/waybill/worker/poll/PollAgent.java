@@ -291,7 +291,7 @@ final class PollAgent implements Agent {
         turns.wakeUp();
         if (idle.wasWoken()) {
             emptySleeps = 0;
-            poller.hasMessages();
+            poller.reportMessages();
         } else {
             emptySleeps++;
         }

@@ -172,7 +172,7 @@ public final class Poller {
     }
 
     /** Runs the listener for the next messages, if there is one. */
-    void hasMessages() {
+    void reportMessages() {
         Runnable listener = onMessages;
         if (listener != null) {
             onMessages = null;
@@ -182,7 +182,7 @@ public final class Poller {
 
     /** Registers the deadline of a call that was sent; 0 for none. */
     public void onDeadline(long deadlineNs) {
-        hasMessages();
+        reportMessages();
         if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
             wake();
         }
@@ -279,7 +279,7 @@ public final class Poller {
     boolean awaitRing(long timeoutNs) {
         boolean rung = doorbell.awaitDiverted(timeoutNs);
         if (rung) {
-            hasMessages();
+            reportMessages();
         }
         return rung;
     }

@@ -97,6 +97,7 @@ public final class Housekeeper implements Agent {
     private long activeNs;
     private long restNs;
     private volatile Runnable onActivity = () -> {}; // set by the opening thread
+    private volatile boolean haveMessagesCome; // since a long rest began; set by the thread that finds or sends them
 
     public Housekeeper(
             Host host,
@@ -188,7 +189,8 @@ public final class Housekeeper implements Agent {
         long bytes = written - writtenBefore; // less than 0 when a file was left
         writtenBefore = written;
         boolean urgent = diskFull || poller.isInForeignCode() || bytes < 0 || bytes > LITTLE_BYTES;
-        if (urgent || bytes > 0) {
+        if (urgent || bytes > 0 || haveMessagesCome) { // the first one may not be served yet
+            haveMessagesCome = false;
             activeNs = nowNs;
             onActivity.run();
         }
@@ -202,8 +204,13 @@ public final class Housekeeper implements Agent {
     }
 
     private long longRestNs() {
-        boolean ends = poller.onMessages(idle::wake); // first: a request may come meanwhile
+        boolean ends = poller.onMessages(this::endLongRest); // first: a request may come meanwhile
         return ends && watchdog.isAtRest() ? MAX_LONG_REST_NS : MAX_WATCHING_REST_NS;
+    }
+
+    private void endLongRest() {
+        haveMessagesCome = true;
+        idle.wake();
     }
 
     private void turn() {
