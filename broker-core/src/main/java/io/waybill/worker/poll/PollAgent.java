@@ -104,11 +104,16 @@ final class PollAgent implements Agent {
                 case STANDS_BY -> standBy();
                 case SLEEPS -> awake();
             };
-        } catch (Throwable e) { // JDK 17 may report a fault in a peer's file late, and anywhere
-            state = State.STANDS_BY;
-            turns.stopAfter(e);
-            turns.wakeUp();
-            idle.rest(ERROR_REST_NS); // it may surface again at once
+        } catch (Throwable e) {
+            // Whatever it is, this thread goes on: without it, only callers read messages. Most likely it is a fault
+            // in a peer's file, which JDK 17 may report late, and anywhere.
+            standsBy();
+            try {
+                turns.stopAfter(e);
+            } finally { // logging may fail, too, as where the memory is used up
+                turns.wakeUp();
+                idle.rest(ERROR_REST_NS); // it may surface again at once
+            }
             return AFTER_A_WAIT;
         }
     }

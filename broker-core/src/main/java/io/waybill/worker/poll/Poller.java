@@ -159,7 +159,8 @@ public final class Poller {
     }
 
     /**
-     * Runs a listener once, when the next messages come or are sent, on the thread that finds them.
+     * Runs a listener once, when the next messages come or are sent, or the poller is woken for another reason, on the thread that finds
+     * that.
      *
      * @return false when it can't: a poller that spins does not look for it
      */
@@ -176,7 +177,12 @@ public final class Poller {
         Runnable listener = onMessages;
         if (listener != null) {
             onMessages = null;
-            listener.run();
+            try {
+                listener.run();
+            } catch (InternalError e) { // as in unpark(): a call that was sent does not fail for it
+                report(e);
+                listener.run();
+            }
         }
     }
 

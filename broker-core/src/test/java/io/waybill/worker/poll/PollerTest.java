@@ -1,6 +1,7 @@
 package io.waybill.worker.poll;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
@@ -234,6 +235,20 @@ class PollerTest {
         assertThat(poller.awaitRing(TimeUnit.SECONDS.toNanos(30))).isTrue();
         poller.restoreRings(true);
         assertThat(reported).as("reports with one that came meanwhile, too").hasValue(3);
+    }
+
+    @Test
+    void sendsACallAlthoughAnEarlierFaultSurfacesInTheReport() {
+        AtomicInteger runs = new AtomicInteger();
+        poller.onMessages(() -> {
+            if (runs.incrementAndGet() == 1) {
+                throw new InternalError("planted");
+            }
+        });
+        assertThatCode(() -> poller.onDeadline(0))
+                .as("a call whose request is on record already, when the report of it fails")
+                .doesNotThrowAnyException();
+        assertThat(runs).as("runs of a report whose first one failed").hasValue(2);
     }
 
     @Test
