@@ -31,7 +31,7 @@ import org.agrona.collections.LongHashSet;
 
 /**
  * What others still have to read of a worker that is gone, and it of them: according to all cursors of the home, as they are when this is
- * made. Files are only read, and not mapped.
+ * made, and to responses where a worker has no slot for another. Files are only read, and not mapped.
  *
  * <p>A worker that left in order waits for nothing any more, and no worker waits for one that was given up.
  *
@@ -57,7 +57,7 @@ public final class DepartedWorkers {
     private final Map<Integer, Peer> peers = new TreeMap<>();
     private final Map<Integer, Map<Integer, StoredCursor>> slots = new HashMap<>(); // by owner and peer
     private final Map<Integer, Set<Integer>> notedBy = new HashMap<>();
-    private final Map<Integer, LongHashSet> responded = new HashMap<>(); // by worker
+    private final Map<Integer, LongHashSet> responded = new HashMap<>(); // by worker, to those for which it has no slot
 
     /** Reads the cursors of all these workers. */
     public DepartedWorkers(Home home, List<Peer> all) {
