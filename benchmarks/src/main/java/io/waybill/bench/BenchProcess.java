@@ -36,6 +36,10 @@ public final class BenchProcess {
             case Throughput.ROLE -> Throughput::client;
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
+            case HandlerTimes.SERVER_ROLE -> HandlerTimes::server;
+            case HandlerTimes.ROLE -> HandlerTimes::client;
+            case HandlerTimes.SOCKET_SERVER_ROLE -> HandlerTimes::socketServer;
+            case HandlerTimes.SOCKET_ROLE -> HandlerTimes::socketClient;
             case Idle.ROLE -> Idle::client;
             case FirstCalls.ROLE -> FirstCalls::client;
             case Idle.RestedPipe.ROLE -> Idle.RestedPipe::echo;

@@ -47,8 +47,7 @@ final class EchoServer {
         serve(home, name, settings, true, handler);
     }
 
-    private static void serve(
-            Path home, String name, WorkerSettings settings, boolean nonBlocking, MessageHandler handler)
+    static void serve(Path home, String name, WorkerSettings settings, boolean nonBlocking, MessageHandler handler)
             throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = registry(host);

@@ -5,6 +5,7 @@ import io.waybill.bench.BenchDistribution;
 import io.waybill.bench.EnvelopeCost;
 import io.waybill.bench.ExtensionCost;
 import io.waybill.bench.FirstCalls;
+import io.waybill.bench.HandlerTimes;
 import io.waybill.bench.HomeSize;
 import io.waybill.bench.Idle;
 import io.waybill.bench.LookupRate;
@@ -117,6 +118,7 @@ public final class BenchCommand implements Runnable {
             case "rtt" -> new RoundTrip(size, calls, rounds, waiting, handler)::run;
             case "throughput" ->
                 new Throughput(size, calls, given.number("--in-flight"), rounds, waiting, handler)::run;
+            case "waits" -> new HandlerTimes(given.micros(), calls, rounds, waiting)::run;
             case "tensor" -> new TensorTransfer(sizes, waiting)::run;
             case "recording" -> new RecordingCost(sizes, calls, rounds, waiting)::run;
             case "swap" -> new SwapUnderLoad(given.number("--updates"), given.number("--rate"), distribution())::run;

@@ -56,7 +56,8 @@ public final class BenchTable {
                 .defaultValue(fallback)
                 .description(sentence + "; ${DEFAULT-VALUE}.");
         switch (name) {
-            case "--sizes" -> option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
+            case "--sizes", "--micros" ->
+                option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
             case "--waiting" -> choice(option, Waiting.class);
             case "--pattern" -> choice(option, Pairs.Pattern.class);
             case "--handler" -> choice(option, EchoHandler.Kind.class);

@@ -4,6 +4,7 @@ import io.waybill.bench.Pairs;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.cli.command.UsageException;
 import io.waybill.worker.poll.Waiting;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Model.OptionSpec;
@@ -53,6 +54,15 @@ record BenchValues(Map<String, OptionSpec> options) {
         return value("--sizes", List.<Long>of()).stream()
                 .map(each -> each * MIB)
                 .toList();
+    }
+
+    /** Returns the times of handlers in microseconds. */
+    List<Integer> micros() throws UsageException {
+        List<Integer> micros = new ArrayList<>();
+        for (long each : value("--micros", List.<Long>of())) {
+            micros.add(require(each > 0 && each <= 1_000_000, "--micros", "from 1 to 1000000", each));
+        }
+        return micros;
     }
 
     EchoHandler handler() throws UsageException {
