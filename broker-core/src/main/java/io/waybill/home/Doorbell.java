@@ -18,13 +18,15 @@ import org.slf4j.LoggerFactory;
  * <p>No wake-up is lost, because each side does two things with a full fence between them, in opposite order:
  *
  * <pre>
- * owner sender
- * 1 {@link Cursors#markAsleep asleep = 1}, full fence 1 appends to its journal
- * 2 polls once more 2 {@link CursorSlot#announce counts} that, full fence
- * 3 nothing there: {@link #await} 3 reads the owner's {@link PeerCursors#isAsleepAfterFence asleep}
- * 4 {@link Cursors#markAwake asleep = 0} 4 rings when it is 1
+ *   owner                                        sender
+ *   1  marks itself asleep, full fence           1  appends to its journal
+ *   2  polls once more                           2  counts that for the owner, full fence
+ *   3  finds nothing: waits here                 3  reads the owner's mark
+ *   4  marks itself awake                        4  rings if it is asleep
  * </pre>
  *
+ * The marks are {@link Cursors#markAsleep} and {@link Cursors#markAwake}, the wait {@link #await}, the count
+ * {@link CursorSlot#announce}, and the sender's look {@link PeerCursors#isAsleepAfterFence}.
  * Either the owner's second look finds the message, or the sender sees the owner asleep. A ring that comes too late or without
  * need only makes the owner look once more.
  *

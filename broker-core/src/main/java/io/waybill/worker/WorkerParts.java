@@ -103,7 +103,7 @@ final class WorkerParts {
     final WorkerCounters counters = new WorkerCounters();
     final QueueAppender requestAppender;
     final QueueAppender responseAppender;
-    final PollPermit permit = new PollPermit();
+    final PollPermit permit;
     final Archive archive;
     final TensorTransit transit;
     final Links links;
@@ -174,6 +174,7 @@ final class WorkerParts {
         Deadlines deadlines = new Deadlines();
         HandlerSlots invocations = new HandlerSlots();
         FaultAlarm faults = new FaultAlarm();
+        permit = new PollPermit(faults);
         requestAppender = new QueueAppender(requests, archive.requests());
         responseAppender = new QueueAppender(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);

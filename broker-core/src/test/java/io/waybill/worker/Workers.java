@@ -170,6 +170,11 @@ public final class Workers implements AutoCloseable {
         Waits.until("no other thread polls", () -> worker.parts.waiting.whileNotPolling(body));
     }
 
+    /** Returns how often a worker's poller found records after a rest that neither a ring nor another thread ended. */
+    public static long foundLate(Worker worker) {
+        return worker.parts.poller.foundLate();
+    }
+
     /** Index of the last request that a worker has written. */
     public static long lastRequest(Worker worker) {
         return worker.parts.requestAppender.lastIndex();

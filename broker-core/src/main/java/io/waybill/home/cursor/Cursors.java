@@ -200,14 +200,29 @@ public final class Cursors {
      */
     public void markAsleep(long wakeAtNs) {
         table.putLongRelease(WAKE_AT_NS_AT, wakeAtNs);
-        table.putIntVolatile(ASLEEP_AT, 1);
+        markAsleep();
+    }
+
+    /** Does so in place of a thread that sleeps already, whose planned end of the sleep stays. */
+    public void markAsleep() {
+        table.putIntRelease(ASLEEP_AT, 1);
         VarHandle.fullFence(); // before the journals are looked at again
+    }
+
+    /** Publishes that the doorbell need not be rung while another thread polls in place of the one that sleeps. */
+    public void markPolled() {
+        table.putIntRelease(ASLEEP_AT, 0);
     }
 
     /** Publishes that the doorbell need not be rung. */
     public void markAwake() {
         table.putIntRelease(ASLEEP_AT, 0);
         table.putLongRelease(WAKE_AT_NS_AT, 0);
+    }
+
+    /** Returns whether the doorbell must be rung. */
+    public boolean isMarkedAsleep() {
+        return table.getIntVolatile(ASLEEP_AT) == 1;
     }
 
     /** Stops peers from acting on records that are not on the disk. */

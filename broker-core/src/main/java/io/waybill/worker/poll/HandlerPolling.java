@@ -8,7 +8,6 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Polling by a thread of a bundle, in place of the poller, so that a short plain handler runs on the thread that read its
@@ -158,7 +157,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             idleSinceNs = idleSinceNs == 0 ? nowNs : idleSinceNs;
             long idleNs = nowNs - idleSinceNs;
             if (!mine && idleNs >= PERMIT_NS) {
-                mine = awaitPermit(self);
+                mine = awaitPermit();
                 if (!mine) {
                     break;
                 }
@@ -177,7 +176,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             Thread.onSpinWait();
         }
         if (mine) {
-            turns.leftByCaller();
+            turns.endTurn();
         }
     }
 
@@ -186,20 +185,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         expected = false;
-        turns.takenByCaller();
+        turns.beginTurn();
         cursors.markAwake(); // after a rest a caller may have marked it asleep
         return true;
     }
 
     /**
-     * Waits until the poller has released the permit, which may need this processor for that. Returns whether the calling thread has it.
+     * Waits until the holder has released the permit, who may need this processor for that. Returns whether the calling thread has it.
      */
-    private boolean awaitPermit(HandlerSlot self) {
-        self.awaitsPermit = true;
-        if (!permit.isFree()) {
-            LockSupport.parkNanos(this, REST_NS);
-        }
-        self.awaitsPermit = false;
+    private boolean awaitPermit() {
+        permit.awaitRelease(REST_NS);
         return tryAcquire();
     }
 
@@ -360,15 +355,6 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         seen.executor.polled().help(); // with what was left to it
         return false;
-    }
-
-    /** Wakes a leader that waits for the permit, which the poller has released. */
-    void released() {
-        VarHandle.fullFence(); // between the release and this look; the leader does both the other way round
-        HandlerSlot seen = leader;
-        if (seen != null && seen.awaitsPermit) {
-            LockSupport.unpark(seen.thread());
-        }
     }
 
     /** Returns whether a leader left because nothing came, and forgets it. */

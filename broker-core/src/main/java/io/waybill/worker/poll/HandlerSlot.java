@@ -38,7 +38,6 @@ public final class HandlerSlot {
     HandlerPolling leads; // while the thread polls in place of the poller; its own
     boolean hasLeft; // a task to itself, since it began to poll; its own
     HandlerExecutor polledFor; // while the thread polls for this executor, and is in no handler of it; its own
-    volatile boolean awaitsPermit; // to poll; written by its thread, read by the poller
     // On the boot clock; 0 while it is in no handler that it polled. Written by its thread, read by the poller.
     volatile long polledSinceNs;
     // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between

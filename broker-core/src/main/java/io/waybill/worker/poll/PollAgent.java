@@ -13,16 +13,15 @@ import org.agrona.concurrent.AgentTerminationException;
  */
 final class PollAgent implements Agent {
 
-    private static final long STANDBY_NS = 500_000;
+    /** How long it waits for the permit before it looks by itself; the thread that releases it ends the wait. */
+    private static final long STANDBY_NS = 50_000_000;
     /** How often it checks a thread that polls for its handlers: see {@link HandlerPolling}. */
     private static final long WATCH_NS = 200_000;
     /** How long it waits for a thread that was passed a request of a short handler, and polls after that. */
     private static final long LEADER_NS = 50_000;
-    /**
-     * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
-     * callers.
-     */
-    private static final long CALLERS_NS = 10_000_000;
+
+    /** How long it leaves deadlines that have passed to the thread that has the permit. */
+    private static final long OVERDUE_NS = 1_000_000;
 
     private static final long ERROR_REST_NS = 1_000_000;
     /** Records of a peer that was killed before it rang are found after so long. */
@@ -58,10 +57,9 @@ final class PollAgent implements Agent {
     private HandlerSlot self; // of this thread; null before its first duty cycle
     private State state = State.STANDS_BY;
     private boolean isSpare;
+    private boolean rested; // until the time was over, and has not polled since
     private boolean awaitsLeader;
     private int emptySleeps; // in a row, which nothing has ended
-    private long callerPollsSeen;
-    private long callersUntilNs;
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
 
@@ -120,7 +118,6 @@ final class PollAgent implements Agent {
 
     private void begin() {
         idle.bind();
-        callersUntilNs = clock.monotonicNs();
         self = invocations.own();
         poller.begins(self);
     }
@@ -129,39 +126,27 @@ final class PollAgent implements Agent {
         if (self == null) {
             begin();
         }
+        rested = permit.waitsNoMore();
         Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
         if (!hasRole()) {
             idle.rest(Long.MAX_VALUE);
             return AFTER_A_WAIT;
         }
-        long seen = turns.callerPolls();
-        if (seen != callerPollsSeen) {
-            callerPollsSeen = seen;
-            emptySleeps = 0;
-            callersUntilNs = clock.monotonicNs() + CALLERS_NS;
-        }
         if (awaitsLeader) {
             awaitsLeader = false;
             handlers.hasAwaited();
         }
-        long nowNs = clock.monotonicNs();
-        boolean callersAbout = nowNs - callersUntilNs < 0 && !balance.sleepsAtOnce(nowNs);
         if (handlers.isLed(clock.bootNs())) {
             idle.rest(WATCH_NS);
             return AFTER_A_WAIT;
         }
-        if (turns.callersPoll() || !permit.tryAcquire()) {
+        if (!permit.tryAcquireOrWait()) {
             idle.rest(STANDBY_NS);
             return AFTER_A_WAIT;
         }
         state = State.POLLS;
         cursors.markAwake();
-        if (callersAbout) {
-            pollWhatIsThere();
-            idle.rest(STANDBY_NS);
-            return AFTER_A_WAIT;
-        }
-        idleSinceNs = handlers.takeIdle() ? nowNs - waiting.spinNs() : 0;
+        idleSinceNs = handlers.takeIdle() ? clock.monotonicNs() - waiting.spinNs() : 0;
         return poll();
     }
 
@@ -181,31 +166,25 @@ final class PollAgent implements Agent {
         return false; // a thread that assigns it the role unparks it
     }
 
-    /** Polls with the permit as long as there is work, and yields it to callers that poll for themselves. */
-    private void pollWhatIsThere() {
-        int work = turns.poll();
-        while (work > 0 && !isWanted() && !turns.isClosed()) {
-            work = turns.poll();
-        }
-        state = State.STANDS_BY;
-        if (work != Polled.PERMIT_LOST) {
-            permit.release();
-            handlers.released();
-        }
-    }
-
     /** Polls once, with the permit, which it keeps until a caller wants it, another thread has the role, or the worker closes. */
     private int poll() {
         int work = turns.poll();
         if (work == Polled.PERMIT_LOST) {
             return standsBy();
         }
+        if (rested && work > 0) {
+            turns.countFoundLate();
+        }
+        rested = false;
         boolean expectsLeader = handlers.takeExpected();
-        if (turns.isClosed() || isWanted()) {
+        if (turns.isClosed() || handlers.isLed()) {
             return release();
         }
         if (expectsLeader) {
             return awaitLeader();
+        }
+        if (turns.callersPoll() && poller.isActive(self)) {
+            return handOver();
         }
         if (work > 0) {
             idleSinceNs = 0;
@@ -244,14 +223,36 @@ final class PollAgent implements Agent {
         return AFTER_A_WAIT;
     }
 
-    /** Returns whether another thread wants the permit. */
-    private boolean isWanted() {
-        return turns.callersPoll() || handlers.isLed();
+    /**
+     * Leaves polling to callers, and sleeps on the doorbell. No peer needs to ring, until {@linkplain PollTurns#callerEnds the last of them} has
+     * left.
+     */
+    private int handOver() {
+        long untilNs = sleepUntil();
+        if (untilNs <= clock.bootNs()) {
+            turns.wakeUp();
+            return AT_ONCE;
+        }
+        state = State.SLEEPS;
+        permit.release();
+        turns.attend(); // they may have left before this thread was seen to sleep
+        idle.sleep(untilNs - clock.bootNs());
+        return AFTER_A_WAIT;
+    }
+
+    /** Marks that this thread is about to sleep. Returns until when, on the boot clock. */
+    private long sleepUntil() {
+        long untilNs;
+        do {
+            long maxNs = emptySleeps < SLEEPS_BEFORE_REST ? MAX_SLEEP_NS : MAX_REST_NS;
+            untilNs = Math.min(clock.bootNs() + maxNs, deadlines.earliestNs());
+            turns.sleepUntil(untilNs);
+        } while (deadlines.earliestNs() < untilNs); // added before the mark was seen
+        return untilNs;
     }
 
     private int release() {
-        permit.release();
-        handlers.released();
+        turns.endTurn();
         return standsBy();
     }
 
@@ -261,19 +262,22 @@ final class PollAgent implements Agent {
         return AT_ONCE;
     }
 
-    /** Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps. */
+    /**
+     * Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps: peers then need not ring, until
+     * the caller {@linkplain PollTurns#endTurn ends its turn}.
+     */
     private int sleep() {
         turns.readClock();
-        long maxNs = emptySleeps < SLEEPS_BEFORE_REST ? MAX_SLEEP_NS : MAX_REST_NS;
-        long untilNs = Math.min(clock.bootNs() + maxNs, deadlines.earliestNs());
+        long untilNs = sleepUntil();
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
+            turns.wakeUp();
             return AT_ONCE;
         }
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
-        turns.sleepUntil(untilNs);
         int work = turns.pollAll();
         if (!poller.isActive(self)) { // after a long handler: the mark is that of the thread which has the role
+            turns.wakeUp();
             return work == Polled.PERMIT_LOST ? standsBy() : release();
         }
         if (work == Polled.PERMIT_LOST) {
@@ -293,21 +297,29 @@ final class PollAgent implements Agent {
 
     /** Continues after the wait on the doorbell. */
     private int awake() {
-        turns.wakeUp();
-        if (idle.wasWoken()) {
+        boolean woken = idle.wasWoken();
+        if (woken) {
             emptySleeps = 0;
             poller.reportMessages();
         } else {
             emptySleeps++;
         }
-        if (!permit.tryAcquire()) { // a caller polls: it updated the mark
-            state = State.STANDS_BY;
-            return AT_ONCE;
+        rested = turns.takeUnattended() || !woken;
+        if (permit.tryAcquire()) {
+            turns.wakeUp();
+            state = State.POLLS;
+            turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
+            cursors.markAwake();
+            return poll();
         }
-        state = State.POLLS;
-        turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
-        cursors.markAwake();
-        return poll();
+        if (!poller.isActive(self) || handlers.isLed()) {
+            turns.wakeUp();
+            return standsBy();
+        }
+        long timeoutNs = sleepUntil() - clock.bootNs();
+        idle.sleep(Math.max(
+                OVERDUE_NS, timeoutNs)); // a caller polls, and sees when it ends its turn that this thread sleeps
+        return AFTER_A_WAIT;
     }
 
     @Override

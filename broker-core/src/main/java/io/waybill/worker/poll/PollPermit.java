@@ -2,11 +2,14 @@ package io.waybill.worker.poll;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The right to poll: one thread at a time reads the peers' journals and completes calls. The worker's poller holds it
  * unless another thread wants it; a thread that waits for a response takes it to poll for itself. Writes of one holder
  * are visible to the next.
+ *
+ * <p>The poller's thread, and a leader, may wait until it is released; no other thread parks for it.
  *
  * <p>The permit can be revoked while its holder is inside a listener, which is foreign code and may not return:
  * {@link #leaveForeign} reports this, and the former holder then touches nothing that the permit protects.
@@ -25,7 +28,13 @@ public final class PollPermit {
         }
     }
 
+    private final FaultAlarm faults;
     private volatile Thread holder;
+    // Threads to unpark when the permit is released; null for none. Each writes its own before it looks at the holder,
+    // and a holder reads them
+    // after it has released the permit.
+    private volatile Thread waitingPoller;
+    private volatile Thread waitingLeader;
     // Number of the listener call that the holder is inside of; 0 for none. Set by the holder, cleared by it or by the
     // thread that revokes.
     private volatile long foreign;
@@ -33,14 +42,65 @@ public final class PollPermit {
     private long entered; // by the holder
     private long revocations; // by the thread that revokes while no thread holds the permit, read by the holder
 
+    public PollPermit(FaultAlarm faults) {
+        this.faults = faults;
+    }
+
     /** Takes the permit if it is free. */
     public boolean tryAcquire() {
         return holder == null && HOLDER.compareAndSet(this, null, Thread.currentThread());
     }
 
+    /** Takes the permit if it is free. Otherwise the calling thread, the poller's, is unparked when it is released. */
+    boolean tryAcquireOrWait() {
+        waitingPoller = Thread.currentThread();
+        boolean acquired = tryAcquire();
+        if (acquired) {
+            waitingPoller = null;
+        }
+        return acquired;
+    }
+
+    /** Ends the wait that {@link #tryAcquireOrWait} began, unless a release has. Returns whether it did. */
+    boolean waitsNoMore() {
+        boolean waited = waitingPoller != null;
+        if (waited) {
+            waitingPoller = null;
+        }
+        return waited;
+    }
+
+    /** Parks the calling thread, a leader, until the permit is released, or for so long. It may be taken by another thread then. */
+    void awaitRelease(long maxNs) {
+        waitingLeader = Thread.currentThread();
+        if (!isFree()) {
+            LockSupport.parkNanos(this, maxNs);
+        }
+        waitingLeader = null;
+    }
+
     /** Releases the permit. Only by the holder. */
     public void release() {
-        HOLDER.setRelease(this, null);
+        HOLDER.setVolatile(this, null);
+        Thread poller = waitingPoller;
+        if (poller != null) {
+            waitingPoller = null;
+            unpark(poller);
+        }
+        Thread leader = waitingLeader;
+        if (leader != null) {
+            unpark(leader);
+        }
+    }
+
+    /** Unparking enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that does. */
+    private void unpark(Thread waiting) {
+        try {
+            LockSupport.unpark(waiting);
+        } catch (InternalError e) {
+            faults.report(e);
+            LockSupport.unpark(waiting); // the first one may have come to nothing
+        }
     }
 
     /** Marks that the holder is about to call a listener. Returns the argument for {@link #leaveForeign}. */
@@ -76,7 +136,7 @@ public final class PollPermit {
         }
         revokedFrom = caught;
         revocations++;
-        HOLDER.setRelease(this, null);
+        release();
         return caught;
     }
 

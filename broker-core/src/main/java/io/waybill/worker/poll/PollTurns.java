@@ -3,7 +3,6 @@ package io.waybill.worker.poll;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.failure.MappedFaults;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,14 +25,14 @@ public final class PollTurns {
     private final FaultAlarm faults;
     private final SpinBalance balance = new SpinBalance();
     private final AtomicInteger pollingCallers = new AtomicInteger();
-    // Changes with every call that polled for itself: written by callers, read by the poller's thread.
-    private final AtomicLong callerPolls = new AtomicLong();
     private Polled polled; // set before the first thread polls
     // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none; and until
     // when,
     // on the boot clock.
     private final AtomicReference<Thread> sleeper = new AtomicReference<>();
     private volatile long sleepingUntilNs;
+    private volatile boolean unattended; // set by the housekeeper, which then wakes the poller; cleared by that
+    private volatile long foundLate; // by the poller's thread
     private volatile boolean closed;
     // By the housekeeper: the listener call that it saw last, and when first.
     private long listenerSeen;
@@ -76,17 +75,12 @@ public final class PollTurns {
     /** Surfaces the faults of the caller's polls before it continues with other work. */
     void callerEnds() {
         surfaceFaults();
-        callerPolls.lazySet(callerPolls.get() + 1); // any change will do, even if two threads make the same one
         pollingCallers.getAndDecrement();
+        attend();
     }
 
     boolean callersPoll() {
         return pollingCallers.get() > 0;
-    }
-
-    /** Returns a number that changes when callers polled. */
-    long callerPolls() {
-        return callerPolls.get();
     }
 
     // ---- sleep
@@ -111,15 +105,56 @@ public final class PollTurns {
         return sleepingUntilNs;
     }
 
+    /**
+     * Returns whether a thread sleeps on the doorbell, for which no peer rings, while no other polls: the one that took the turn is inside a handler
+     * that should return soon, or was caught in a listener.
+     */
+    boolean isUnattended() {
+        return isSleeping() && permit.isFree() && !cursors.isMarkedAsleep();
+    }
+
+    /**
+     * Reads what came without a ring, and lets peers ring again, if a thread sleeps and no other polls: at the end of the last caller that might have
+     * taken the permit, and did not, and by the thread that has just fallen asleep.
+     */
+    void attend() {
+        if (isUnattended() && !callersPoll() && permit.tryAcquire()) {
+            endTurn();
+        }
+    }
+
+    /** Notes that the housekeeper is about to wake the poller. */
+    void seenUnattended() {
+        unattended = true;
+    }
+
+    /** Returns whether the housekeeper woke the poller, and forgets it. */
+    boolean takeUnattended() {
+        boolean seen = unattended;
+        if (seen) {
+            unattended = false;
+        }
+        return seen;
+    }
+
+    /** Counts records that were found after a rest which no ring and no release of the permit ended. For the poller's thread. */
+    void countFoundLate() {
+        foundLate++;
+    }
+
+    long foundLate() {
+        return foundLate;
+    }
+
     // ---- the turn
 
     /**
      * Marks that a caller took the permit: while another thread sleeps, peers need not ring for what the caller finds
      * itself.
      */
-    void takenByCaller() {
+    void beginTurn() {
         if (isSleeping()) {
-            cursors.markAwake();
+            cursors.markPolled();
             polled.readClock(); // used to check the deadlines of requests that arrived meanwhile
         }
     }
@@ -129,10 +164,10 @@ public final class PollTurns {
      * before they see this are read here, because no peer rings for them and one poll reads only a part of a burst. A
      * peer that rings ends that sleep, and with it this caller's turn.
      */
-    void leftByCaller() {
+    void endTurn() {
         int work = isSleeping() ? 1 : 0;
         while (work != 0 && isSleeping()) {
-            cursors.markAsleep(sleepingUntilNs);
+            cursors.markAsleep();
             work = pollAll();
             if (work == Polled.PERMIT_LOST) {
                 return;
@@ -196,7 +231,7 @@ public final class PollTurns {
         try {
             report(e);
             if (isSleeping() && permit.isMine()) {
-                cursors.markAsleep(sleepingUntilNs);
+                cursors.markAsleep();
             }
         } finally {
             if (permit.isMine()) {

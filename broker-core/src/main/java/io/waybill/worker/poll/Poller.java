@@ -133,7 +133,7 @@ public final class Poller {
     /**
      * Wakes a poller that stands by. Waking enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that does.
      */
-    void unpark() {
+    private void unpark() {
         HandlerSlot role = active;
         if (role == null) {
             return;
@@ -143,13 +143,6 @@ public final class Poller {
         } catch (InternalError e) {
             report(e);
             LockSupport.unpark(role.thread()); // the first one may have come to nothing
-        }
-    }
-
-    /** Wakes a poller that stands by, if no thread polls. */
-    void unparkIfStandingBy() {
-        if (!turns.isSleeping() && permit.isFree()) {
-            unpark();
         }
     }
 
@@ -213,6 +206,15 @@ public final class Poller {
         }
     }
 
+    /**
+     * Returns how often the poller found records after a rest that ended by its time, or by the housekeeper: their sender ended before it rang, or a
+     * handler blocked the thread that polled. Anything else is an error of this package: where a record may arrive, one thread polls, or one waits on the
+     * doorbell.
+     */
+    public long foundLate() {
+        return turns.foundLate();
+    }
+
     /** Returns whether the poller's thread, or a caller in its place, is inside a handler now, or the thread that polls inside a listener or an access policy. */
     public boolean isInForeignCode() {
         HandlerSlot role = active;
@@ -223,12 +225,16 @@ public final class Poller {
     }
 
     /**
-     * Assigns the role to another thread when the poller's thread serves the same request at two checks, or is blocked
+     * Wakes a poller that sleeps while another thread has its turn, and does not poll. Assigns the role to another thread when the poller's thread serves the same request at two checks, or is blocked
      * in a listener, and no thread polls; and restores the rings that a caller has diverted which is caught in the same way. For the housekeeper. A handler blocks one thread at most: until it returns,
      * its other requests don't run on a poller.
      */
     public void relieve() {
         turns.relieve(clock.monotonicNs());
+        if (turns.isUnattended()) {
+            turns.seenUnattended();
+            wake();
+        }
         HandlerSlot caller = divertedTo.get();
         if (isCaught(caller, callerSeen)) {
             restoreRingsFrom(caller);

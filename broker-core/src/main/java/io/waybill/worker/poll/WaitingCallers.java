@@ -3,7 +3,6 @@ package io.waybill.worker.poll;
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -28,7 +27,6 @@ public final class WaitingCallers {
     private final SpinBalance balance;
     private final HandlerSlots invocations;
     private final Poller poller;
-    private final AtomicInteger parked = new AtomicInteger();
     private final Runnable ring; // wakes a caller at the doorbell
 
     public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
@@ -91,8 +89,6 @@ public final class WaitingCallers {
         }
         if (!call.isMet()) {
             parkFor(call);
-        } else if (parked.get() > 0) {
-            poller.unpark();
         }
         if (!polls) {
             turns.surfaceFaults(); // those of the send, where the call was completed meanwhile
@@ -114,7 +110,7 @@ public final class WaitingCallers {
         while (!call.isMet() && !turns.isClosed()) {
             if (!mine && permit.tryAcquire()) {
                 mine = true;
-                turns.takenByCaller();
+                turns.beginTurn();
             }
             if (mine) {
                 int work = turns.poll();
@@ -145,7 +141,7 @@ public final class WaitingCallers {
             }
         }
         if (mine) {
-            turns.leftByCaller();
+            turns.endTurn();
         }
     }
 
@@ -190,7 +186,7 @@ public final class WaitingCallers {
             if (!permit.tryAcquire()) {
                 return true;
             }
-            turns.takenByCaller();
+            turns.beginTurn();
             int work = turns.poll();
             while (work > 0 && !call.isMet()) {
                 work = turns.poll();
@@ -198,17 +194,15 @@ public final class WaitingCallers {
             if (work == Polled.PERMIT_LOST) {
                 return true;
             }
-            turns.leftByCaller();
+            turns.endTurn();
         }
         return false;
     }
 
     private void parkFor(WaitCondition call) {
-        parked.getAndIncrement();
         boolean interrupted = false;
         try {
             while (!call.isMet()) {
-                poller.unparkIfStandingBy();
                 parkOnce(call);
                 if (Thread.interrupted()) { // the outcome has priority; the interrupt is kept for later
                     interrupted = true;
@@ -216,7 +210,6 @@ public final class WaitingCallers {
                 }
             }
         } finally {
-            parked.getAndDecrement();
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -277,11 +270,11 @@ public final class WaitingCallers {
                 }
                 Thread.onSpinWait();
             }
-            turns.takenByCaller();
+            turns.beginTurn();
             try {
                 look.run();
             } finally {
-                turns.leftByCaller();
+                turns.endTurn();
             }
             return true;
         } catch (Throwable e) { // a fault in a peer's file, as in await()
@@ -314,7 +307,7 @@ public final class WaitingCallers {
 
     /** Polls with the permit, and releases it. Returns 0 when there was nothing to do. */
     private int pollBriefly() {
-        turns.takenByCaller();
+        turns.beginTurn();
         int work = turns.poll();
         int done = work;
         for (int i = 1; i < MAX_HELPING_POLLS && work > 0; i++) {
@@ -322,7 +315,7 @@ public final class WaitingCallers {
             done |= work;
         }
         if (work != Polled.PERMIT_LOST) {
-            turns.leftByCaller();
+            turns.endTurn();
         }
         return done;
     }

@@ -42,7 +42,7 @@ class ExpectedLeaderTest {
 
     private final Host host = Host.real();
     private final ManualClock clock = new ManualClock();
-    private final PollPermit permit = new PollPermit();
+    private final PollPermit permit = new PollPermit(new FaultAlarm());
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
     private volatile Runnable look = () -> {};

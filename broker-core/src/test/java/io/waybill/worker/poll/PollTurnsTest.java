@@ -26,7 +26,7 @@ class PollTurnsTest {
     @TempDir
     private Path directory;
 
-    private final PollPermit permit = new PollPermit();
+    private final PollPermit permit = new PollPermit(new FaultAlarm());
     private final Scripted polled = new Scripted();
     private WorkerDirectory worker;
     private PollTurns turns;
@@ -66,7 +66,7 @@ class PollTurnsTest {
 
     private void takeTurn() {
         assertThat(permit.tryAcquire()).isTrue();
-        turns.takenByCaller();
+        turns.beginTurn();
     }
 
     @Test
@@ -86,7 +86,7 @@ class PollTurnsTest {
         takeTurn();
         polled.found.addAll(List.of(64, 64, 64, 8));
 
-        turns.leftByCaller();
+        turns.endTurn();
         assertThat(polled.found)
                 .as("polls that found something, of requests whose senders saw a worker that polls")
                 .isEmpty();
@@ -100,7 +100,7 @@ class PollTurnsTest {
         polled.found.addAll(List.of(64, 64, 64));
         polled.meanwhile = turns::wakeUp;
 
-        turns.leftByCaller();
+        turns.endTurn();
         assertThat(polled.found).hasSize(2);
         assertThat(permit.isFree()).isTrue();
     }
@@ -110,7 +110,7 @@ class PollTurnsTest {
         takeTurn();
         polled.found.add(64);
 
-        turns.leftByCaller();
+        turns.endTurn();
         assertThat(polled.found).hasSize(1);
         assertThat(permit.isFree()).isTrue();
     }
@@ -121,11 +121,52 @@ class PollTurnsTest {
         takeTurn();
         polled.found.addAll(List.of(64, Polled.PERMIT_LOST, 64));
 
-        turns.leftByCaller();
+        turns.endTurn();
         assertThat(polled.found).hasSize(1);
         assertThat(permit.isFree())
                 .as("whether it was released in another's place")
                 .isFalse();
+    }
+
+    @Test
+    void theLastCallerReadsForASleeperWhatNoPeerRangForAlthoughItTookNoTurn() {
+        turns.callerBegins();
+        turns.callerBegins();
+        assertThat(permit.tryAcquire()).isTrue();
+        turns.sleepUntil(Long.MAX_VALUE); // as the poller does that leaves polling to them
+        permit.release();
+        polled.found.addAll(List.of(64, 8));
+
+        turns.callerEnds();
+        assertThat(polled.found).as("polls while another caller is there").hasSize(2);
+        turns.callerEnds();
+        assertThat(polled.found)
+                .as("polls that found something, of records whose senders saw a worker that polls")
+                .isEmpty();
+        assertThat(worker.cursors().isMarkedAsleep())
+                .as("whether peers ring from now on")
+                .isTrue();
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aSleeperReadsByItselfWhenTheCallersLeftBeforeItSlept() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        polled.found.add(8);
+        turns.attend();
+        assertThat(polled.found).isEmpty();
+        assertThat(worker.cursors().isMarkedAsleep()).isTrue();
+    }
+
+    @Test
+    void isUnattendedWhileAThreadThatTookTheTurnDoesSomethingElse() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        worker.cursors().markAsleep(Long.MAX_VALUE);
+        assertThat(turns.isUnattended()).isFalse();
+        takeTurn();
+        assertThat(turns.isUnattended()).isFalse();
+        permit.release(); // for the time of a handler
+        assertThat(turns.isUnattended()).isTrue();
     }
 
     /** An error of any kind: what ends a turn must not keep the permit. */
@@ -147,7 +188,7 @@ class PollTurnsTest {
         polled.meanwhile = () -> {
             throw new StackOverflowError("planted");
         };
-        turns.leftByCaller();
+        turns.endTurn();
         assertThat(permit.isFree()).as("whether the permit was given back").isTrue();
     }
 

@@ -28,7 +28,7 @@ class PollerTest {
     private Path directory;
 
     private final Host host = Host.real();
-    private final PollPermit permit = new PollPermit();
+    private final PollPermit permit = new PollPermit(new FaultAlarm());
     private final HandlerSlots slots = new HandlerSlots();
     private WorkerDirectory worker;
     private Poller poller;
