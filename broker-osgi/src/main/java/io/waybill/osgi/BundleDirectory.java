@@ -31,6 +31,7 @@ final class BundleDirectory {
     private static final Logger LOG = LoggerFactory.getLogger(BundleDirectory.class);
     private static final String SUFFIX = ".jar";
 
+    private final OsgiSettings settings;
     private final Path directory;
     private final Staging staging;
     private final BundleControl control;
@@ -65,8 +66,9 @@ final class BundleDirectory {
         }
     }
 
-    BundleDirectory(Path directory, Staging staging, BundleControl control, KeptJars kept) throws IOException {
-        this.directory = directory;
+    BundleDirectory(OsgiSettings settings, Staging staging, BundleControl control, KeptJars kept) throws IOException {
+        this.settings = settings;
+        this.directory = settings.watched();
         this.staging = staging;
         this.control = control;
         this.kept = kept;
@@ -156,6 +158,9 @@ final class BundleDirectory {
         staged.sort(Comparator.comparing(StagedJar::symbolicName).thenComparing(StagedJar::version));
         boolean cameIn = false;
         for (StagedJar jar : staged) {
+            if (atStart) {
+                settings.requireNotCancelled();
+            }
             cameIn |= take(jar, files.get(jar.source()), standing);
         }
         return cameIn;

@@ -39,6 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.felix.framework.FrameworkFactory;
@@ -103,6 +104,7 @@ public final class OsgiHost implements AutoCloseable {
      * @param brokers gives each bundle that uses it a {@link io.waybill.api.broker.Broker}
      * @throws IOException when one of the directories can't be made or read
      * @throws IllegalStateException when the framework or a bundle of the system does not start
+     * @throws CancellationException when {@link OsgiSettings#startCancelled} said so; then all is closed again
      */
     public static OsgiHost start(
             OsgiSettings settings,
@@ -134,6 +136,9 @@ public final class OsgiHost implements AutoCloseable {
             }
             if (e instanceof IOException io) {
                 throw io;
+            }
+            if (e instanceof CancellationException cancelled) {
+                throw cancelled;
             }
             throw new IllegalStateException("the OSGi framework does not start: " + BoundedStep.innermost(e), e);
         } finally {
@@ -175,7 +180,7 @@ public final class OsgiHost implements AutoCloseable {
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         own = new OwnBundles(staging, bundles, policies);
-        watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
+        watched = new BundleDirectory(settings, staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context, keys);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
         operations =
@@ -254,6 +259,7 @@ public final class OsgiHost implements AutoCloseable {
                 installSystem(context, jar);
             }
         }
+        settings.requireNotCancelled();
         framework.start();
         reach(StartLevels.FIRST_HANDLER_LEVEL - 1);
         requireSystemActive(context);
@@ -263,10 +269,14 @@ public final class OsgiHost implements AutoCloseable {
         reach(LAST_LEVEL);
         for (ShippedBundles.Jar jar : shipped) {
             if (jar.startLevel() >= StartLevels.FIRST_HANDLER_LEVEL) {
+                settings.requireNotCancelled();
                 own.installShipped(jar);
             }
         }
-        kept.jars().forEach(own::installKept);
+        for (Path jar : kept.jars()) {
+            settings.requireNotCancelled();
+            own.installKept(jar);
+        }
         watched.lookAtStart();
         watched.problems().keySet().forEach(jar -> PolicyDeclaration.in(jar).ifPresent(policies::require));
         scriptFiles.lookAtStart();

@@ -5,6 +5,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
 
 /**
  * Settings of the framework in a node.
@@ -27,6 +29,7 @@ import java.util.Objects;
  * @param lookInterval interval between two scans of {@code watched} and {@code conf}
  * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers from sources other
  * than their outbox
+ * @param startCancelled asked before each bundle of the start, on the thread that starts the node
  */
 public record OsgiSettings(
         Path bundles,
@@ -41,7 +44,8 @@ public record OsgiSettings(
         Duration startLimit,
         Duration activationLimit,
         Duration lookInterval,
-        UnrecordedInputs unrecordedInputs) {
+        UnrecordedInputs unrecordedInputs,
+        BooleanSupplier startCancelled) {
 
     /** Whether bundles are instrumented to report unrecorded input. */
     public enum UnrecordedInputs {
@@ -59,8 +63,9 @@ public record OsgiSettings(
     public static final long MAX_JAR_BYTES = 1L << 30;
 
     public OsgiSettings {
-        for (Object required :
-                new Object[] {bundles, shipped, watched, installed, cache, conf, scripts, unrecordedInputs}) {
+        for (Object required : new Object[] {
+            bundles, shipped, watched, installed, cache, conf, scripts, unrecordedInputs, startCancelled
+        }) {
             Objects.requireNonNull(required);
         }
         framework = Map.copyOf(framework);
@@ -68,6 +73,17 @@ public record OsgiSettings(
         require("osgi.start-limit", startLimit, Duration.ofNanos(1));
         require("osgi.activation-limit", activationLimit, Duration.ZERO);
         require("osgi.look-interval", lookInterval, Duration.ofNanos(1));
+    }
+
+    /**
+     * Ends the start of a node that is no longer wanted.
+     *
+     * @throws CancellationException when it is not
+     */
+    void requireNotCancelled() {
+        if (startCancelled.getAsBoolean()) {
+            throw new CancellationException("the node was stopped before it was ready");
+        }
     }
 
     private static void require(String key, Duration value, Duration min) {
@@ -100,6 +116,7 @@ public record OsgiSettings(
         private Duration activationLimit = ACTIVATION_LIMIT_DEFAULT;
         private Duration lookInterval = LOOK_INTERVAL_DEFAULT;
         private UnrecordedInputs unrecordedInputs = UnrecordedInputs.LEFT_ALONE;
+        private BooleanSupplier startCancelled = () -> false;
 
         private Builder(Path bundles, Path watched, Path own, Path conf) {
             this.bundles = bundles;
@@ -147,6 +164,12 @@ public record OsgiSettings(
             return this;
         }
 
+        /** Sets {@link OsgiSettings#startCancelled}; by default a start goes on to its end. */
+        public Builder startCancelled(BooleanSupplier other) {
+            startCancelled = other;
+            return this;
+        }
+
         /**
          * The settings.
          *
@@ -166,7 +189,8 @@ public record OsgiSettings(
                     startLimit,
                     activationLimit,
                     lookInterval,
-                    unrecordedInputs);
+                    unrecordedInputs,
+                    startCancelled);
         }
     }
 }

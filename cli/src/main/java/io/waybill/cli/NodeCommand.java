@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -37,7 +38,7 @@ import picocli.CommandLine.Option;
         description = {
             "",
             "Prints 'ready NAME id=ID' on standard output when it serves. SIGTERM, SIGINT or waybill stop lets running calls end and"
-                    + " exits with 0.",
+                    + " exits with 0, also while it starts.",
             "",
             "What a power cut may take is the setting journal.durability in conf/waybill.properties: process, the default, may lose"
                     + " the last seconds; interval at most the last milliseconds; each nothing whose outcome a caller has.",
@@ -132,34 +133,40 @@ final class NodeCommand implements Callable<Integer> {
         } catch (IllegalArgumentException e) {
             throw new UsageException(e.getMessage(), e);
         }
+        try (StopSignal stop = StopSignal.install()) {
+            run(stop);
+        }
+        return supervised && staysStopped ? ExitCodes.STAYS_STOPPED : 0;
+    }
+
+    private void run(StopSignal stop) throws IOException, CommandFailedException, UsageException {
         Path distribution = surroundings.requireDistribution();
         NodeConf settings = settings(distribution);
         requireShipped(settings.settings().shipped(), distribution);
         surroundings.err().println("waybill " + Build.version() + " on Java " + surroundings.java() + recommendation());
         Host host = Host.real();
-        try (StopSignal stop = StopSignal.install(host.threads())) {
-            if (untilStdinEnds || supervised) {
-                stop.onEndOf(System.in);
-            }
-            Home opened = home.open(surroundings, host);
-            JoinOptions options = JoinOptions.defaults().withVersion(Build.version());
-            try (Node node = Node.start(opened, name, options, distribution, settings, Optional.ofNullable(bundles))) {
-                node.onStop(then -> begin(then, stop));
-                surroundings
-                        .out()
-                        .println("ready " + node.info().name() + " id="
-                                + node.info().id());
-                surroundings.out().flush();
-                node.notStarted()
-                        .forEach((jar, why) -> surroundings
-                                .err()
-                                .println(name + " is ready without " + jar.getFileName() + ": " + why));
-                node.worker().failure().thenRun(stop::ask);
-                stop.await();
-                requireWhole(node);
-            }
+        if (untilStdinEnds || supervised) {
+            stop.onEndOf(System.in, host.threads());
         }
-        return supervised && staysStopped ? ExitCodes.STAYS_STOPPED : 0;
+        Home opened = home.open(surroundings, host);
+        JoinOptions options = JoinOptions.defaults().withVersion(Build.version());
+        Node.Start start = new Node.Start(distribution, Optional.ofNullable(bundles), stop::isAsked);
+        try (Node node = Node.start(opened, name, options, settings, start)) {
+            node.onStop(then -> begin(then, stop));
+            surroundings
+                    .out()
+                    .println(
+                            "ready " + node.info().name() + " id=" + node.info().id());
+            surroundings.out().flush();
+            node.notStarted()
+                    .forEach((jar, why) ->
+                            surroundings.err().println(name + " is ready without " + jar.getFileName() + ": " + why));
+            node.worker().failure().thenRun(stop::ask);
+            stop.await();
+            requireWhole(node);
+        } catch (CancellationException e) {
+            surroundings.err().println("waybill node: " + name + " was stopped before it was ready");
+        }
     }
 
     /** A bundle that the distribution doesn't have is found before the node joins: a restart would end the same way. */

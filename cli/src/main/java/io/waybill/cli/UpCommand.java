@@ -65,6 +65,13 @@ final class UpCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, CommandFailedException {
+        try (StopSignal stop = StopSignal.install(STOP_LIMIT)) {
+            run(stop);
+        }
+        return 0;
+    }
+
+    private void run(StopSignal stop) throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
         Path file = nodes == null ? distribution.resolve("conf").resolve("nodes.properties") : nodes;
         NodesFile plans = NodesFile.read(file);
@@ -82,8 +89,10 @@ final class UpCommand implements Callable<Integer> {
                 Runtime.getRuntime().availableProcessors(),
                 ManagementFactory.getRuntimeMXBean().getInputArguments());
         boolean isNoneUsable;
-        try (StopSignal stop = StopSignal.install(host.threads(), STOP_LIMIT);
-                Supervisor supervisor = new Supervisor(host.threads())) {
+        try (Supervisor supervisor = new Supervisor(host.threads())) {
+            if (stop.isAsked()) {
+                return;
+            }
             supervisor.start(
                     plans,
                     plan -> plan.process(distribution, directory, surroundings.environment(), crowded),
@@ -96,7 +105,6 @@ final class UpCommand implements Callable<Integer> {
             throw new CommandFailedException(
                     "no node is left to run: those that were not stopped were started wrongly; see what was said of each");
         }
-        return 0;
     }
 
     private static void requireNotRunning(Home home, NodesFile plans) throws IOException, CommandFailedException {

@@ -6,53 +6,58 @@ import java.io.InputStream;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Waits for SIGTERM or SIGINT, and then lets the command end by itself and with its own exit code, within a limit.
+ * Waits for SIGTERM or SIGINT, and then lets the command end by itself and with its own exit code, within a limit. The JVM's own shutdown
+ * begins only after that, so that the command can do all that it does otherwise.
  *
- * <p><b>Threads.</b> One installs, awaits and closes it; signals arrive on another.
+ * <p><b>Threads.</b> One installs, awaits and closes it; each signal arrives on a thread of its own.
  */
 public final class StopSignal implements AutoCloseable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(StopSignal.class);
     private static final Duration LIMIT = Duration.ofSeconds(60);
 
-    private final Threads threads;
     private final Duration limit;
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
 
-    private StopSignal(Threads threads, Duration limit) {
-        this.threads = threads;
+    private StopSignal(Duration limit) {
         this.limit = limit;
     }
 
-    public static StopSignal install(Threads threads) {
-        return install(threads, LIMIT);
+    public static StopSignal install() {
+        return install(LIMIT);
     }
 
-    public static StopSignal install(Threads threads, Duration limit) {
-        StopSignal signal = new StopSignal(threads, limit);
-        Runtime.getRuntime().addShutdownHook(new Thread(signal::onShutdown, "waybill-stop"));
+    public static StopSignal install(Duration limit) {
+        StopSignal signal = new StopSignal(limit);
+        EndSignals.receive(signal::onSignal);
         return signal;
     }
 
-    /** Blocks the JVM's end until the command has ended. */
-    private void onShutdown() {
-        if (ended.getCount() == 0) {
-            return; // by itself: its exit code counts
-        }
+    private void onSignal() {
         asked.countDown();
         try {
-            // a JVM that is stopped by a signal would exit with 143: only halting here sets another code
-            boolean inTime = ended.await(limit.toNanos(), TimeUnit.NANOSECONDS);
-            Runtime.getRuntime().halt(inTime ? 0 : ErrorLines.FAILED);
+            if (!ended.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                LOG.error(
+                        "The end took longer than {} s after a signal: what still runs is cut off", limit.toSeconds());
+                Runtime.getRuntime().halt(ErrorLines.FAILED);
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
+    /** Whether it is time to stop. Any thread. */
+    public boolean isAsked() {
+        return asked.getCount() == 0;
+    }
+
     /** Also stops when a stream ends. */
-    public void onEndOf(InputStream stream) {
+    public void onEndOf(InputStream stream, Threads threads) {
         threads.start("waybill-stdin", () -> {
             try {
                 while (stream.read() >= 0) {

@@ -18,6 +18,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.function.BooleanSupplier;
 
 /**
  * A worker that hosts bundles. It joins as starting, starts its bundles, and then says that it is ready.
@@ -59,14 +61,31 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * Starts one.
+     * What a start needs besides the settings.
      *
      * @param distribution holds {@code bundles} and {@code lib/native}
      * @param watched jars that appear here are installed; by default {@code bundles} in the worker's directory
+     * @param cancelled asked between the steps of the start, on its thread; true ends it
      */
+    public record Start(Path distribution, Optional<Path> watched, BooleanSupplier cancelled) {}
+
+    /** Starts one, and goes on until it is ready. */
     public static Node start(
             Home home, String name, JoinOptions options, Path distribution, NodeConf conf, Optional<Path> watched)
             throws IOException {
+        return start(home, name, options, conf, new Start(distribution, watched, () -> false));
+    }
+
+    /**
+     * Starts one.
+     *
+     * @throws CancellationException when the start was cancelled; the node has left its home again
+     */
+    public static Node start(Home home, String name, JoinOptions options, NodeConf conf, Start start)
+            throws IOException {
+        if (start.cancelled().getAsBoolean()) {
+            throw new CancellationException("the node was stopped before it joined");
+        }
         Host host = home.host();
         NodeSettings settings = conf.settings();
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
@@ -78,7 +97,7 @@ public final class Node implements AutoCloseable {
         try {
             operations = new NodeOperations(registry, options.version());
             RunningSettings running = new RunningSettings(conf.directory());
-            OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
+            OsgiSettings osgiSettings = osgiSettings(worker, conf, start);
             osgi = OsgiHost.start(
                     osgiSettings,
                     registry,
@@ -112,10 +131,10 @@ public final class Node implements AutoCloseable {
         steps.suppressIn(failure);
     }
 
-    private static OsgiSettings osgiSettings(Worker worker, Path distribution, NodeConf conf, Optional<Path> watched)
-            throws IOException {
-        Path bundles = watched.isPresent()
-                ? watched.get().toAbsolutePath()
+    private static OsgiSettings osgiSettings(Worker worker, NodeConf conf, Start start) throws IOException {
+        Path distribution = start.distribution();
+        Path bundles = start.watched().isPresent()
+                ? start.watched().get().toAbsolutePath()
                 : worker.directory().subdirectory("bundles");
         Path cache = worker.directory().subdirectory("osgi");
         NodeSettings settings = conf.settings();
@@ -126,6 +145,7 @@ public final class Node implements AutoCloseable {
                 .shipped(settings.shipped())
                 .scripts(scripts)
                 .framework(framework(distribution, conf))
+                .startCancelled(start.cancelled())
                 .limits(settings.worker().drainLimit(), settings.startLimit(), settings.activationLimit())
                 .build();
     }

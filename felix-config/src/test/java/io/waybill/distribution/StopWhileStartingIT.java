@@ -1,0 +1,151 @@
+package io.waybill.distribution;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.distribution.Command.Result;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Commands that are asked to end at any moment of their start: they do, say so in a line at most, and leave nothing behind. */
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
+class StopWhileStartingIT {
+
+    private static final String WAYBILL = Path.of(System.getProperty("waybill.test.distribution"))
+            .resolve("bin/waybill")
+            .toString();
+    private static final int MOMENTS = 20;
+    private static final int SIGINT = 2;
+    private static final int SIGTERM = 15;
+    private static final int SIGNALLED = 128;
+
+    @TempDir
+    Path directory;
+
+    private final Map<String, String> environment = new HashMap<>();
+    private Path temporary;
+
+    @BeforeEach
+    void prepare() throws IOException, InterruptedException {
+        environment.putAll(Command.environment(directory));
+        environment.put("WAYBILL_HOME", directory.resolve("home").toString());
+        temporary = Files.createDirectory(directory.resolve("tmp"));
+        environment.put("TMPDIR", temporary.toString());
+    }
+
+    private Command start(String... words) throws IOException {
+        return Command.start(directory, environment, List.of(words));
+    }
+
+    /** Sends a signal when so much time has passed since the start, and waits for the end. */
+    private Result endedAfter(long delayNs, int signal, String... words) throws IOException, InterruptedException {
+        long startNs = System.nanoTime();
+        try (Command command = start(words)) {
+            while (System.nanoTime() - startNs < delayNs) {
+                LockSupport.parkNanos(Math.max(1, delayNs - (System.nanoTime() - startNs)));
+            }
+            new ProcessBuilder("kill", "-" + signal, Long.toString(command.process.pid()))
+                    .start()
+                    .waitFor();
+            return command.await(120);
+        }
+    }
+
+    /** Returns how long a command takes until its output has a line with this beginning, and ends it. */
+    private long timeUntil(String line, String... words) throws Exception {
+        long startNs = System.nanoTime();
+        try (Command command = start(words)) {
+            Command.until(line, () -> {
+                assertThat(command.process.isAlive()).as(command.err()).isTrue();
+                return command.out().contains(line);
+            });
+            long tookNs = System.nanoTime() - startNs;
+            command.process.destroy();
+            command.await(120);
+            return tookNs;
+        }
+    }
+
+    /** Lines of standard error but the greeting of a node, and what it logs for information. */
+    private static List<String> complaints(Result result) {
+        return result.err()
+                .lines()
+                .filter(line -> !line.contains(" INFO ") && !line.contains("waybill 0.1.0 on Java"))
+                .toList();
+    }
+
+    private void requireThatNothingDied() throws IOException, InterruptedException {
+        assertThat(Command.run(directory, environment, WAYBILL, "workers", "--all")
+                        .out())
+                .doesNotContain("starting")
+                .doesNotContain("died");
+    }
+
+    @Test
+    void aNodeLeavesWhateverItWasDoing() throws Exception {
+        String[] node = {WAYBILL, "node", "--name", "ps0"};
+        long readyNs = timeUntil("ready ps0", node);
+        for (int moment = 1; moment <= MOMENTS; moment++) {
+            int signal = moment % 2 == 0 ? SIGINT : SIGTERM;
+            Result ended = endedAfter(readyNs * moment / MOMENTS, signal, node);
+
+            assertThat(ended.exitCode()).as("moment %d: %s", moment, ended).isIn(0, SIGNALLED + signal);
+            assertThat(complaints(ended)).as("moment %d", moment).hasSizeLessThanOrEqualTo(1);
+            requireThatNothingDied();
+        }
+        try (Command again = start(node)) {
+            Command.until("ready again", () -> {
+                assertThat(again.process.isAlive()).as(again.err()).isTrue();
+                return again.out().contains("ready ps0 id=0");
+            });
+            assertThat(again.err()).doesNotContain(" WARN ").doesNotContain(" ERROR ");
+        }
+    }
+
+    @Test
+    @Tag("ci")
+    void aSupervisorTakesItsNodesAlong() throws Exception {
+        Path nodes = Files.writeString(
+                directory.resolve("nodes.properties"), "nodes = a, b\nnode.a.shipped = none\nnode.b.shipped = none\n");
+        String[] up = {WAYBILL, "up", "--nodes", nodes.toString()};
+        long readyNs = timeUntil("ready a", up);
+        for (int moment = 1; moment <= MOMENTS / 2; moment++) {
+            Result ended = endedAfter(readyNs * moment * 2 / MOMENTS, SIGTERM, up);
+
+            assertThat(ended.exitCode()).as("moment %d: %s", moment, ended).isIn(0, SIGNALLED + SIGTERM);
+            assertThat(complaints(ended)).as("moment %d", moment).hasSizeLessThanOrEqualTo(2); // one of each node
+            requireNoProcess();
+            requireThatNothingDied();
+        }
+    }
+
+    private void requireNoProcess() throws Exception {
+        Command.until("no process of this test is left", () -> {
+            try (Stream<Path> processes = Files.list(Path.of("/proc"))) {
+                return processes.noneMatch(this::isOfThisTest);
+            }
+        });
+    }
+
+    private boolean isOfThisTest(Path process) {
+        try {
+            return process.getFileName().toString().matches("\\d+")
+                    && Files.readString(process.resolve("environ"), StandardCharsets.ISO_8859_1)
+                            .contains(directory.toString());
+        } catch (IOException e) {
+            return false; // ended, or another user's
+        }
+    }
+}
