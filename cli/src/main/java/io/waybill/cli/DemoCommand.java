@@ -18,7 +18,6 @@ import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
-import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,12 +54,11 @@ final class DemoCommand implements Callable<Integer> {
         Path distribution = surroundings.requireDistribution();
         if (kept != null) {
             NewDirectory.make(kept);
-            run(kept.toRealPath(), () -> {}, "stay there", distribution);
+            run(leftovers -> kept.toRealPath(), "stay there", distribution);
             sayWhatIsKept(distribution);
             return 0;
         }
-        ScratchDirectory scratch = ScratchDirectory.in(surroundings.temporary(), "waybill-demo-");
-        run(scratch.path(), scratch, "are removed at its end", distribution);
+        run(this::scratch, "are removed at its end", distribution);
         surroundings.out().println("That was it: no process and no file is left.");
         return 0;
     }
@@ -75,9 +73,23 @@ final class DemoCommand implements Callable<Integer> {
         surroundings.out().println("   $ waybill replay --home " + home + " --outcome ok --bundle " + bundle);
     }
 
-    private void run(Path directory, Closeable removal, String future, Path distribution)
-            throws IOException, CommandFailedException {
-        try (ExitCleanup leftovers = ExitCleanup.watch(surroundings, removal)) {
+    /** Where the files of the demo lie. */
+    @FunctionalInterface
+    private interface Place {
+        Path of(ExitCleanup leftovers) throws IOException;
+    }
+
+    private Path scratch(ExitCleanup leftovers) throws IOException {
+        return leftovers.make(() -> {
+            ScratchDirectory scratch = ScratchDirectory.in(surroundings.temporary(), "waybill-demo-");
+            leftovers.addDirectory(scratch);
+            return scratch.path();
+        });
+    }
+
+    private void run(Place place, String future, Path distribution) throws IOException, CommandFailedException {
+        try (ExitCleanup leftovers = ExitCleanup.watch(surroundings)) {
+            Path directory = place.of(leftovers);
             surroundings
                     .out()
                     .println("Waybill " + Build.version() + " on Java " + surroundings.java() + ". All files of"
@@ -93,11 +105,13 @@ final class DemoCommand implements Callable<Integer> {
             throws IOException, DemoFailedException {
         Path path = directory.resolve("home");
         List<DemoNode> nodes = new ArrayList<>();
-        Home home = Home.open(path, host);
+        Home home = leftovers.make(() -> Home.open(path, host));
         for (String name : NODES) {
-            DemoNode node = DemoNode.start(distribution, name, path, directory, surroundings.environment());
-            leftovers.add(node::close);
-            nodes.add(node);
+            nodes.add(leftovers.make(() -> {
+                DemoNode node = DemoNode.start(distribution, name, path, directory, surroundings.environment());
+                leftovers.add(node::close);
+                return node;
+            }));
         }
         Shell shell = args -> Commands.run(surroundings.withHome(path), args);
         Demo demo = new Demo(new Story(surroundings.out(), directory), shell, directory, wordCount(distribution));

@@ -3,6 +3,7 @@ package io.waybill.cli;
 import io.waybill.api.MessageId;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.ExitCleanup;
 import io.waybill.cli.command.ScratchDirectory;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.Node;
@@ -45,8 +46,13 @@ final class PrepareCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
-        try (ScratchDirectory directory = ScratchDirectory.in(surroundings.temporary(), "waybill-prepare-")) {
-            Home home = Home.open(directory.path().resolve("home"), Host.real());
+        try (ExitCleanup leftovers = ExitCleanup.watch(surroundings)) {
+            ScratchDirectory directory = leftovers.make(() -> {
+                ScratchDirectory scratch = ScratchDirectory.in(surroundings.temporary(), "waybill-prepare-");
+                leftovers.addDirectory(scratch);
+                return scratch;
+            });
+            Home home = leftovers.make(() -> Home.open(directory.path().resolve("home"), Host.real()));
             NodeConf conf = new NodeConf(
                     directory.path().resolve("conf"),
                     NodeConf.read(distribution.resolve("conf")).settings(),

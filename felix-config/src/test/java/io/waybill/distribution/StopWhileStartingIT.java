@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -26,7 +26,15 @@ class StopWhileStartingIT {
     private static final String WAYBILL = Path.of(System.getProperty("waybill.test.distribution"))
             .resolve("bin/waybill")
             .toString();
-    private static final int MOMENTS = 20;
+    private static final int MOMENTS = 10;
+    /** What a node makes in its home, in this order: between them it does all that a start does. */
+    private static final List<String> STEPS = List.of(
+            "home.properties",
+            "workers/0-ps0/lock",
+            "workers/0-ps0/requests",
+            "workers/0-ps0/segments",
+            "workers/0-ps0/osgi/cache");
+
     private static final int SIGINT = 2;
     private static final int SIGTERM = 15;
     private static final int SIGNALLED = 128;
@@ -49,18 +57,21 @@ class StopWhileStartingIT {
         return Command.start(directory, environment, List.of(words));
     }
 
-    /** Sends a signal when so much time has passed since the start, and waits for the end. */
-    private Result endedAfter(long delayNs, int signal, String... words) throws IOException, InterruptedException {
-        long startNs = System.nanoTime();
+    /** Sends a signal when something is so, and waits for the end. */
+    private Result endedWhen(Callable<Boolean> isSo, int signal, String... words) throws Exception {
         try (Command command = start(words)) {
-            while (System.nanoTime() - startNs < delayNs) {
-                LockSupport.parkNanos(Math.max(1, delayNs - (System.nanoTime() - startNs)));
-            }
+            Command.until("the moment", () -> isSo.call() || !command.process.isAlive());
             new ProcessBuilder("kill", "-" + signal, Long.toString(command.process.pid()))
                     .start()
                     .waitFor();
             return command.await(120);
         }
+    }
+
+    /** Sends a signal when so much time has passed since the start, and waits for the end. */
+    private Result endedAfter(long delayNs, int signal, String... words) throws Exception {
+        long startNs = System.nanoTime();
+        return endedWhen(() -> System.nanoTime() - startNs > delayNs, signal, words);
     }
 
     /** Returns how long a command takes until its output has a line with this beginning, and ends it. */
@@ -94,6 +105,33 @@ class StopWhileStartingIT {
     }
 
     @Test
+    void aNodeLeavesFromEachStepOfItsStart() throws Exception {
+        for (String step : STEPS) {
+            Path home = directory.resolve("home-" + STEPS.indexOf(step));
+            environment.put("WAYBILL_HOME", home.toString());
+            Result ended = endedWhen(() -> Files.exists(home.resolve(step)), SIGTERM, WAYBILL, "node", "--name", "ps0");
+
+            assertThat(ended.exitCode()).as("%s: %s", step, ended).isZero();
+            assertThat(complaints(ended)).as(step).hasSizeLessThanOrEqualTo(1);
+            requireThatNothingDied();
+            requireThatItStartsAgain();
+        }
+    }
+
+    private void requireThatItStartsAgain() throws Exception {
+        try (Command again = start(WAYBILL, "node", "--name", "ps0")) {
+            Command.until("ready again", () -> {
+                assertThat(again.process.isAlive()).as(again.err()).isTrue();
+                return again.out().contains("ready ps0 id=0");
+            });
+            assertThat(again.err()).doesNotContain(" WARN ").doesNotContain(" ERROR ");
+            again.process.destroy();
+            assertThat(again.await(120).exitCode()).isZero();
+        }
+    }
+
+    @Test
+    @Tag("ci")
     void aNodeLeavesWhateverItWasDoing() throws Exception {
         String[] node = {WAYBILL, "node", "--name", "ps0"};
         long readyNs = timeUntil("ready ps0", node);
@@ -105,13 +143,7 @@ class StopWhileStartingIT {
             assertThat(complaints(ended)).as("moment %d", moment).hasSizeLessThanOrEqualTo(1);
             requireThatNothingDied();
         }
-        try (Command again = start(node)) {
-            Command.until("ready again", () -> {
-                assertThat(again.process.isAlive()).as(again.err()).isTrue();
-                return again.out().contains("ready ps0 id=0");
-            });
-            assertThat(again.err()).doesNotContain(" WARN ").doesNotContain(" ERROR ");
-        }
+        requireThatItStartsAgain();
     }
 
     @Test
@@ -121,14 +153,33 @@ class StopWhileStartingIT {
                 directory.resolve("nodes.properties"), "nodes = a, b\nnode.a.shipped = none\nnode.b.shipped = none\n");
         String[] up = {WAYBILL, "up", "--nodes", nodes.toString()};
         long readyNs = timeUntil("ready a", up);
-        for (int moment = 1; moment <= MOMENTS / 2; moment++) {
-            Result ended = endedAfter(readyNs * moment * 2 / MOMENTS, SIGTERM, up);
+        for (int moment = 1; moment <= MOMENTS; moment++) {
+            Result ended = endedAfter(readyNs * moment / MOMENTS, SIGTERM, up);
 
             assertThat(ended.exitCode()).as("moment %d: %s", moment, ended).isIn(0, SIGNALLED + SIGTERM);
             assertThat(complaints(ended)).as("moment %d", moment).hasSizeLessThanOrEqualTo(2); // one of each node
             requireNoProcess();
             requireThatNothingDied();
         }
+    }
+
+    @Test
+    @Tag("ci")
+    void aDemoTakesItsProcessesAndFilesAlong() throws Exception {
+        long nodesNs = timeUntil("ready ps1", WAYBILL, "demo");
+        requireThatNothingIsLeft();
+        for (int moment = 2; moment <= MOMENTS; moment += 2) {
+            Result ended = endedAfter(nodesNs * moment / MOMENTS, SIGINT, WAYBILL, "demo");
+
+            assertThat(ended.exitCode()).as("moment %d: %s", moment, ended).isEqualTo(SIGNALLED + SIGINT);
+            assertThat(complaints(ended)).as("moment %d", moment).hasSizeLessThanOrEqualTo(1);
+            requireThatNothingIsLeft();
+        }
+    }
+
+    private void requireThatNothingIsLeft() throws Exception {
+        requireNoProcess();
+        assertThat(temporary).isEmptyDirectory();
     }
 
     private void requireNoProcess() throws Exception {

@@ -34,7 +34,7 @@ public final class StopSignal implements AutoCloseable {
 
     public static StopSignal install(Duration limit) {
         StopSignal signal = new StopSignal(limit);
-        EndSignals.receive(signal::onSignal);
+        EndSignals.receive(number -> signal.onSignal());
         return signal;
     }
 
