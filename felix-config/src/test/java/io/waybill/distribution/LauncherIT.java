@@ -95,33 +95,80 @@ class LauncherIT {
 
     @Test
     @Tag("ci")
-    @Timeout(value = 600, unit = TimeUnit.SECONDS)
-    void findsOrMakesItsClassArchiveWhereverItLies() throws IOException, InterruptedException {
+    void usesWhatItPreparedWhereItFitsAndSaysWhereNot() throws IOException, InterruptedException {
         Path first = directory.resolve("first-place");
         copyOfWhatPrepareNeeds(first);
+        assertThat(startOfANode(first)).as("before it was prepared").isEmpty();
         prepare(first);
         assertThat(loadsFrom(first)).contains(ARCHIVED);
+        assertThat(startOfANode(first)).isEmpty();
 
         Path second = Files.move(first, directory.resolve("second-place"));
-        assertThat(loadsFrom(second)).as("after a move").contains(ARCHIVED);
+        requireUnused(second, "after a move");
+        prepare(second);
+        assertThat(loadsFrom(second)).contains(ARCHIVED);
 
         Path jar = second.resolve("lib/cli-0.1.0.jar");
         Files.setLastModifiedTime(jar, FileTime.fromMillis(1_000_000_000_000L));
-        assertThat(loadsFrom(second)).as("after another build").contains(ARCHIVED);
-        try (Stream<Path> archives = Files.list(second.resolve("lib/cds"))) {
-            assertThat(archives.map(file -> file.getFileName().toString()))
-                    .as("nothing is left of those before")
-                    .allMatch(name -> name.equals("lock")
-                            || name.endsWith(Command.ARCHIVE_SUFFIX)
-                            || name.endsWith(Command.ARCHIVE_SUFFIX + ".of"))
-                    .hasSize(3);
+        requireUnused(second, "after another build");
+        assertThat(filesOf(second.resolve("lib/cds")))
+                .as("a command makes nothing")
+                .hasSize(3);
+    }
+
+    /** A command runs at once, without it; one that stays says so. */
+    private void requireUnused(Path distribution, String when) throws IOException, InterruptedException {
+        assertThat(loadsFrom(distribution)).as(when).doesNotContain("shared");
+        assertThat(startOfANode(distribution))
+                .as(when)
+                .startsWith("waybill: slower until waybill prepare runs again")
+                .hasLineCount(1);
+    }
+
+    private String startOfANode(Path distribution) throws IOException, InterruptedException {
+        String command = distribution.resolve("bin/waybill").toString();
+        return Command.run(directory, environment, command, "node", "--help").err();
+    }
+
+    private static List<String> filesOf(Path archives) throws IOException {
+        try (Stream<Path> files = Files.list(archives)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
+    }
+
+    @Test
+    @Tag("ci")
+    void preparesOneAtATimeAndLeavesNothingWhenItIsStopped() throws Exception {
+        Path place = directory.resolve("place");
+        copyOfWhatPrepareNeeds(place);
+        Path temporary = Files.createDirectory(directory.resolve("tmp"));
+        environment.put("TMPDIR", temporary.toString());
+        Path archives = place.resolve("lib/cds");
+        List<String> prepare = List.of(place.resolve("bin/waybill").toString(), "prepare");
+        try (Command stopped = Command.start(directory, environment, prepare)) {
+            Command.until("it is at work", () -> !filesOf(temporary).isEmpty());
+            stopped.process.destroy();
+            assertThat(stopped.await().exitCode()).isEqualTo(143);
+        }
+        assertThat(filesOf(archives)).as("after SIGTERM").containsExactly("lock");
+        assertThat(temporary).isEmptyDirectory();
+
+        try (Command killed = Command.start(directory, environment, prepare)) {
+            Command.until("it is at work", () -> filesOf(archives).size() > 1);
+            killed.process.destroyForcibly().waitFor();
+            Result next = Command.run(directory, environment, prepare.toArray(String[]::new));
+            assertThat(next.exitCode()).as(next.err()).isZero();
+            assertThat(next.err()).contains("waybill: waiting for another waybill prepare\n");
+        }
+        assertThat(filesOf(archives)).as("after SIGKILL, and another one").hasSize(3);
+        assertThat(loadsFrom(place)).contains(ARCHIVED);
     }
 
     private void prepare(Path distribution) throws IOException, InterruptedException {
         Result prepared = Command.run(
                 directory, environment, distribution.resolve("bin/waybill").toString(), "prepare");
-        assertThat(prepared).isEqualTo(new Result(0, "", ""));
+        assertThat(prepared.output()).isEmpty();
+        assertThat(prepared.err()).startsWith("waybill: preparing for Java ").hasLineCount(1);
     }
 
     /** Whence the JVM loads the first class of the command. */
@@ -236,8 +283,8 @@ class LauncherIT {
             while (!waybill("workers").out().contains("ps0")) {
                 assertThat(node.process.isAlive()).as(node.err()).isTrue();
             }
-            assertThat(waybill("call", "--to", "ps0", "aten::full", "[1]", "2"))
-                    .isEqualTo(new Result(0, "int64[1] [2]\n", ""));
+            assertThat(waybill("call", "--to", "ps0", "aten::full", "[1]", "2").output())
+                    .isEqualTo("int64[1] [2]\n");
             Result refused = waybill("restart", "ps0");
             assertThat(refused.exitCode()).isEqualTo(1);
             assertThat(refused.err())

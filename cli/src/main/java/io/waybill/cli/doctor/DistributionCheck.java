@@ -18,8 +18,9 @@ final class DistributionCheck {
      * Adds what there is to say.
      *
      * @param java such as {@code 17.0.15 in /usr/lib/jvm/java-17}
+     * @param options of this JVM, by which the launcher had it use the archive, or not
      */
-    static void run(Diagnoses findings, Optional<Path> distribution, String java) {
+    static void run(Diagnoses findings, Optional<Path> distribution, String java, List<String> options) {
         if (distribution.isEmpty()) {
             findings.add(
                     Health.NOTE,
@@ -33,8 +34,14 @@ final class DistributionCheck {
         String version = java.split(" ", 2)[0];
         int feature = Integer.parseInt(version.split("\\D", 2)[0]);
         String archive = "lib/cds/java-" + version + (feature < 25 ? ".jsa" : ".aot");
-        if (files.exists(archive)) {
+        if (files.exists(archive) && options.stream().anyMatch(option -> option.endsWith(archive))) {
             findings.ok("class archive", archive);
+        } else if (files.exists(archive)) {
+            findings.add(
+                    Health.NOTE,
+                    "class archive",
+                    archive + " of another place, build or Java: not used",
+                    "waybill prepare makes it again: commands start faster with it");
         } else {
             findings.add(
                     Health.NOTE,

@@ -6,6 +6,7 @@ import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -47,7 +48,11 @@ public final class DoctorCommand implements Callable<Integer> {
         JavaCheck.run(findings, surroundings.java());
         HostCheck.run(findings, files, Runtime.getRuntime().availableProcessors());
         HomeCheck.run(findings, files, home.path(surroundings));
-        DistributionCheck.run(findings, surroundings.distribution(), surroundings.java());
+        DistributionCheck.run(
+                findings,
+                surroundings.distribution(),
+                surroundings.java(),
+                ManagementFactory.getRuntimeMXBean().getInputArguments());
         NvidiaCheck.run(findings, files);
         if (json) {
             Json.print(surroundings.out(), generator -> write(findings, generator));

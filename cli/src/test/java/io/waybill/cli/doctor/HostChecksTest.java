@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -149,27 +150,42 @@ class HostChecksTest {
         assertThat(found("file system").found()).isNotEmpty();
     }
 
+    private Diagnoses ofDistribution(String java, String... options) {
+        Diagnoses found = new Diagnoses();
+        DistributionCheck.run(found, Optional.of(root), java + " in /opt/java", List.of(options));
+        return found;
+    }
+
     @Test
     void findsLibtorchAndTheClassArchive() throws IOException {
-        DistributionCheck.run(findings, Optional.of(root), "17.0.15 in /opt/java");
+        String option = "-XX:SharedArchiveFile=/opt/waybill/lib/cds/java-17.0.15.jsa";
+        DistributionCheck.run(findings, Optional.of(root), "17.0.15 in /opt/java", List.of());
         assertFound("libtorch", Health.NOTE, "no bundle torch-runtime", "full distribution");
         assertFound("class archive", Health.NOTE, "none", "waybill prepare");
-        Diagnoses before = new Diagnoses();
         file("bundles/5/torch-runtime-0.1.0.jar", "");
         file("lib/cds/java-17.0.15.jsa", "");
-        DistributionCheck.run(before, Optional.of(root), "17.0.15 in /opt/java");
-        assertThat(before.all().get(0).found()).contains("without libtorch_cpu.so");
+        assertThat(ofDistribution("17.0.15", option).all().get(0).found()).contains("without libtorch_cpu.so");
         file("lib/native/libtorch_cpu.so", "");
-        Diagnoses after = new Diagnoses();
-        DistributionCheck.run(after, Optional.of(root), "17.0.15 in /opt/java");
-        assertThat(after.all()).extracting(Diagnosis::verdict).containsOnly(Health.OK);
+        assertThat(ofDistribution("17.0.15", option).all())
+                .extracting(Diagnosis::verdict)
+                .containsOnly(Health.OK);
         file("lib/cds/java-25.0.1.jsa", ""); // which the launcher does not use there
-        Diagnoses newerBefore = new Diagnoses();
-        DistributionCheck.run(newerBefore, Optional.of(root), "25.0.1 in /opt/java");
-        assertThat(newerBefore.all()).extracting(Diagnosis::verdict).containsExactly(Health.OK, Health.NOTE);
+        assertThat(ofDistribution("25.0.1").all())
+                .extracting(Diagnosis::verdict)
+                .containsExactly(Health.OK, Health.NOTE);
         file("lib/cds/java-25.0.1.aot", "");
-        Diagnoses newer = new Diagnoses();
-        DistributionCheck.run(newer, Optional.of(root), "25.0.1 in /opt/java");
-        assertThat(newer.all()).extracting(Diagnosis::verdict).containsOnly(Health.OK);
+        assertThat(ofDistribution("25.0.1", "-XX:AOTCache=/opt/waybill/lib/cds/java-25.0.1.aot")
+                        .all())
+                .extracting(Diagnosis::verdict)
+                .containsOnly(Health.OK);
+    }
+
+    @Test
+    void findsAClassArchiveThatTheLauncherDoesNotUse() throws IOException {
+        file("lib/cds/java-17.0.15.jsa", "");
+        assertThat(ofDistribution("17.0.15", "-Xmx1g").all()).anySatisfy(each -> {
+            assertThat(each.found()).contains("java-17.0.15.jsa of another place, build or Java: not used");
+            assertThat(each.verdict()).isEqualTo(Health.NOTE);
+        });
     }
 }
