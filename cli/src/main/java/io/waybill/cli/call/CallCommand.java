@@ -18,7 +18,9 @@ import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.home.Home;
+import io.waybill.home.PeerState;
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,6 +29,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -156,11 +159,10 @@ public final class CallCommand implements Callable<Integer> {
         Home opened = home.openExisting(surroundings, host);
         try (CallingWorker caller = CallingWorker.join(opened);
                 NpyTensors files = new NpyTensors(caller.worker().buffers())) {
-            Request request = request(files, isFunctionOf(caller) ? Bare.FUNCTION : Bare.OPERATION);
+            boolean isFunction = during(caller, () -> isFunctionOf(caller));
+            Request request = request(files, isFunction ? Bare.FUNCTION : Bare.OPERATION);
             long sinceNs = host.clock().monotonicNs();
-            Supplier<String> what = () -> "waiting for " + to + " to respond";
-            try (Response response = Progress.during(
-                    surroundings, host.threads(), what, () -> takenAlong.supply(() -> caller.call(request)))) {
+            try (Response response = during(caller, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;
                 CallResult.of(response, tookNs).show(surroundings.out(), out, json);
             } catch (CallException e) {
@@ -168,6 +170,15 @@ public final class CallCommand implements Callable<Integer> {
             }
         }
         return 0;
+    }
+
+    /** Runs what waits for the callee, and says so; also to programs, while it waits for the callee's start. */
+    private <T> T during(CallingWorker caller, Supplier<T> work) {
+        Supplier<Optional<String>> obstacle = () -> caller.peer(to)
+                .filter(peer -> peer.state() == PeerState.STARTING)
+                .map(peer -> "for its start");
+        Threads threads = caller.worker().directory().home().host().threads();
+        return Progress.during(surroundings, threads, "waiting for " + to + " to respond", obstacle, work);
     }
 
     private CallContext takenAlong() throws UsageException {

@@ -73,6 +73,15 @@ class CallErrorsTest {
     }
 
     @Test
+    void saysThatItWaitsForTheStartOfItsCallee() {
+        run("call", "--to", "ps0", "--timeout", "2s", "text.count"); // it has joined, and is not ready
+
+        assertThat(err.toString())
+                .contains("waiting for ps0 to respond, and before it for its start\n")
+                .contains("nothing was sent, because worker ps0 is still starting");
+    }
+
+    @Test
     void pythonFunctionsAreCalledWithValuesAndTheirErrorsAreFailures() throws IOException {
         serve("PYTHON_CALL", (message, outbox) -> {
             Invocation call = message.invocation();
@@ -149,7 +158,7 @@ class CallErrorsTest {
         HandlerRegistry.Registration registration = serve("text.count", (message, outbox) -> outbox.response());
         registration.withdraw(Duration.ofSeconds(30));
         worker.ready(Map.of());
-        assertThat(failure("--timeout", "3s", "text.count"))
+        assertThat(failure("--timeout", "2s", "text.count"))
                 .contains("; ps0 has no handler for text.count now, and parks such requests until one is installed:"
                         + " waybill bundle install --node ps0 FILE.jar; its record: waybill journal show ")
                 .endsWith("; allow more time with --timeout [TIMED_OUT]\n");
@@ -160,7 +169,7 @@ class CallErrorsTest {
         serve("text.*", (message, outbox) -> {
             released.join();
         });
-        assertThat(failure("--timeout", "3s", "text.count"))
+        assertThat(failure("--timeout", "2s", "text.count"))
                 .doesNotContain("parks")
                 .endsWith("[TIMED_OUT]\n");
     }
