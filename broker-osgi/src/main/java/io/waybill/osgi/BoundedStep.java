@@ -8,13 +8,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Runs a bundle's code on a separate thread with a time limit. Code that hangs is interrupted, and abandoned if that
- * has no effect. Thread-safe.
+ * Runs a bundle's code on a separate thread with a time limit. A wait of more than a second is logged. Code that hangs is interrupted, and
+ * abandoned if that has no effect. Thread-safe.
  */
 final class BoundedStep {
 
+    private static final Logger LOG = LoggerFactory.getLogger(BoundedStep.class);
+    private static final Duration QUIET = Duration.ofSeconds(1);
     private static final Duration INTERRUPT_LIMIT = Duration.ofSeconds(1);
 
     private final Threads threads;
@@ -55,7 +59,7 @@ final class BoundedStep {
             }
         });
         try {
-            done.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+            await(threadName, limit, done);
             return Ended.IN_TIME;
         } catch (TimeoutException e) {
             thread.interrupt();
@@ -66,6 +70,19 @@ final class BoundedStep {
             thread.interrupt();
             Thread.currentThread().interrupt();
             throw new BundleRefusedException(Reason.FAILED, "interrupted while it waited for " + threadName, e);
+        }
+    }
+
+    private static void await(String step, Duration limit, CompletableFuture<Void> done)
+            throws InterruptedException, ExecutionException, TimeoutException {
+        try {
+            done.get(Math.min(QUIET.toNanos(), limit.toNanos()), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            if (limit.compareTo(QUIET) <= 0) {
+                throw e;
+            }
+            LOG.info("Waiting for: {}; it has up to {} s", step, limit.toSeconds());
+            done.get(limit.minus(QUIET).toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
