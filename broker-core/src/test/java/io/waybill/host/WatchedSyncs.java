@@ -2,19 +2,28 @@ package io.waybill.host;
 
 import com.kenai.jffi.LastError;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import jnr.constants.platform.Errno;
 
-/** The real host, but that somebody sees each of its syncs first, and may hold it up or make it fail. */
+/** The real host, but that a test sees each of its syncs, reservations and opened files first, and may hold it up or make it fail. */
 public final class WatchedSyncs {
 
-    /** Hears of a sync before it is made. Any thread. */
+    /** Hears of a call before it is made. Any thread. A call that throws fails with EIO, and the kernel is not asked. */
     @FunctionalInterface
     public interface Watcher {
 
-        /** @throws IOException when the disk is to fail: the kernel then says EIO, and is not asked */
         void beforeSync(Path file) throws IOException;
+
+        default void beforeReserve(Path file) throws IOException {}
+
+        default void beforeOpen(Path file) throws IOException {}
+    }
+
+    /** One of the watcher's methods. */
+    private interface Call {
+        void before(Path file) throws IOException;
     }
 
     private WatchedSyncs() {}
@@ -32,17 +41,31 @@ public final class WatchedSyncs {
 
         @Override
         int fdatasync(int fd) {
-            return mayGoOn(fd) ? super.fdatasync(fd) : failed();
+            return mayGoOn(fd, watcher::beforeSync) ? super.fdatasync(fd) : failed();
         }
 
         @Override
         int fsync(int fd) {
-            return mayGoOn(fd) ? super.fsync(fd) : failed();
+            return mayGoOn(fd, watcher::beforeSync) ? super.fsync(fd) : failed();
         }
 
-        private boolean mayGoOn(int descriptor) {
+        @Override
+        int fallocate(int fd, int mode, long offset, long length) {
+            return mayGoOn(fd, watcher::beforeReserve) ? super.fallocate(fd, mode, offset, length) : failed();
+        }
+
+        @Override
+        int openat(int directory, byte[] path, int flags, int mode) {
+            String name = new String(path, StandardCharsets.UTF_8).replace("\0", "");
+            return mayGoOn(directory, in -> watcher.beforeOpen(in.resolve(name)))
+                    ? super.openat(directory, path, flags, mode)
+                    : failed();
+        }
+
+        private static boolean mayGoOn(int descriptor, Call call) {
+            String link = descriptor == NativeCalls.AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/" + descriptor;
             try {
-                watcher.beforeSync(Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor)));
+                call.before(Files.readSymbolicLink(Path.of(link)));
                 return true;
             } catch (IOException e) {
                 return false;

@@ -108,7 +108,7 @@ final class PowerCut {
                 rewritten.write(file, cut.kept);
             } else if (!withRecords.contains(file) && !isSuspect(file)) {
                 Files.delete(file.path()); // begun, and nothing in it
-            } else if (all || !isSuspect(file) && !isExact(file)) {
+            } else if (all || !isSuspect(file) && !isExact(file, file != suspects.get(suspects.size() - 1))) {
                 rewritten.write(file, Integer.MAX_VALUE);
             }
         }
@@ -199,8 +199,12 @@ final class PowerCut {
         return suspicions.stream().anyMatch(suspicion -> suspicion.file.equals(file));
     }
 
-    /** Whether a file is what its records ask for, to the byte. */
-    private boolean isExact(RollFile file) throws IOException {
+    /**
+     * Whether a file is what its records ask for, to the byte.
+     *
+     * @param hasNewer whether it must have its end mark, because a newer file follows
+     */
+    private boolean isExact(RollFile file, boolean hasNewer) throws IOException {
         boolean[] found = new boolean[1];
         StructureFindings any = new StructureFindings() {
             @Override
@@ -214,7 +218,7 @@ final class PowerCut {
             }
         };
         try (FileCheck check = new FileCheck(file, files, any)) {
-            check.check(false);
+            check.check(hasNewer);
         }
         return !found[0];
     }

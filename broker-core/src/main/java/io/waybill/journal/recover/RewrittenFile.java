@@ -7,6 +7,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RollFile;
 import io.waybill.journal.format.QueueBuilder;
 import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.format.RollTime;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import java.io.IOException;
@@ -22,6 +23,8 @@ import net.openhft.chronicle.wire.DocumentContext;
 /**
  * Rewrites a queue's file from its records, outside of the queue, and replaces the file when the new one is on the
  * disk. Each record keeps its sequence in the file; an incomplete one is replaced by a document that is not a record.
+ * The new file has its end mark: nothing is appended to it, and a tail goes on to a newer file only behind that mark.
+ * Chronicle, when it opens a queue, ends no more than one file that lacks it.
  *
  * <p>One thread at a time.
  */
@@ -62,15 +65,16 @@ final class RewrittenFile {
         files.createPrivateDirectory(beside);
         String name = file.path().getFileName().toString();
         disk.reserve(beside.resolve(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
-        long startMs = settings.roll().startMs(file.cycle());
+        RollTime time = new RollTime(settings.roll().startMs(file.cycle()));
         try (QueueReader reader = QueueReader.openFile(directory, file, files, settings);
-                ChronicleQueue queue = QueueBuilder.of(beside, settings)
-                        .timeProvider(() -> startMs)
-                        .build();
+                ChronicleQueue queue =
+                        QueueBuilder.of(beside, settings).timeProvider(time).build();
                 ExcerptAppender appender = queue.createAppender()) {
             // not before: for the header of a file that is there Chronicle would wait
             disk.reserve(beside.resolve(name), 0, Files.size(file.path()) + SLACK_BYTES);
             copy(reader, appender, max);
+            time.advanceTo(settings.roll().startMs(file.cycle() + 1));
+            endFile(appender);
         }
         try (NativeFile written = files.openNative(beside.resolve(name), Long.MAX_VALUE)) {
             written.dataSync();
@@ -104,6 +108,13 @@ final class RewrittenFile {
         source.set(reader.record().buffer().address(), length);
         try (DocumentContext document = appender.writingDocument()) {
             document.wire().bytes().write(source, 0L, (long) length);
+        }
+    }
+
+    /** Chronicle marks the file's end when it begins the next one, which is removed with the directory. */
+    private static void endFile(ExcerptAppender appender) {
+        try (DocumentContext document = appender.writingDocument()) {
+            document.rollbackOnClose();
         }
     }
 
