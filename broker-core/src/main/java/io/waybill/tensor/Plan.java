@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.Lease;
@@ -268,29 +269,39 @@ public final class Plan {
         return !leases.isEmpty();
     }
 
-    /** The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan. */
+    /**
+     * The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan, and then throws what
+     * went wrong on the way to the archive.
+     */
     public void committed() {
         requireActive();
-        if (keeper != SentStorages.NONE) {
-            notifyKeeper();
-        }
+        CloseSteps passed = keeper == SentStorages.NONE ? null : passToKeeper();
         for (int i = 0; i < leases.size(); i++) {
             pool.leases().stand(leases.get(i));
         }
         clear();
+        if (passed != null) {
+            passed.finishUnchecked();
+        }
     }
 
-    private void notifyKeeper() {
+    private CloseSteps passToKeeper() {
+        CloseSteps steps = new CloseSteps();
         for (int i = 0; i < outgoing.size(); i++) {
-            Outgoing next = outgoing.get(i);
-            if (next.isShared()) {
-                next.host.retain();
-                keeper.sent(keptFile, keptSequence, keptId, i, new LeasedBytes(next.host, sender::toSegment));
-            } else if (next.isInSegment() && next.region.tryHold()) { // the lease holds it: it is only planned yet
-                boolean isShared = next.isIn(pool) && !converted.contains(next.host);
-                LeasedBytes bytes = new LeasedBytes(next.region, next.offsetInRegion, next.size, isShared);
-                keeper.sent(keptFile, keptSequence, keptId, i, bytes);
-            }
+            int number = i;
+            steps.attempt(() -> passToKeeper(number, outgoing.get(number))); // a storage may be foreign code
+        }
+        return steps;
+    }
+
+    private void passToKeeper(int i, Outgoing next) {
+        if (next.isShared()) {
+            next.host.retain();
+            keeper.sent(keptFile, keptSequence, keptId, i, new LeasedBytes(next.host, next.size, sender::toSegment));
+        } else if (next.isInSegment() && next.region.tryHold()) { // the lease holds it: it is only planned yet
+            boolean isShared = next.isIn(pool) && !converted.contains(next.host);
+            LeasedBytes bytes = new LeasedBytes(next.region, next.offsetInRegion, next.size, isShared);
+            keeper.sent(keptFile, keptSequence, keptId, i, bytes);
         }
     }
 

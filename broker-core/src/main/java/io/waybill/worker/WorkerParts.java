@@ -175,8 +175,8 @@ final class WorkerParts {
         HandlerSlots invocations = new HandlerSlots();
         FaultAlarm faults = new FaultAlarm();
         permit = new PollPermit(faults);
-        requestAppender = new QueueAppender(requests, archive.requests());
-        responseAppender = new QueueAppender(responses, archive.responses());
+        requestAppender = new QueueAppender(requests, archive.requests(), faults);
+        responseAppender = new QueueAppender(responses, archive.responses(), faults);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, Membership.present(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);

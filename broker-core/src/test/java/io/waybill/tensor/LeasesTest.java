@@ -255,6 +255,31 @@ class LeasesTest {
     }
 
     @Test
+    void theLeasesOfAMessageStandWhenTheArchiveFails() throws Exception {
+        List<Tensor> sent = List.of(bytes(1 << 20), bytes(2 << 20));
+        Plan plan = transit.sender.plan(sent, Transit.RECEIVER, Transit.SAME);
+        MessageBuffer record = transit.write(plan);
+        List<Integer> passed = new ArrayList<>();
+        plan.appended(
+                (file, sequence, id, storage, bytes) -> {
+                    bytes.letGo();
+                    passed.add(storage);
+                    throw new IllegalStateException("planted");
+                },
+                directory,
+                0,
+                1);
+        assertThatThrownBy(plan::committed).hasMessage("planted");
+        assertThat(passed).as("storages that were passed to the archive").containsExactly(0, 1);
+        sent.forEach(tensor -> tensor.storage().release());
+        assertThat(transit.sender.leases()).as("leases of the receiver").isEqualTo(2);
+        transit.receive(record).release();
+        transit.sender.reclaim();
+        assertThat(transit.sender.leases()).as("leases after the receiver").isZero();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
     void anAbandonedMessageGivesEverythingBack() {
         Storage own = transit.pool.allocate(1 << 20);
         Tensor copied = bytes(1 << 20);

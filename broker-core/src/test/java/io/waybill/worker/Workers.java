@@ -185,6 +185,17 @@ public final class Workers implements AutoCloseable {
         worker.parts.links.announceBy(announcement);
     }
 
+    /** Has a worker's queue of responses accept no more records, as after a failed sync, while the worker goes on. */
+    public static void failResponses(Worker worker, Throwable cause) {
+        worker.parts.responseAppender.journal().fail(cause);
+    }
+
+    /** Ends the calls of a worker as the thread does that closes it. */
+    public static void failCalls(Worker worker) {
+        worker.parts.responseReceiver.failAll(
+                id -> worker.parts.requestWriter.ended(id, worker.info().name()));
+    }
+
     /** Leases that a worker holds, and that others hold of its regions. */
     public static long leases(Worker worker) {
         return worker.leasesHeld() + worker.leased();

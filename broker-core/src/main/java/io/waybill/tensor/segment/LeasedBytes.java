@@ -38,12 +38,13 @@ public final class LeasedBytes {
     /**
      * Takes over a count of a storage on a device.
      *
+     * @param size in bytes
      * @param toSegment copies a storage, and returns the region with one hold
      */
-    public LeasedBytes(Storage onDevice, Function<Storage, Region> toSegment) {
+    public LeasedBytes(Storage onDevice, long size, Function<Storage, Region> toSegment) {
         this.onDevice = onDevice;
         this.toSegment = toSegment;
-        this.size = onDevice.sizeBytes();
+        this.size = size;
         this.isShared = true;
         this.offsetInRegion = 0;
     }

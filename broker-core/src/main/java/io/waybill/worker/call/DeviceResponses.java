@@ -76,8 +76,9 @@ public final class DeviceResponses implements AutoCloseable {
         try {
             threads.execute(conversion);
         } catch (ExecutorRefusedException e) {
-            conversion.end(conversion.failure(
-                    ErrorCode.BACK_PRESSURE, "its tensors are for a device, and " + e.getMessage(), e));
+            conversion.notRun(ErrorCode.BACK_PRESSURE, "its tensors are for a device, and " + e.getMessage(), e);
+        } catch (RuntimeException | Error e) { // such as a thread that can't be started
+            conversion.notRun(ErrorCode.UNKNOWN, "its tensors are for a device, and no thread converts them: " + e, e);
         }
     }
 
@@ -136,8 +137,13 @@ public final class DeviceResponses implements AutoCloseable {
 
         @Override
         public void abandoned() { // the worker is closing, and has ended the call
+            notRun(ErrorCode.CLOSED, "the worker was closed", null);
+        }
+
+        /** Fails the call, unless the conversion has begun after all. */
+        void notRun(ErrorCode code, String why, Throwable cause) {
             if (begun.compareAndSet(false, true)) {
-                end(failure(ErrorCode.CLOSED, "the worker was closed", null));
+                end(failure(code, why, cause));
             }
         }
 

@@ -126,8 +126,8 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         Kept first = swapped.get(link);
         if (first == null) {
             Kept next = new Kept(request, link, copies, nowNs() + SWAP_NS);
-            swapped.put(link, next);
             keep(next);
+            swapped.put(link, next);
             return;
         }
         appender.journal().append(request, wallNs);
@@ -149,13 +149,15 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         }
     }
 
+    /** Keeps a request, unless the thread that is to send it can't be started. */
     private void keep(Kept next) {
-        kept.add(next);
         if (thread == null) {
             AgentThread starting = new AgentThread(workerName + "-injector", this, idle, alarm::report);
             starting.start(host.threads());
             thread = starting;
-        } else if (kept.peek() == next) {
+        }
+        kept.add(next);
+        if (kept.peek() == next) {
             idle.wake();
         }
     }
@@ -169,7 +171,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     public int doWork() {
         try {
             idle.rest(releaseDue());
-            written.forEach(PeerLink::announce);
+            written.forEach(link -> appender.announce(link, MessageId.NONE));
         } finally {
             written.clear();
         }

@@ -123,7 +123,7 @@ public final class RequestWriter {
         SentReferences sharing = null;
         long id;
         int length;
-        boolean written = false;
+        boolean published = false;
         try {
             sharing = request.references().isEmpty() && creation == null
                     ? null
@@ -143,31 +143,33 @@ public final class RequestWriter {
                     timeoutNs,
                     callers,
                     context);
-            written = true;
+            published = id >= 0;
         } finally {
-            if (sharing != null && !written) {
-                sharing.abandon();
-            }
-            if (plan != null && written) {
-                plan.committed();
-            } else if (plan != null) {
-                plan.abandoned();
+            if (!published) {
+                SentReferences.takeBack(sharing, plan);
             }
         }
-        onSent(link, deadlineNs);
-        if (!reports.isEmpty()) {
-            reports.appended(request, id, parent, link.id(), length, nowNs, context, spans.of(id, context));
+        if (!published) {
+            return completedElsewhere(id);
+        }
+        // from here on nothing changes the outcome, and nothing is thrown
+        if (plan != null) {
+            appender.committed(plan, id);
+        }
+        onSent(link, id, deadlineNs);
+        try {
+            if (!reports.isEmpty()) {
+                reports.appended(request, id, parent, link.id(), length, nowNs, context, spans.of(id, context));
+            }
+        } catch (RuntimeException | Error e) {
+            appender.failedBehind(id, "it could not be reported to the listeners for events", e);
         }
         return id;
     }
 
-    /** Wakes the peer if it sleeps, and the poller if it would sleep beyond the deadline. */
-    private void onSent(PeerLink link, long deadlineNs) {
-        try {
-            link.announce();
-        } catch (InternalError e) { // most likely of the peer's cursors
-            poller.report(e);
-        }
+    /** Wakes the peer if it sleeps, and the poller if it would sleep beyond the deadline. Does not throw. */
+    private void onSent(PeerLink link, long id, long deadlineNs) {
+        appender.announce(link, id);
         poller.onDeadline(deadlineNs);
     }
 
@@ -242,8 +244,7 @@ public final class RequestWriter {
                     if (slot != null) {
                         link.flow().sent(length);
                         if (link.isSwept()) { // after it was found open: no other thread will complete this call
-                            link.flow().notWritten();
-                            return endAtOnce(slot, link, counts);
+                            return notWritten(slot, slot.id(), link, counts, state.refusal(link));
                         }
                         return append(
                                 request, plan, sharing, link, slot, counts, flags, wallNs, deadlineNs, parent, context);
@@ -259,6 +260,7 @@ public final class RequestWriter {
         }
     }
 
+    /** Returns the id; {@link #completedElsewhere} of it when the request was not written, and another thread has completed the call. */
     private long append(
             Request request,
             Plan plan,
@@ -272,7 +274,7 @@ public final class RequestWriter {
             long parent,
             CallContext context) {
         long id = slot.id();
-        boolean written = false;
+        long sequence;
         try {
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
@@ -297,42 +299,42 @@ public final class RequestWriter {
                 plan.write(record, payloadLength);
                 record.tensorCount(plan.tensorCount());
             }
-            long sequence = appender.journal().size();
+            sequence = appender.journal().size();
             sender.put(record, link, wallNs);
-            written = true;
+        } catch (JournalFullException | JournalFailedException e) {
+            return notWritten(slot, id, link, counts, CallErrors.notWritten(e));
+        } catch (RuntimeException e) {
+            return notWritten(slot, id, link, counts, e);
+        } catch (Error e) {
+            return notWritten(slot, id, link, counts, e);
+        }
+        try { // from here on it is published, or kept to be
             if (plan != null) {
                 appender.appended(plan, sequence, id);
             }
             counters.countSent();
             counts.begun();
-            return id;
-        } catch (JournalFullException | JournalFailedException e) {
-            throw CallErrors.notWritten(e);
-        } finally {
-            if (!written) {
-                link.flow().notWritten();
-                freed(slot, id, counts); // the exception is the listener's notification
-            }
+        } catch (RuntimeException | Error e) {
+            appender.failedBehind(id, "it could not be counted", e);
         }
+        return id;
     }
 
-    /** Frees the slot of a request that was not written. Returns false when another thread has completed the call, and counted it. */
-    private boolean freed(PendingCalls.Slot slot, long id, OperationCounts counts) {
-        if (pending.take(id) == null) {
-            counts.begun();
-            return false;
+    /** Ends the call of a request that was not written: by the exception, unless another thread has completed the call, and counted it. */
+    private <E extends Throwable> long notWritten(
+            PendingCalls.Slot slot, long id, PeerLink link, OperationCounts counts, E e) throws E {
+        link.flow().notWritten();
+        if (pending.take(id) != null) {
+            pending.free(slot);
+            throw e;
         }
-        pending.free(slot);
-        return true;
+        counts.begun();
+        return completedElsewhere(id);
     }
 
-    private long endAtOnce(PendingCalls.Slot slot, PeerLink link, OperationCounts counts) {
-        long id = slot.id();
-        if (!freed(slot, id, counts)) {
-            return id; // the listener was notified
-        }
-        state.requireOpen(link);
-        throw new IllegalStateException("a link that is open was swept");
+    /** Turns the id of a call that was completed before its request was written into a negative number, and back. */
+    private static long completedElsewhere(long id) {
+        return ~id;
     }
 
     /**
@@ -365,7 +367,7 @@ public final class RequestWriter {
         } finally {
             appender.unlock();
         }
-        onSent(link, 0);
+        onSent(link, request.id(), 0);
     }
 
     /** Throws when the writer is closed. */

@@ -180,14 +180,7 @@ public final class ResponseReceiver {
         try {
             shared = takeReferences(record, link);
             tensors = transit.receiver().arrive(record, link.segments());
-            if (tensors.isForDevice()) {
-                boolean keeping = slot.isKeeping();
-                slot.arrive();
-                pending.giveBack(slot, record.id()); // it may time out in the meantime
-                deviceResponses.complete(record, tensors, shared, keeping);
-                return null;
-            }
-            if (slot.isKeeping()) {
+            if (slot.isKeeping() && !tensors.isForDevice()) {
                 tensors.detach();
             }
             failure = null;
@@ -204,6 +197,14 @@ public final class ResponseReceiver {
             if (fault) {
                 quarantine.failedToRead(link, e);
             }
+        }
+        if (failure == null && tensors.isForDevice()) {
+            boolean keeping = slot.isKeeping();
+            slot.arrive();
+            pending.giveBack(
+                    slot, record.id()); // the slot is no longer this thread's: the call may time out in the meantime
+            deviceResponses.complete(record, tensors, shared, keeping);
+            return null;
         }
         CallContext context = slot.context();
         ErrorCode error = failure == null ? null : failure.code();

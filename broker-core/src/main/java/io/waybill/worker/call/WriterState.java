@@ -19,17 +19,20 @@ final class WriterState {
     /** Throws when the worker, or the link, is closed. */
     void requireOpen(PeerLink link) {
         requireOpen();
-        switch (link.condition()) {
-            case OPEN:
-                return;
-            case LOST:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
-            case UNREADABLE:
-                throw CallErrors.refused(
-                        ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
-            case LEFT:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
+        if (link.condition() != PeerLink.Condition.OPEN) {
+            throw refusal(link);
         }
+    }
+
+    /** Creates the error of a call over a link that is not open. */
+    CallException refusal(PeerLink link) {
+        return switch (link.condition()) {
+            case OPEN -> throw new IllegalStateException("the link to " + link + " is open");
+            case LOST -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
+            case UNREADABLE ->
+                CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
+            case LEFT -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
+        };
     }
 
     /** Throws when the worker is closed. */

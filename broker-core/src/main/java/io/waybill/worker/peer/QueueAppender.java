@@ -1,31 +1,48 @@
 package io.waybill.worker.peer;
 
+import io.waybill.api.MessageId;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.append.Journal;
 import io.waybill.tensor.Plan;
 import io.waybill.tensor.SentStorages;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.worker.poll.FaultAlarm;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Appender of one of the worker's own queues: a lock, and a buffer to compose a record in.
  *
  * <p>The lock is held for less than a microsecond when the parts of the record are prepared before.
+ *
+ * <p><b>The line.</b> Until {@link Journal#append} returns, a message can be taken back. Behind it the message is published, its outcome
+ * can't be changed any more, and no failure is passed to the caller: {@link #committed} and {@link #announce} contain theirs, and
+ * {@link #failedBehind} is where all others go.
  */
 public final class QueueAppender {
+
+    private static final Logger LOG = LoggerFactory.getLogger(QueueAppender.class);
 
     private final Journal journal;
     private final ReentrantLock lock = new ReentrantLock();
     private final MessageBuffer buffer = new MessageBuffer();
     private final SentStorages archive;
+    private final FaultAlarm faults;
+    private final AtomicBoolean hasFailedBehind = new AtomicBoolean();
 
     /**
      * Creates the appender of a journal.
      *
      * @param archive of this queue
+     * @param faults where faults of mapped files go, whose owner is found by the next poll
      */
-    public QueueAppender(Journal journal, SentStorages archive) {
+    public QueueAppender(Journal journal, SentStorages archive, FaultAlarm faults) {
         this.journal = journal;
         this.archive = archive;
+        this.faults = faults;
     }
 
     public void lock() {
@@ -49,6 +66,46 @@ public final class QueueAppender {
     public void appended(Plan plan, long sequence, long id) {
         if (journal.size() > sequence) {
             plan.appended(archive, journal.file(), sequence, id);
+        }
+    }
+
+    // ---- behind the append: these do not throw
+
+    /** Commits the leases of a message that was published, and passes its storages to the archive. Any thread. */
+    public void committed(Plan plan, long id) {
+        try {
+            plan.committed();
+        } catch (RuntimeException | Error e) {
+            failedBehind(id, "its tensors could not be passed to the archive", e);
+        }
+    }
+
+    /** Notifies a peer of a message for it. Any thread. */
+    public void announce(PeerLink to, long id) {
+        try {
+            to.announce();
+        } catch (RuntimeException | Error e) {
+            failedBehind(id, "its receiver could not be woken", e);
+        }
+    }
+
+    /**
+     * Reports a failure behind the append of a message. The first one is logged, the others at level DEBUG, as are faults of mapped files.
+     * Any thread.
+     *
+     * @param what could not be done
+     */
+    public void failedBehind(long id, String what, Throwable e) {
+        if (MappedFaults.is(e)) {
+            faults.report(e);
+            return;
+        }
+        String message = id == MessageId.NONE ? "A message" : "Message " + MessageId.text(id);
+        String text = message + " is in " + journal.directory() + ", but " + what;
+        if (hasFailedBehind.compareAndSet(false, true)) {
+            ForeignErrors.warn(LOG, text + "; it is not taken back. Later ones are logged at level DEBUG", e);
+        } else {
+            LOG.debug("{}: {}", text, ForeignErrors.describe(e));
         }
     }
 

@@ -179,11 +179,15 @@ public final class Poller {
         }
     }
 
-    /** Registers the deadline of a call that was sent; 0 for none. */
+    /** Registers the deadline of a call that was sent; 0 for none. Does not throw: the call is in flight. */
     public void onDeadline(long deadlineNs) {
-        reportMessages();
-        if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
-            wake();
+        try {
+            if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
+                wake();
+            }
+            reportMessages();
+        } catch (RuntimeException | Error e) {
+            report(e);
         }
     }
 

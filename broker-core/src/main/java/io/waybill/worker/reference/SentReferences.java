@@ -4,6 +4,7 @@ import io.waybill.api.RRef;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
 import io.waybill.rref.status.Holder;
+import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
@@ -71,6 +72,19 @@ public final class SentReferences {
         record.addFlag(isAround ? Envelope.REFERENCES | Envelope.CREATES : Envelope.REFERENCES)
                 .memory()
                 .putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
+    }
+
+    /** Takes back what a message that was not published would have taken along; null for what it has none of. */
+    public static void takeBack(SentReferences sharing, Plan plan) {
+        try {
+            if (sharing != null) {
+                sharing.abandon();
+            }
+        } finally {
+            if (plan != null) {
+                plan.abandoned();
+            }
+        }
     }
 
     /** Releases the forks of a message that was not sent. */

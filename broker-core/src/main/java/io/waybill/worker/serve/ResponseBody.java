@@ -156,6 +156,13 @@ final class ResponseBody implements ResponseWriter.Content {
         }
     }
 
+    @Override
+    public void published(QueueAppender appender, long id) {
+        if (plan != null) {
+            appender.committed(plan, id);
+        }
+    }
+
     /** Returns the values alone, in the first {@link #length} bytes. */
     byte[] array() {
         return response.array();

@@ -2,7 +2,6 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.tensor.Tensor;
@@ -133,7 +132,8 @@ public final class ResponseWriter {
         PeerLink to = request.link();
         Plan plan = null;
         SentReferences sharing = null;
-        boolean written = false;
+        boolean published = false;
+        ResponseBody.OfError instead = null;
         try {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
@@ -141,32 +141,25 @@ public final class ResponseWriter {
             body.fit(maxRecordBytes / 2);
             MessageType type = OutgoingResponse.typeFor(request.view().type());
             int flags = request.flags();
-            written = append(
+            published = append(
                     to, request.view(), request.counts().ofOperation(), type, handlerSequence, flags, body, null);
         } catch (CallException e) { // the tensors or the references can't be sent
             Failure failure = new Failure(e.kind(), e.code(), Failure.nodeError(workerId, e.getMessage()));
-            fail(request, handlerSequence, new ResponseBody.OfError(failure));
+            instead = new ResponseBody.OfError(failure);
         } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
             String text = "the response can't be sent: " + ForeignErrors.describe(e);
-            fail(request, handlerSequence, ErrorCode.HANDLER_FAILED, text);
-        } finally {
-            end(plan, sharing, written);
+            instead = new ResponseBody.OfError(Failure.of(ErrorCode.HANDLER_FAILED, workerId, text));
         }
-        return written;
-    }
-
-    private static void end(Plan plan, SentReferences sharing, boolean written) {
         try {
-            if (sharing != null && !written) {
-                sharing.abandon();
+            if (!published) {
+                SentReferences.takeBack(sharing, plan);
             }
         } finally {
-            if (plan != null && written) {
-                plan.committed();
-            } else if (plan != null) {
-                plan.abandoned();
+            if (instead != null) {
+                fail(request, handlerSequence, instead);
             }
         }
+        return published;
     }
 
     /** Makes a fork of each reference for the caller, which is a user of it from now on. */
@@ -239,7 +232,7 @@ public final class ResponseWriter {
         } finally {
             appender.unlock();
         }
-        to.announce();
+        appender.announce(to, response.id());
     }
 
     private boolean leases(RecordView response) {
@@ -300,12 +293,15 @@ public final class ResponseWriter {
         /** Writes the content to a record that was begun with these lengths. */
         void write(MessageBuffer record);
 
-        /** Called after the append. Under the lock of the appender. */
+        /** Called after the append. Under the lock of the appender. Does not throw. */
         default void appended(QueueAppender appender, long sequence, long id) {}
+
+        /** Called when the response is published, before its receiver is notified. Does not throw. */
+        default void published(QueueAppender appender, long id) {}
     }
 
     /**
-     * Appends a response. Returns whether it was written.
+     * Appends a response, and does what follows from that. Returns whether it was written; an exception says that it was not.
      *
      * @param counts null for a response that is sent again
      * @param error null for none
@@ -321,7 +317,6 @@ public final class ResponseWriter {
             ErrorCode error) {
         long id = request.id();
         long wallNs = clock.wallNs();
-        boolean written = false;
         appender.lock();
         try {
             MessageBuffer record = appender.buffer();
@@ -334,24 +329,28 @@ public final class ResponseWriter {
             long sequence = appender.journal().size();
             LATEST.setOpaque(this, wallNs);
             appender.journal().append(record, wallNs);
-            written = true;
-            count(counts, error, request, record.length(), wallNs);
-            content.appended(appender, sequence, id);
+            // from here on the response is published: nothing changes that, and nothing is thrown
+            try {
+                content.appended(appender, sequence, id);
+                count(counts, error, request, record.length(), wallNs);
+            } catch (RuntimeException | Error e) {
+                appender.failedBehind(id, "it could not be counted", e);
+            }
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
             count(counts, error == null ? CallErrors.notWritten(e).code() : error, request, 0, wallNs);
             return false;
-        } catch (RuntimeException | Error e) {
-            if (!written) {
-                throw e;
-            }
-            LOG.error("Response {} is in the journal; what follows from that failed", MessageId.text(id), e);
         } finally {
             appender.unlock();
         }
-        to.announce();
-        if (reports.wants(CallEvent.Kind.RESPONDED)) {
-            report(to, request, content, error, wallNs);
+        content.published(appender, id);
+        appender.announce(to, id);
+        try {
+            if (reports.wants(CallEvent.Kind.RESPONDED)) {
+                report(to, request, content, error, wallNs);
+            }
+        } catch (RuntimeException | Error e) {
+            appender.failedBehind(id, "it could not be reported to the listeners for events", e);
         }
         return true;
     }
