@@ -90,17 +90,17 @@ public final class WorkerDirectory implements AutoCloseable {
             }
             return Optional.empty();
         }
-        if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
-            if (readOwnRecord(path, files).isEmpty()) { // made by this join
-                DirectoryTree.remove(path);
-            }
-            lock.close();
-            return Optional.empty();
-        }
         Cursors cursors = null;
         Doorbell doorbell = null;
         Contacts contacts = null;
         try {
+            if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
+                if (readOwnRecord(path, files).isEmpty()) { // made by this join
+                    DirectoryTree.remove(path);
+                }
+                lock.close();
+                return Optional.empty();
+            }
             Optional<WorkerRecord> previous = readOwnRecord(path, files);
             if (previous.isPresent()) {
                 requireGone(home, info, previous.get(), options);

@@ -6,6 +6,7 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
@@ -72,10 +73,15 @@ final class BundleHandlers implements Closeable {
                     Optional.of(brokers),
                     host);
             BundleHandlers handlers = new BundleHandlers(directory, osgi);
-            if (candidate.isPresent()) {
-                handlers.install(candidate.get());
+            try {
+                if (candidate.isPresent()) {
+                    handlers.install(candidate.get());
+                }
+                return handlers;
+            } catch (IOException | RuntimeException | Error e) {
+                new CloseSteps().attempt(osgi::close).suppressIn(e);
+                throw e;
             }
-            return handlers;
         } catch (IOException | RuntimeException e) {
             DirectoryTree.remove(directory);
             throw e;
@@ -118,7 +124,6 @@ final class BundleHandlers implements Closeable {
         try {
             osgi.bundles().install(candidate);
         } catch (BundleRefusedException e) {
-            osgi.close();
             throw new IOException("the candidate is not taken: " + e.getMessage(), e);
         }
     }

@@ -76,9 +76,14 @@ public final class Journal implements Closeable {
                 .timeProvider(time)
                 .timeoutMS(LOCK_WAIT_MS)
                 .build();
-        this.appender = queue.createAppender();
-        // several threads, one at a time under the worker's lock: ADR 3
-        this.appender.singleThreadedCheckDisabled(true);
+        try {
+            this.appender = queue.createAppender();
+            // several threads, one at a time under the worker's lock: ADR 3
+            this.appender.singleThreadedCheckDisabled(true);
+        } catch (RuntimeException | Error e) { // such as of a damaged file
+            queue.close();
+            throw e;
+        }
     }
 
     /**

@@ -50,7 +50,7 @@ public final class JournalOpener {
         try {
             beginning.opened();
             return journal;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             journal.close();
             throw e;
         }
@@ -71,7 +71,7 @@ public final class JournalOpener {
             journal.enterFirst(clock.wallNs(), firstCycle);
             journal.createFile();
             return journal;
-        } catch (JournalFullException | RuntimeException e) {
+        } catch (JournalFullException | RuntimeException | Error e) {
             journal.close();
             throw e;
         }

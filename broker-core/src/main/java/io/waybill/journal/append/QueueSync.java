@@ -41,7 +41,7 @@ public final class QueueSync implements Closeable {
      * @throws IOException when the sync fails
      */
     public static QueueSync open(Journal journal, SafeFiles files, Roll roll, long onDiskBefore) throws IOException {
-        QueueSync sync = new QueueSync(journal, files);
+        QueueSync sync = new QueueSync(journal, files); // has nothing open before it syncs
         int first = onDiskBefore < 1 ? Integer.MIN_VALUE : roll.cycleOf(onDiskBefore);
         for (RollFile file : RollFile.in(journal.directory(), files)) {
             if (file.cycle() >= first) {
@@ -52,7 +52,7 @@ public final class QueueSync implements Closeable {
             sync.begin();
             sync.sync();
             return sync;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             sync.close();
             throw e;
         }

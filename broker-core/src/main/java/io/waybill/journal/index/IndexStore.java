@@ -130,7 +130,7 @@ final class IndexStore implements Closeable {
                 store.database.put(store.writing, VERSION_KEY, new byte[] {VERSION});
             }
             return store;
-        } catch (IOException | RocksDBException e) {
+        } catch (IOException | RocksDBException | RuntimeException | Error e) {
             store.close();
             throw e;
         }
@@ -144,15 +144,18 @@ final class IndexStore implements Closeable {
         }
         RocksLibrary.load();
         IndexStore store = new IndexStore(directory, false);
-        if (store.hasVersion()) {
-            return Optional.of(store);
+        boolean isUsable = false;
+        try {
+            isUsable = store.hasVersion();
+            if (!isUsable) {
+                store.requireEmpty(directory);
+            }
+            return isUsable ? Optional.of(store) : Optional.empty();
+        } finally {
+            if (!isUsable) {
+                store.close();
+            }
         }
-        boolean isBegun = store.database.getLatestSequenceNumber() > 0;
-        store.close();
-        if (isBegun) {
-            throw new IOException(directory + ": expected an index of version " + VERSION + ", found something else");
-        }
-        return Optional.empty();
     }
 
     /** Checks that RocksDB will open no more than regular files of our own. */

@@ -58,15 +58,24 @@ final class QueueIndexing implements Closeable {
         Path directory = queue.in(workerDirectory);
         Optional<Checkpoint> checkpoint = store.checkpoint(queue);
         QueueReader reader = QueueReader.open(directory, files, settings);
-        if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
-            Optional<RollFile> oldest = RollFile.oldest(directory, files);
-            reader.close();
-            if (oldest.isEmpty() || !oldest.get().isAfter(checkpoint.get().position())) {
-                return Optional.empty();
+        boolean opened = false;
+        try {
+            if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
+                Optional<RollFile> oldest = RollFile.oldest(directory, files);
+                if (oldest.isEmpty() || !oldest.get().isAfter(checkpoint.get().position())) {
+                    return Optional.empty();
+                }
+                reader.close();
+                reader = QueueReader.open(directory, files, settings);
             }
-            reader = QueueReader.open(directory, files, settings);
+            QueueIndexing indexing = new QueueIndexing(queue, directory, files, reader, store.lowestIds(queue));
+            opened = true;
+            return Optional.of(indexing);
+        } finally {
+            if (!opened) {
+                reader.close();
+            }
         }
-        return Optional.of(new QueueIndexing(queue, directory, files, reader, store.lowestIds(queue)));
     }
 
     /** Moves the reader after the record of the checkpoint. Returns whether that exists. */

@@ -67,11 +67,17 @@ public final class JournalTail implements Closeable {
                 .readOnly(true)
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();
-        Roll roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
-        this.progress = new TailProgress(directory, roll);
-        this.tailer = queue.createTailer();
-        this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
-        this.position = new TailPosition(directory, roll, tailer, frames);
+        try {
+            Roll roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
+            this.progress = new TailProgress(directory, roll);
+            this.tailer = queue.createTailer();
+            this.tailer.singleThreadedCheckDisabled(
+                    true); // several threads, one at a time under the polling permit: ADR 3
+            this.position = new TailPosition(directory, roll, tailer, frames);
+        } catch (RuntimeException | Error e) {
+            queue.close();
+            throw e;
+        }
     }
 
     /**
@@ -92,8 +98,13 @@ public final class JournalTail implements Closeable {
         JournalTail tail = open(directory, settings);
         tail.tailer.direction(TailerDirection.BACKWARD);
         tail.isForward = false;
-        tail.position.moveToLast();
-        return tail;
+        try {
+            tail.position.moveToLast();
+            return tail;
+        } catch (RuntimeException | Error e) {
+            tail.close();
+            throw e;
+        }
     }
 
     /** Whether a queue was begun in {@code directory}. */

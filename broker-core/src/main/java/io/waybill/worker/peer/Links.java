@@ -248,11 +248,12 @@ public final class Links {
             byName.put(peer.name(), link);
             failures.linked(peer);
             return link;
-        } catch (IOException
-                | RuntimeException
-                | InternalError e) { // of this peer's files: the others are linked all the same
+        } catch (IOException | RuntimeException | Error e) {
             if (link != null) {
-                link.reader().close();
+                new CloseSteps().attempt(link::close).suppressIn(e);
+            }
+            if (e instanceof Error error && !(e instanceof InternalError)) {
+                throw error; // others are of this peer's files: the other peers are linked all the same
             }
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are incomplete: retried at the next refresh

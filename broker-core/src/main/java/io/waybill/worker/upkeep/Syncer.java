@@ -116,7 +116,7 @@ public final class Syncer implements Announcement, Agent {
         try {
             responses = QueueSync.open(
                     responseAppender.journal(), host.files(), settings.roll(), cursors.responsesOnDiskBefore());
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             requests.close();
             throw e;
         }

@@ -2,25 +2,32 @@ package io.waybill.journal.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.host.Host;
 import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.RocksDBException;
 
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class DamagedIndexTest {
 
     private static final int MESSAGES = 1500;
+    private static final int PARTS = 20;
 
     @TempDir
     Path home;
@@ -49,6 +56,55 @@ class DamagedIndexTest {
             journal.assertFinds(index, 0, MESSAGES, 29);
             assertThat(index.problem()).isEmpty();
         }
+    }
+
+    /** Damaged in one place after the other, of which one holds the version, which is read when all is open. */
+    @Test
+    void leavesNothingOpenOfAnIndexThatCanNotBeRead() throws Exception {
+        Path table = journal.indexFiles().stream()
+                .filter(file -> file.toString().endsWith(".sst"))
+                .findFirst()
+                .orElseThrow();
+        byte[] whole = Files.readAllBytes(table);
+        List<String> failedIn = new ArrayList<>();
+        for (int part = 0; part < PARTS; part++) {
+            byte[] damaged = whole.clone();
+            for (int at = whole.length * part / PARTS; at < whole.length * (part + 1) / PARTS; at += 16) {
+                damaged[at] ^= 1;
+            }
+            Files.write(table, damaged);
+            try {
+                IndexStore.openReadOnly(table.getParent(), Host.real().files()).ifPresent(IndexStore::close);
+            } catch (IOException | RocksDBException e) {
+                Stream.of(e.getStackTrace())
+                        .filter(frame -> frame.getClassName().equals(IndexStore.class.getName()))
+                        .findFirst()
+                        .ifPresent(frame -> failedIn.add(frame.getMethodName()));
+            }
+            assertThat(openBelow(table.getParent()))
+                    .as(
+                            "files of the index that are open after it was damaged in part %d; it failed in %s",
+                            part, failedIn)
+                    .isEmpty();
+        }
+        assertThat(failedIn).contains("hasVersion");
+    }
+
+    private static List<String> openBelow(Path directory) throws IOException {
+        List<String> open = new ArrayList<>();
+        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {
+            for (Path descriptor : descriptors) {
+                try {
+                    String target = Files.readSymbolicLink(descriptor).toString();
+                    if (target.startsWith(directory.toString())) {
+                        open.add(target);
+                    }
+                } catch (NoSuchFileException e) {
+                    // closed meanwhile
+                }
+            }
+        }
+        return open;
     }
 
     private void fifo(Path path) throws Exception {
