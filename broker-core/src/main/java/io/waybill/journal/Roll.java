@@ -120,6 +120,41 @@ public enum Roll {
         return (int) (ms / cycle.lengthInMillis());
     }
 
+    /** Returns until when a file of this number is written that is begun at this time, which its name may be behind, in milliseconds since 1970. */
+    public long endMs(int number, long ms) {
+        return Math.max(endMs(number), (ms / spanMs + 1) * spanMs);
+    }
+
+    /** The number of a queue's first file, begun at this time. */
+    public int firstNumber(long ms) {
+        return Math.max(0, numberAt(ms));
+    }
+
+    /**
+     * Returns the number of a queue's next file.
+     *
+     * @param firstIndex by which the queue begins; {@link Long#MAX_VALUE} when it has no file
+     * @param newest number of its newest file; {@link Integer#MIN_VALUE} when it has none
+     * @param ms the time, in milliseconds since 1970
+     */
+    public int next(long firstIndex, int newest, long ms) {
+        if (newest == Integer.MIN_VALUE) {
+            return firstNumber(ms);
+        }
+        return numberAfter(firstIndex == Long.MAX_VALUE ? newest : Math.min(newest, cycleOf(firstIndex)), newest, ms);
+    }
+
+    /**
+     * Returns the number of the file that comes after a queue's other files: that of the time. If the clock was set back since the newest
+     * one, or is so far ahead of the oldest one that most of {@link #maxNumbers} would lie between them, it is the next number.
+     *
+     * @param ms the time, in milliseconds since 1970
+     */
+    public int numberAfter(int oldest, int newest, long ms) {
+        long now = ms / cycle.lengthInMillis();
+        return now > newest && now - oldest <= maxNumbers / 2 ? (int) now : newest + 1;
+    }
+
     /** Returns when a file of this number begins, in milliseconds since 1970. */
     public long startMs(int number) {
         return (long) number * cycle.lengthInMillis();

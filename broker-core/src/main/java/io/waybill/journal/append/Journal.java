@@ -192,19 +192,18 @@ public final class Journal implements Closeable {
                 && last.cycle() >= firstCycle
                 && last.endPosition() < settings.fileBytes()
                 && wallNs < settings.roll().endMs(last.cycle()) * NS_PER_MS;
-        enterCycle(goesOn ? last.cycle() : Math.max(firstCycle, nextCycle(last.cycle(), wallNs)));
+        enterCycle(goesOn ? last.cycle() : Math.max(firstCycle, nextCycle(last.cycle(), wallNs)), wallNs);
     }
 
     private int nextCycle(int after, long wallNs) {
-        int now = settings.roll().numberAt(wallNs / NS_PER_MS);
-        return after == Integer.MIN_VALUE ? now : Math.max(now, after + 1);
+        return settings.roll().next(queue.firstIndex(), after, wallNs / NS_PER_MS);
     }
 
     /** Begins a new file. Without room for one it continues in this one, where space is reserved, and retries later. */
     private void roll(long wallNs) {
         int next = nextCycle(entered.cycle(), wallNs);
         if (reservation.tryEnter(pathOf(next))) {
-            entered(next, 0);
+            entered(next, 0, wallNs);
         } else {
             rollAtNs = wallNs + ROLL_RETRY_NS;
             rollAtPosition = Long.MAX_VALUE;
@@ -212,19 +211,19 @@ public final class Journal implements Closeable {
     }
 
     /** Reserves space in a cycle's file before Chronicle creates or continues it. */
-    private void enterCycle(int newCycle) throws JournalFullException {
+    private void enterCycle(int newCycle, long wallNs) throws JournalFullException {
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(pathOf(newCycle), at);
-        entered(newCycle, at);
+        entered(newCycle, at, wallNs);
     }
 
-    private void entered(int newCycle, long at) {
+    private void entered(int newCycle, long at, long wallNs) {
         file = pathOf(newCycle);
         entered.add(file, newCycle, position, lastId);
         time.advanceTo(settings.roll().startMs(newCycle));
         position = at;
         lastLength = 0;
-        rollAtNs = settings.roll().endMs(newCycle) * NS_PER_MS;
+        rollAtNs = settings.roll().endMs(newCycle, wallNs / NS_PER_MS) * NS_PER_MS;
         rollAtPosition = settings.fileBytes();
         touchable = Touchable.NOTHING;
     }

@@ -21,8 +21,8 @@ import java.util.Set;
  * @param id of its message, or a greater one of the records before it when it repeats an earlier message;
  * {@link MessageId#NONE} when there is none
  * @param index of the record; -1 when there is none
- * @param cycle the number of its roll file; {@link Integer#MIN_VALUE} when there is none
- * @param endPosition position after it in the file
+ * @param cycle the number of the queue's newest file; {@link Integer#MIN_VALUE} when there is none
+ * @param endPosition position after the record in that file; 0 when it has none
  */
 public record LastRecord(long sequence, long id, long index, int cycle, long endPosition) {
 
@@ -74,14 +74,14 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
             while (true) {
                 switch (tail.poll(buffer, JournalTail.ANY_RECEIVER)) {
                     case NONE:
-                        return last;
+                        return last.inNewestOf(directory, settings);
                     case RECORD:
                         last = last == NONE
                                 ? new LastRecord(
                                         view.sequence(), view.id(), tail.lastIndex(), tail.cycle(), tail.endPosition())
                                 : last.withIdFrom(view.id());
                         if (!view.isRepeated()) {
-                            return last;
+                            return last.inNewestOf(directory, settings);
                         }
                         break;
                     case SKIPPED:
@@ -90,6 +90,12 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
                 }
             }
         }
+    }
+
+    /** A newer file may be there, without a record: readers may have gone on to it. */
+    private LastRecord inNewestOf(Path directory, JournalSettings settings) {
+        int[] cycles = TailedQueue.cyclesNewestFirst(directory, settings.roll());
+        return cycles.length == 0 || cycles[0] <= cycle ? this : new LastRecord(sequence, id, index, cycles[0], 0);
     }
 
     /** Returns a copy with a higher sequence, when later records are known to be lost. */

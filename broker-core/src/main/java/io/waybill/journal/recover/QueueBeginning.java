@@ -93,10 +93,12 @@ public final class QueueBeginning {
         boolean failed = before.map(mark -> mark.boot().equals(BootMark.FAILED)).orElse(false);
         PowerCut cut = new PowerCut(directory, settings, files, disk, onDiskBefore);
         RecoveredQueue recovered = failed ? cut.rewrite() : cut.recover();
-        int present = settings.roll().numberAt(host.clock().wallNs() / NS_PER_MS);
-        int used = Math.max(
-                present,
-                Math.max(recovered.lastCycle(), before.map(BootMark::firstCycle).orElse(0)));
+        long wallMs = host.clock().wallNs() / NS_PER_MS;
+        int newest =
+                Math.max(recovered.lastCycle(), before.map(BootMark::firstCycle).orElse(0));
+        int used = RollFile.oldest(directory, files)
+                .map(oldest -> settings.roll().numberAfter(oldest.cycle(), newest, wallMs))
+                .orElse(Math.max(newest, settings.roll().firstNumber(wallMs)));
         // of files that were begun last not even the names need be left
         int cycle = used + 2 + (int) (PowerCut.MAX_UNWRITTEN_BYTES / settings.fileBytes());
         long counter = Math.max(
@@ -203,7 +205,8 @@ public final class QueueBeginning {
         Roll roll = settings.roll();
         String left = last.index() < 0
                 ? "no record is there"
-                : "the last one that is there is record " + last.sequence() + " in " + roll.fileName(last.cycle());
+                : "the last one that is there is record " + last.sequence() + " in "
+                        + roll.fileName(roll.cycleOf(last.index()));
         return "Records of " + directory + " are lost: " + claim.witness() + " says that they reached to number "
                 + roll.sequenceInFile(claim.endIndex()) + " of " + roll.fileName(roll.cycleOf(claim.endIndex()))
                 + ", and "
