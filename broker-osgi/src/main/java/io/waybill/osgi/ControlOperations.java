@@ -27,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 
 /**
@@ -50,6 +51,8 @@ import java.util.function.Supplier;
  *
  * Times are nanoseconds since 1970. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the operator.
  *
+ * Those that change bundles are published by {@link #open} only: requests for them wait while the node starts.
+ *
  * <p><b>Threads.</b> Any; they run on threads of their own, because an operation may take as long as a bundle takes to drain and to start.
  */
 final class ControlOperations implements AutoCloseable {
@@ -63,7 +66,8 @@ final class ControlOperations implements AutoCloseable {
     private final ToolCommands tools;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
-    private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
+    private final Provider self;
+    private final List<HandlerRegistry.Registration> registrations = new CopyOnWriteArrayList<>();
 
     ControlOperations(
             BundleControl bundles,
@@ -80,10 +84,9 @@ final class ControlOperations implements AutoCloseable {
         this.handlers = handlers;
         this.tools = tools;
         this.loaders = loaders;
-        Provider self = new Provider("waybill", version);
+        this.self = new Provider("waybill", version);
         this.executor = handlers.newExecutor(self, executorSettings);
         publish(
-                self,
                 "control:bundle.list",
                 (message, outbox) -> outbox.response()
                         .value("bundles", listBundles())
@@ -92,42 +95,34 @@ final class ControlOperations implements AutoCloseable {
                         .value(
                                 "running",
                                 bundles.running().map(ControlOperations::value).orElse(Value.NONE)));
+        publish("control:handlers.list", (message, outbox) -> outbox.response().value("handlers", listHandlers()));
+        publish("control:scripts.list", (message, outbox) -> outbox.response().value("scripts", listScripts()));
         publish(
-                self,
+                "control:loaders.leaked",
+                (message, outbox) -> outbox.response().value("loaders", listLeaks(message.int64("seconds"))));
+    }
+
+    /** Publishes the operations that change bundles: the node has started. */
+    void open() {
+        publish(
                 "control:bundle.install",
                 (message, outbox) ->
                         outbox.response().value("bundle", bundle(message, asked -> bundles.install(path(asked)))));
         publish(
-                self,
                 "control:bundle.update",
                 (message, outbox) -> outbox.response().value("bundle", bundle(message, this::update)));
         publish(
-                self,
                 "control:bundle.start",
                 (message, outbox) ->
                         outbox.response().value("bundle", bundle(message, asked -> bundles.start(asked.text("name")))));
         publish(
-                self,
                 "control:bundle.stop",
                 (message, outbox) ->
                         outbox.response().value("bundle", bundle(message, asked -> bundles.stop(asked.text("name")))));
         publish(
-                self,
                 "control:bundle.uninstall",
                 (message, outbox) -> outbox.response()
                         .value("bundle", bundle(message, asked -> bundles.uninstall(asked.text("name")))));
-        publish(
-                self,
-                "control:handlers.list",
-                (message, outbox) -> outbox.response().value("handlers", listHandlers()));
-        publish(
-                self,
-                "control:scripts.list",
-                (message, outbox) -> outbox.response().value("scripts", listScripts()));
-        publish(
-                self,
-                "control:loaders.leaked",
-                (message, outbox) -> outbox.response().value("loaders", listLeaks(message.int64("seconds"))));
     }
 
     @Override
@@ -137,7 +132,7 @@ final class ControlOperations implements AutoCloseable {
         steps.attempt(() -> executor.close(CLOSE_LIMIT)).finishUnchecked();
     }
 
-    private void publish(Provider self, String key, MessageHandler handler) {
+    private void publish(String key, MessageHandler handler) {
         registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(key), handler, self, executor)));
     }
 

@@ -286,6 +286,7 @@ public final class OsgiHost implements AutoCloseable {
             own.look();
             watched.look();
         }));
+        operations.open();
     }
 
     private static Map<String, String> baseProperties(OsgiSettings settings) {
@@ -360,7 +361,7 @@ public final class OsgiHost implements AutoCloseable {
     private static void requireSystemActive(BundleContext context) {
         for (Bundle bundle : context.getBundles()) {
             boolean fragment = bundle.getHeaders().get(Constants.FRAGMENT_HOST) != null;
-            if (!fragment && bundle.getState() != Bundle.ACTIVE) {
+            if (StartLevels.isSystem(bundle) && !fragment && bundle.getState() != Bundle.ACTIVE) {
                 throw new IllegalStateException(bundle.getSymbolicName() + " is not active; see the log for why");
             }
         }

@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
@@ -20,6 +23,8 @@ import io.waybill.worker.WorkerSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -77,5 +82,49 @@ class StartingNodeBundleTest {
                                 failure -> assertThat(failure.code()).isEqualTo(ErrorCode.UNKNOWN_OPERATION));
             }
         }
+    }
+
+    /** It installed a bundle before the framework ran, and the start took that bundle for one of the system's that failed. */
+    @Test
+    void startsAlthoughItIsAskedForABundleMeanwhile() throws Exception {
+        BundleForge forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
+        String jar = forge.responding("org.acme.count", "1.0.0", "one").toString();
+        Host host = Host.real();
+        Home home = Home.open(directory.resolve("home"), host);
+        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        registry.expectMore();
+        try (Worker server = Worker.join(home, "ps0", JoinOptions.defaults(), SETTINGS, registry);
+                Worker caller = Worker.join(
+                        home,
+                        "trainer0",
+                        JoinOptions.defaults(),
+                        SETTINGS,
+                        new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()))) {
+            server.ready(Map.of());
+            caller.ready(Map.of());
+            List<CompletableFuture<Response>> installs = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                installs.add(caller.callAsync(control("bundle.install", Map.of("path", Value.of(jar)))));
+            }
+            CompletableFuture<Response> uninstall =
+                    caller.callAsync(control("bundle.uninstall", Map.of("name", Value.of("org.acme.other"))));
+            eventually("all wait", () -> registry.parkedRequests() == 4);
+
+            try (TestNode node = new TestNode(directory.resolve("node"), registry)) {
+                for (CompletableFuture<Response> install : installs) {
+                    install.get(20, TimeUnit.SECONDS).close();
+                }
+                assertThatThrownBy(() -> uninstall.get(20, TimeUnit.SECONDS))
+                        .cause()
+                        .isInstanceOfSatisfying(
+                                CallException.class,
+                                failure -> assertThat(failure.code()).isEqualTo(ErrorCode.REFUSED));
+                assertThat(node.response()).isEqualTo("one");
+            }
+        }
+    }
+
+    private static Request control(String operation, Map<String, Value> fields) {
+        return Request.invocation("ps0", MessageType.of(0x1f0), new Invocation(operation, List.of(), fields));
     }
 }

@@ -112,7 +112,7 @@ public final class Node implements AutoCloseable {
             record.publish();
             Node node = new Node(worker, registry, osgi, record, operations, running);
             node.removeDeparted(settings.departedAge());
-            operations.onReload(node::reload);
+            operations.started(node::reload);
             return node;
         } catch (IOException | RuntimeException | Error e) {
             closeAfter(e, record, operations, osgi, worker);

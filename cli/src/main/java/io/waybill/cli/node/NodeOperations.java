@@ -39,12 +39,14 @@ final class NodeOperations implements AutoCloseable {
 
     private final HandlerExecutor executor;
     private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
-    private volatile NodeStop stop = then -> { // set by the thread that runs the node, read by the operation's
-        throw new RejectedMessageException(
-                ErrorCode.REFUSED, "this node is not run by waybill node: end the program that it is part of");
-    };
+    private static final String STARTING = "this node is starting; try again when it is ready";
+
+    private volatile NodeStop stop =
+            then -> { // set by the thread that starts or runs the node, read by the operation's
+                throw new RejectedMessageException(ErrorCode.REFUSED, STARTING);
+            };
     private volatile Reload reload = () -> { // set by the thread that starts the node, read by the operation's
-        throw new IOException("this node is starting: try again");
+        throw new IOException(STARTING);
     };
 
     /** Reads the settings again. */
@@ -65,9 +67,13 @@ final class NodeOperations implements AutoCloseable {
         stop = other;
     }
 
-    /** Sets what reads the settings. */
-    void onReload(Reload other) {
+    /** Sets what reads the settings: the node has started. Until {@link #onStop} it can't be ended by a call. */
+    void started(Reload other) {
         reload = other;
+        stop = then -> {
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED, "this node is not run by waybill node: end the program that it is part of");
+        };
     }
 
     private void reload(Message message, Outbox outbox) throws RejectedMessageException {
