@@ -59,6 +59,7 @@ final class FileUsers {
             "Salvage",
             "Segment",
             "SegmentMapping",
+            "SettingsFile",
             "StateFiles",
             "SharedStore",
             "ShippedBundles",
@@ -72,7 +73,6 @@ final class FileUsers {
 
     private static final Set<String> OPENING = Set.of(
             "BundleHandlers",
-            "ConfDirectory",
             "FileMark",
             "JarCheck",
             "LastRecord",
@@ -83,6 +83,7 @@ final class FileUsers {
             "RecordSearch",
             "ScriptBundles",
             "ScriptStaging",
+            "SettingsFile",
             "ShippedBundles",
             "SliceFile",
             "SliceOutput",

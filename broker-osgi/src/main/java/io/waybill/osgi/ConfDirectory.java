@@ -3,15 +3,8 @@ package io.waybill.osgi;
 import io.waybill.osgi.jar.FileMark;
 import io.waybill.osgi.jar.Staging;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.StringReader;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Dictionary;
 import java.util.HashMap;
 import java.util.Hashtable;
@@ -36,7 +29,6 @@ final class ConfDirectory {
 
     private static final Logger LOG = LoggerFactory.getLogger(ConfDirectory.class);
     private static final String SUFFIX = ".cfg";
-    private static final int MAX_FILE_BYTES = 1 << 20;
     /** Location of a configuration that any bundle may use. */
     private static final String ANY_LOCATION = "?";
 
@@ -88,8 +80,8 @@ final class ConfDirectory {
             configuration(admin, file).updateIfDifferent(read(file));
             LOG.info("Configured {} from {}", pid(file), file);
             keys.check(factoryOrPid(file));
-        } catch (IOException | IllegalArgumentException e) {
-            LOG.error("{} is not taken: {}", file, e.getMessage());
+        } catch (IOException e) {
+            LOG.error("A configuration is not taken: {}", Staging.describe(e));
         }
     }
 
@@ -124,24 +116,7 @@ final class ConfDirectory {
     }
 
     private static Dictionary<String, Object> read(Path file) throws IOException {
-        byte[] bytes;
-        try (InputStream in = Files.newInputStream(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            bytes = in.readNBytes(MAX_FILE_BYTES + 1);
-        }
-        if (bytes.length > MAX_FILE_BYTES) {
-            throw new IOException("a configuration has at most " + MAX_FILE_BYTES + " bytes");
-        }
-        String text;
-        try {
-            text = StandardCharsets.UTF_8
-                    .newDecoder()
-                    .decode(ByteBuffer.wrap(bytes))
-                    .toString();
-        } catch (CharacterCodingException e) {
-            throw new IOException("it is not UTF-8", e);
-        }
-        Properties properties = new Properties();
-        properties.load(new StringReader(text));
+        Properties properties = SettingsFile.read(file);
         Dictionary<String, Object> values = new Hashtable<>();
         properties.stringPropertyNames().forEach(key -> values.put(key, properties.getProperty(key)));
         return values;

@@ -212,6 +212,22 @@ class DirectoriesBundleTest {
     }
 
     @Test
+    void followsALinkThatIsSwapped() throws Exception {
+        startNode();
+        node.bundles().install(configured());
+        for (String version : new String[] {"v1", "v2"}) {
+            Path folder = Files.createDirectories(node.conf.resolve(".." + version));
+            Files.writeString(folder.resolve("org.acme.Count.cfg"), "greeting = " + version + "\n");
+        }
+        Path data = Files.createSymbolicLink(node.conf.resolve("..data"), Path.of("..v1"));
+        Files.createSymbolicLink(node.conf.resolve("org.acme.Count.cfg"), Path.of("..data/org.acme.Count.cfg"));
+        eventually("it is configured", () -> responses("v1"));
+        Path swapped = Files.createSymbolicLink(node.conf.resolve("..tmp"), Path.of("..v2"));
+        Files.move(swapped, data, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        eventually("it has what the link leads to now", () -> responses("v2"));
+    }
+
+    @Test
     void hasTheConfigurationsReadWhenBundlesStart() throws Exception {
         Files.createDirectories(directory.resolve("node/conf"));
         Files.writeString(directory.resolve("node/conf/org.acme.Count.cfg"), "greeting=early\n");

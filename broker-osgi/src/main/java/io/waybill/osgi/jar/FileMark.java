@@ -7,28 +7,36 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
 /**
- * Attributes that show whether a file changed since the last scan.
+ * Attributes that show whether a file changed since the last scan. Of a symbolic link they are its target's, if there is one.
  *
  * @param identity the inode, which a replacement does not share
+ * @param changed when the file was written, renamed or linked last, or got other permissions
  */
-public record FileMark(Object identity, long sizeBytes, FileTime modified) {
+public record FileMark(Object identity, long sizeBytes, FileTime modified, FileTime changed) {
 
     private static final int MAX_FILES = 10_000;
+    private static final String ATTRIBUTES = "unix:fileKey,size,lastModifiedTime,ctime,isRegularFile,isDirectory";
 
-    /** The regular files of a directory whose names end so, hidden ones and links not counted. */
+    /**
+     * The files of a directory whose names end so, in lower or upper case. Directories and hidden files are not counted; links to files
+     * are, and who reads a file decides whether it may be one.
+     *
+     * @param suffix in lower case
+     */
     public static Map<Path, FileMark> list(Path directory, String suffix) throws IOException {
         Map<Path, FileMark> marks = new HashMap<>();
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if (name.endsWith(suffix) && name.length() > suffix.length() && !name.startsWith(".")) {
+                boolean isMeant = name.toLowerCase(Locale.ROOT).endsWith(suffix);
+                if (isMeant && name.length() > suffix.length() && !name.startsWith(".")) {
                     mark(file, marks);
                 }
                 if (marks.size() > MAX_FILES) {
@@ -42,24 +50,28 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified) {
     }
 
     private static void mark(Path file, Map<Path, FileMark> marks) throws IOException {
-        Optional<BasicFileAttributes> found = look(file);
-        if (found.isPresent() && found.get().isRegularFile()) {
-            marks.put(file, of(found.get()));
+        Optional<Map<String, Object>> found = look(file);
+        if (found.isEmpty()) { // a link that leads nowhere, or a file that is gone
+            found = look(file, LinkOption.NOFOLLOW_LINKS);
         }
+        found.filter(attributes -> !attributes.get("isDirectory").equals(true))
+                .ifPresent(attributes -> marks.put(file, of(attributes)));
     }
 
     /** Reads the attributes at a path, without following a link; empty when nothing exists. */
     public static Optional<FileMark> at(Path file) throws IOException {
-        return look(file).map(FileMark::of);
+        return look(file, LinkOption.NOFOLLOW_LINKS).map(FileMark::of);
     }
 
-    private static FileMark of(BasicFileAttributes found) {
-        return new FileMark(found.fileKey(), found.size(), found.lastModifiedTime());
+    private static FileMark of(Map<String, Object> found) {
+        return new FileMark(
+                found.get("fileKey"), (long) found.get("size"), (FileTime) found.get("lastModifiedTime"), (FileTime)
+                        found.get("ctime"));
     }
 
-    private static Optional<BasicFileAttributes> look(Path file) throws IOException {
+    private static Optional<Map<String, Object>> look(Path file, LinkOption... options) throws IOException {
         try {
-            return Optional.of(Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
+            return Optional.of(Files.readAttributes(file, ATTRIBUTES, options));
         } catch (NoSuchFileException e) {
             return Optional.empty(); // removed between listing and reading: as if it had never been listed
         }

@@ -110,7 +110,9 @@ public final class Staging {
         Path parent = source.toAbsolutePath().getParent();
         try {
             if (!Files.isRegularFile(source, LinkOption.NOFOLLOW_LINKS)) {
-                String found = Files.exists(source, LinkOption.NOFOLLOW_LINKS) ? "something else is" : "nothing is";
+                String found = Files.isSymbolicLink(source)
+                        ? "a link is"
+                        : Files.exists(source, LinkOption.NOFOLLOW_LINKS) ? "something else is" : "nothing is";
                 throw new BundleRefusedException(
                         Reason.UNREADABLE, "a bundle is a regular file and no link, and " + found + " at " + source);
             }

@@ -107,7 +107,7 @@ class StagingTest {
         Path real = directory.resolve("real.jar");
         zip(real, "META-INF/MANIFEST.MF", MANIFEST);
         Files.createSymbolicLink(source, real);
-        refuses(Reason.UNREADABLE, "no link");
+        refuses(Reason.UNREADABLE, "no link, and a link is at");
     }
 
     @Test

@@ -1,14 +1,10 @@
 package io.waybill.cli.node;
 
+import io.waybill.osgi.SettingsFile;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
@@ -23,8 +19,6 @@ import java.util.stream.Collectors;
  * @param framework properties for the OSGi framework
  */
 public record NodeConf(Path directory, NodeSettings settings, Map<String, String> framework) {
-
-    private static final int MAX_FILE_BYTES = 1 << 20;
 
     public NodeConf {
         framework = Map.copyOf(framework);
@@ -67,19 +61,11 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     }
 
     private static Map<String, String> load(Path file) throws IOException {
-        Properties properties = new Properties();
-        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file)) {
-            throw new IOException("expected a regular file: " + file);
-        }
-        try (InputStream in = Files.newInputStream(file, StandardOpenOption.READ)) {
-            if (Files.size(file) > MAX_FILE_BYTES) {
-                throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
-            }
-            properties.load(new InputStreamReader(in, StandardCharsets.UTF_8));
+        Properties properties;
+        try {
+            properties = SettingsFile.read(file);
         } catch (NoSuchFileException e) {
             return Map.of();
-        } catch (IllegalArgumentException e) {
-            throw new IOException(file + ": " + e.getMessage(), e);
         }
         return properties.stringPropertyNames().stream()
                 .collect(Collectors.toMap(

@@ -2,11 +2,9 @@ package io.waybill.cli.supervise;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.node.Quantities;
+import io.waybill.osgi.SettingsFile;
 import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +24,6 @@ import java.util.function.Function;
  */
 public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
 
-    private static final long MAX_FILE_BYTES = 1 << 20;
     private static final int MAX_NODES = 1000;
 
     public NodesFile {
@@ -39,16 +36,8 @@ public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
      * @throws IOException when it can't be read or says what it must not; all its mistakes are named at once
      */
     public static NodesFile read(Path file) throws IOException {
-        if (Files.exists(file) && !Files.isRegularFile(file)) {
-            throw new IOException("expected a regular file: " + file);
-        }
-        if (Files.size(file) > MAX_FILE_BYTES) {
-            throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
-        }
-        Properties properties = new Properties();
-        try (Reader text = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-            properties.load(text);
-            return new Reading(properties, file.toAbsolutePath().getParent()).file();
+        try {
+            return new Reading(SettingsFile.read(file), file.toAbsolutePath().getParent()).file();
         } catch (IllegalArgumentException e) {
             throw new IOException(file + ": " + e.getMessage(), e);
         }
