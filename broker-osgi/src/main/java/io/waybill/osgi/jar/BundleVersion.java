@@ -1,7 +1,6 @@
 package io.waybill.osgi.jar;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
@@ -17,9 +16,8 @@ public record BundleVersion(String symbolicName, String version, String sha256) 
      * @throws IOException when it can't be read, or is not a bundle that a node would install
      */
     public static BundleVersion of(Path jar) throws IOException {
-        long size = Files.size(jar);
         try {
-            StagedJar checked = new JarCheck(size).check(jar, jar, Staging.sha256(jar));
+            StagedJar checked = JarCheck.check(jar, jar, Staging.sha256(jar));
             return new BundleVersion(checked.symbolicName(), checked.version().toString(), checked.sha256());
         } catch (BundleRefusedException e) {
             throw new IOException(e.getMessage(), e);

@@ -4,34 +4,35 @@ import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
-import java.util.Enumeration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
+import java.util.zip.CRC32;
 import java.util.zip.ZipException;
 import org.osgi.framework.Version;
 
 /**
- * Checks a jar without running its code: that it is a jar, that its unpacked size and paths are within bounds, that its
- * signature is valid, and that it is a bundle that may be installed. Stateless.
+ * Checks a jar without running its code: that it is a jar, that its unpacked size and paths are within bounds, that it is not
+ * damaged, that a signature is valid for all of it, and that it is a bundle that may be installed. Stateless.
  */
 final class JarCheck {
 
     private static final int MAX_ENTRIES = 200_000;
     private static final int MAX_MANIFEST_BYTES = 1 << 20;
     /** Max ratio of the content's size to the jar's. */
-    private static final int MAX_EXPANSION = 100;
+    private static final long MAX_EXPANSION = 100;
+    /** Content of this size is allowed whatever the jar's size. */
+    private static final long MIN_EXPANDED_BYTES = 1 << 20;
 
     private static final int MAX_NAME_LENGTH = 200;
 
-    private final long maxJarBytes;
+    private JarCheck() {}
 
-    JarCheck(long maxJarBytes) {
-        this.maxJarBytes = maxJarBytes;
-    }
-
-    StagedJar check(Path copy, Path source, String sha256) throws BundleRefusedException, IOException {
+    static StagedJar check(Path copy, Path source, String sha256) throws BundleRefusedException, IOException {
         try (JarFile jar = new JarFile(copy.toFile(), true)) {
             checkEntries(jar, source, copy.toFile().length());
             Attributes manifest = manifest(jar, source);
@@ -50,40 +51,63 @@ final class JarCheck {
         }
     }
 
-    private void checkEntries(JarFile jar, Path source, long jarBytes) throws BundleRefusedException, IOException {
+    private static void checkEntries(JarFile jar, Path source, long jarBytes)
+            throws BundleRefusedException, IOException {
         if (jar.size() > MAX_ENTRIES) {
             throw refused(source, "has " + jar.size() + " entries, and at most " + MAX_ENTRIES + " are allowed");
         }
-        long expanded = 0;
-        boolean signed = false;
-        for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements(); ) {
-            JarEntry entry = entries.nextElement();
-            String name = entry.getName();
-            if (leavesTheJar(name)) {
-                throw refused(source, "has an entry that would be unpacked elsewhere: " + shorten(name));
+        List<JarEntry> entries = Collections.list(jar.entries());
+        long left = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * jarBytes);
+        for (JarEntry entry : entries) {
+            if (leavesTheJar(entry.getName())) {
+                throw refused(source, "has an entry that would be unpacked elsewhere: " + shorten(entry.getName()));
             }
-            expanded += Math.max(0, entry.getSize());
-            if (expanded < 0 || expanded > maxJarBytes + jarBytes * MAX_EXPANSION) {
-                throw refused(source, "would unpack to more than " + MAX_EXPANSION + " times its size");
-            }
-            signed |= name.startsWith("META-INF/") && name.endsWith(".SF");
+            left = take(left, Math.max(0, entry.getSize()), source);
         }
-        if (signed) {
-            verifySignature(jar);
+        readEntries(jar, entries, source, jarBytes);
+    }
+
+    private static long take(long left, long bytes, Path source) throws BundleRefusedException {
+        if (bytes > left) {
+            throw refused(source, "would unpack to more than " + MAX_EXPANSION + " times its size");
+        }
+        return left - bytes;
+    }
+
+    /**
+     * Reads all entries, whatever sizes the jar declares for them. Reading one to its end makes the JDK compare it with its signature; one that
+     * the signature does not cover, or a signature that the JDK does not understand, would pass unnoticed.
+     */
+    private static void readEntries(JarFile jar, List<JarEntry> entries, Path source, long jarBytes)
+            throws BundleRefusedException, IOException {
+        boolean isSigned = entries.stream().anyMatch(entry -> isOfSignature(entry.getName()));
+        byte[] buffer = new byte[1 << 16];
+        long left = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * jarBytes);
+        for (JarEntry entry : entries) {
+            CRC32 checksum = new CRC32();
+            try (InputStream in = jar.getInputStream(entry)) {
+                for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
+                    left = take(left, read, source);
+                    checksum.update(buffer, 0, read);
+                }
+            }
+            if (entry.getCrc() >= 0 && entry.getCrc() != checksum.getValue()) {
+                throw refused(source, "is damaged: the checksum of " + shorten(entry.getName()) + " does not match");
+            }
+            if (isSigned && mustBeSigned(entry) && entry.getCodeSigners() == null) {
+                throw refused(source, "is signed, and its signature is not valid for " + shorten(entry.getName()));
+            }
         }
     }
 
-    /** Reading an entry to its end makes the JDK compare it with the signature. */
-    private static void verifySignature(JarFile jar) throws IOException {
-        byte[] buffer = new byte[1 << 16];
-        for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements(); ) {
-            try (InputStream in = jar.getInputStream(entries.nextElement())) {
-                int read = 0;
-                while (read >= 0) {
-                    read = in.read(buffer);
-                }
-            }
-        }
+    private static boolean mustBeSigned(JarEntry entry) {
+        return !entry.isDirectory()
+                && !entry.getName().equalsIgnoreCase(JarFile.MANIFEST_NAME)
+                && !isOfSignature(entry.getName());
+    }
+
+    private static boolean isOfSignature(String entryName) {
+        return entryName.toUpperCase(Locale.ROOT).matches("META-INF/(SIG-[^/]*|[^/]*\\.(SF|RSA|DSA|EC))");
     }
 
     private static boolean leavesTheJar(String name) {

@@ -45,7 +45,6 @@ public final class Staging {
 
     private final Path directory;
     private final Object ownUser;
-    private final JarCheck check;
     private final long maxJarBytes;
     private final AtomicLong count = new AtomicLong();
 
@@ -58,7 +57,6 @@ public final class Staging {
     public Staging(Path directory, long maxJarBytes, Integer user) throws IOException {
         this.directory = directory;
         this.maxJarBytes = maxJarBytes;
-        this.check = new JarCheck(maxJarBytes);
         createPrivate(directory);
         this.ownUser = user != null ? user : Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
         try (DirectoryStream<Path> left = Files.newDirectoryStream(directory)) {
@@ -92,7 +90,7 @@ public final class Staging {
         Path copy = directory.resolve(count.incrementAndGet() + ".jar");
         try {
             String sha256 = copy(source, copy);
-            return check.check(copy, source, sha256);
+            return JarCheck.check(copy, source, sha256);
         } catch (IOException e) {
             deleteQuietly(copy);
             throw new BundleRefusedException(Reason.UNREADABLE, source + " can't be read: " + describe(e), e);

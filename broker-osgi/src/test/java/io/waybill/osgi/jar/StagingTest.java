@@ -7,11 +7,14 @@ import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,7 +48,7 @@ class StagingTest {
                 ZipOutputStream zip = new ZipOutputStream(out)) {
             for (int i = 0; i < namesAndContents.length; i += 2) {
                 zip.putNextEntry(new ZipEntry(namesAndContents[i]));
-                zip.write(namesAndContents[i + 1].getBytes(java.nio.charset.StandardCharsets.UTF_8));
+                zip.write(namesAndContents[i + 1].getBytes(StandardCharsets.UTF_8));
                 zip.closeEntry();
             }
         }
@@ -156,7 +159,7 @@ class StagingTest {
     void refusesATruncatedJar() throws Exception {
         zip(source, "META-INF/MANIFEST.MF", MANIFEST, "a", "b".repeat(1000));
         byte[] whole = Files.readAllBytes(source);
-        Files.write(source, java.util.Arrays.copyOf(whole, whole.length - 30));
+        Files.write(source, Arrays.copyOf(whole, whole.length - 30));
         refuses(Reason.NO_BUNDLE, "is not a jar");
     }
 
@@ -170,6 +173,50 @@ class StagingTest {
     void refusesAJarThatWouldUnpackToMuchMore() throws Exception {
         zip(source, "META-INF/MANIFEST.MF", MANIFEST, "a", "0".repeat(5_000_000));
         refuses(Reason.NO_BUNDLE, "100 times its size");
+    }
+
+    /** The sizes in the directory of a zip are what its author wrote: reading stops at the end of the data. */
+    @Test
+    void refusesAJarThatHidesHowMuchItWouldUnpackTo() throws Exception {
+        staging = new Staging(directory.resolve("staging"), 1 << 30); // a limit of the jar's size allows no more content
+        zip(source, "META-INF/MANIFEST.MF", MANIFEST, "a", "0".repeat(5_000_000));
+        refuses(Reason.NO_BUNDLE, "100 times its size");
+
+        byte[] bytes = Files.readAllBytes(source);
+        ByteBuffer size = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(0, 5_000_000);
+        byte[] declared = size.array();
+        int found = 0;
+        for (int i = 0; i < bytes.length - 4; i++) {
+            if (Arrays.equals(Arrays.copyOfRange(bytes, i, i + 4), declared)) {
+                bytes[i] = 100;
+                bytes[i + 1] = bytes[i + 2] = 0;
+                found++;
+            }
+        }
+        assertThat(found).as("sizes behind the data and in the directory").isEqualTo(2);
+        Files.write(source, bytes);
+        refuses(Reason.NO_BUNDLE, "100 times its size");
+    }
+
+    @Test
+    void takesASmallJarWithALittleContentHoweverWellItIsPacked() throws Exception {
+        zip(source, "META-INF/MANIFEST.MF", MANIFEST, "a", "0".repeat(800_000));
+        staging.discard(staging.stage(source));
+    }
+
+    @Test
+    void refusesADamagedEntry() throws Exception {
+        try (OutputStream out = Files.newOutputStream(source);
+                ZipOutputStream zip = new ZipOutputStream(out)) {
+            zip.setLevel(0); // what is written in an entry stands in the file
+            zip.putNextEntry(new ZipEntry("META-INF/MANIFEST.MF"));
+            zip.write(MANIFEST.getBytes(StandardCharsets.UTF_8));
+            zip.putNextEntry(new ZipEntry("a/A.class"));
+            zip.write("content".getBytes(StandardCharsets.UTF_8));
+        }
+        String text = Files.readString(source, StandardCharsets.ISO_8859_1);
+        Files.writeString(source, text.replace("content", "c0ntent"), StandardCharsets.ISO_8859_1);
+        refuses(Reason.NO_BUNDLE, "is damaged: the checksum of \"a/A.class\" does not match");
     }
 
     @Test
