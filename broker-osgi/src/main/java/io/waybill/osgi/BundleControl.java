@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import io.waybill.host.Clock;
 import io.waybill.osgi.BundleStatus.Kind;
 import io.waybill.osgi.BundleStatus.State;
+import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
@@ -10,9 +11,15 @@ import io.waybill.osgi.jar.KeptJars;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -39,8 +46,14 @@ public final class BundleControl {
     private final BundleSteps steps;
     private final Clock clock;
     private final BundleSlots slots;
+    private final BundleStarts starts;
+    private final BundleReplacement replacement;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
+    private final AtomicLong arrivals = new AtomicLong();
     private volatile BundleOperation running; // set by the thread that holds the lock, read by any; null when none runs
+    private volatile Runnable waitingChanged = () -> {}; // set by any thread, read by the one that holds the lock
+    private Set<Path> lastWaiting = Set.of(); // guarded by the lock
+    private volatile boolean isStarting = true; // set by the thread that starts the node, read by any
 
     /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
     enum Keeping {
@@ -59,6 +72,8 @@ public final class BundleControl {
         this.steps = steps;
         this.clock = clock;
         this.slots = new BundleSlots(context);
+        this.starts = new BundleStarts(slots, steps);
+        this.replacement = new BundleReplacement(slots, staging, steps, starts, clock);
     }
 
     /** Lists every bundle, the system's first, then by name. */
@@ -69,7 +84,7 @@ public final class BundleControl {
                 statuses.add(systemStatus(bundle));
             }
         }
-        slots.all().forEach(slot -> statuses.add(slot.status(problemNow(slot))));
+        slots.all().forEach(slot -> statuses.add(statusNow(slot)));
         return statuses;
     }
 
@@ -78,10 +93,63 @@ public final class BundleControl {
         return Optional.ofNullable(running);
     }
 
-    /** Returns the current problem of a running bundle, or else the last one. */
-    private String problemNow(BundleSlot slot) {
-        String now = slot.isActive() ? steps.problems(slot.bundle) : "";
-        return now.isEmpty() ? slot.problem() : now;
+    /** Returns the status with the current problem of a running bundle, or else the last one. */
+    private BundleStatus statusNow(BundleSlot slot) {
+        if (!slot.isWanted() || !slot.isStarted()) {
+            return slot.status();
+        }
+        Obstacles now = steps.obstacles(slot.bundle, Duration.ZERO);
+        State state = now.areThere() && (now.mayPass() || slot.isWaiting()) ? State.WAITING : State.ACTIVE;
+        boolean isLast = !now.areThere() && !slot.isWaiting(); // what it waited for is no problem when it is there
+        return slot.status(state, now.areThere() ? now.text() : isLast ? slot.problem() : null);
+    }
+
+    /** Returns the files of the bundles that wait, and for what. */
+    Map<Path, String> waiting() {
+        Map<Path, String> waiting = new TreeMap<>();
+        slots.all().stream()
+                .filter(BundleSlot::isWaiting)
+                .forEach(slot -> waiting.put(slot.jar().source(), Objects.toString(slot.problem(), "it is stopped")));
+        return waiting;
+    }
+
+    /** Sets what is notified, on the thread of the operation, after {@link #waiting} has changed. */
+    void onWaitingChange(Runnable listener) {
+        waitingChanged = listener;
+    }
+
+    /** Returns a number that grows with what another bundle may have waited for: bundles that arrive, and configurations. */
+    long arrivals() {
+        return arrivals.get();
+    }
+
+    /** Notes that configurations changed. */
+    void configured() {
+        arrivals.incrementAndGet();
+    }
+
+    /** Ends the start of the node, during which each bundle may need ones that come after it. */
+    void started() {
+        oneAtATime.lock();
+        try {
+            starts.settle(steps.activationLimit(), clock);
+            isStarting = false;
+            noteWaiting();
+        } finally {
+            oneAtATime.unlock();
+        }
+    }
+
+    /** Notes which of the waiting bundles have now what they waited for, unless an operation runs: it ends with that. */
+    void look() {
+        if (slots.all().stream().anyMatch(BundleSlot::isWaiting) && oneAtATime.tryLock()) {
+            try {
+                starts.lookAtWaiting();
+                noteWaiting();
+            } finally {
+                oneAtATime.unlock();
+            }
+        }
     }
 
     /** Installs and starts a bundle; updates it when one of its name is installed. */
@@ -125,16 +193,15 @@ public final class BundleControl {
             BundleSlot slot = slots.require(symbolicName);
             if (!slot.isActive()) {
                 try {
-                    steps.start(slot.bundle);
+                    starts.start(slot, BundleStarts.mayLack(slot.jar()), steps.activationLimit());
                 } catch (BundleRefusedException e) {
                     slot.failed(e.getMessage());
-                    stopAfter(e, slot);
+                    starts.stopAfter(e, slot);
                     throw e;
                 }
-                slot.clearProblem();
-                slot.enter(State.ACTIVE);
+                arrivals.incrementAndGet();
             }
-            return slot.status();
+            return slot;
         });
     }
 
@@ -142,8 +209,8 @@ public final class BundleControl {
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively("stop " + symbolicName, () -> {
             BundleSlot slot = slots.require(symbolicName);
-            stop(slot);
-            return slot.status();
+            starts.stop(slot);
+            return slot;
         });
     }
 
@@ -157,29 +224,40 @@ public final class BundleControl {
                 }
             }
             BundleSlot slot = slots.require(symbolicName);
-            stop(slot);
+            starts.stop(slot);
             steps.uninstall(slot.bundle);
             slots.remove(slot);
             kept.forget(symbolicName);
             staging.discard(slot.jar());
             LOG.info("Uninstalled {}", slot.jar());
-            return slot.status();
+            return slot;
         });
     }
 
     /** Its code still runs, and may never return: waiting for it would keep all other operations waiting. */
-    private BundleStatus forget(BundleSlot stuck) {
+    private BundleSlot forget(BundleSlot stuck) {
         kept.forget(stuck.symbolicName());
         staging.discard(stuck.jar());
         steps.uninstallWhenReturned(stuck.bundle);
         stuck.failed("its code has not returned, and stays in memory until it does or the node ends");
         LOG.info("Uninstalled {}, which is stuck", stuck.jar());
-        return stuck.status();
+        return stuck;
     }
 
     /** Returns the jar that runs under a name. */
     Optional<StagedJar> installed(String symbolicName) {
         return slots.find(symbolicName).map(BundleSlot::jar);
+    }
+
+    /** Takes a jar for the source of a bundle, if that is what it runs. Then the staged copy is discarded. */
+    boolean runsSame(StagedJar jar) {
+        Optional<BundleSlot> same = slots.find(jar.symbolicName())
+                .filter(slot -> slot.jar().sha256().equals(jar.sha256()));
+        same.ifPresent(slot -> {
+            slot.runs(slot.jar().from(jar.source()));
+            staging.discard(jar);
+        });
+        return same.isPresent();
     }
 
     /** Installs a jar that the watched directory has, and will have at the next start. It becomes this object's. */
@@ -199,150 +277,51 @@ public final class BundleControl {
         });
     }
 
-    private BundleStatus installFirst(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
+    private BundleSlot installFirst(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
         BundleSlot slot = null;
+        boolean isPolicyRequired =
+                steps.requiresPoliciesOf(jar.symbolicName()); // of an earlier stay, or one before the node's start
         try {
             slots.requireNoSystemBundle(jar.symbolicName());
             slot = new BundleSlot(steps.install(jar, startLevel), jar, clock);
-            steps.resolve(slot.bundle, jar);
-            steps.start(slot.bundle);
+            starts.start(slot, BundleStarts.mayLack(jar), isStarting ? Duration.ZERO : steps.activationLimit());
         } catch (BundleRefusedException e) {
             if (slot != null) {
-                dropFailed(slot, e);
+                dropFailed(slot, e, isPolicyRequired);
             }
             staging.discard(jar);
             throw e;
         }
         slots.put(slot);
-        slot.enter(State.ACTIVE);
         keep(jar, keeping);
+        arrivals.incrementAndGet();
         LOG.info("Installed {} from {}", jar, jar.source());
-        return slot.status();
-    }
-
-    private BundleStatus replace(BundleSlot slot, StagedJar candidate, Keeping keeping) throws BundleRefusedException {
-        try {
-            steps.tryResolve(candidate);
-        } catch (BundleRefusedException e) {
-            slot.failed(e.getMessage());
-            staging.discard(candidate);
-            throw e;
-        }
-        boolean wasActive = slot.isActive();
-        StagedJar before = slot.jar();
-        BundleSlot current = slot;
-        steps.replacing(candidate.symbolicName());
-        try {
-            current = putIn(slot, candidate);
-            if (wasActive) {
-                steps.start(current.bundle);
-            }
-        } catch (BundleRefusedException e) {
-            current = putBack(current, before, wasActive, e);
-            staging.discard(candidate);
-            throw notTaken(candidate, before, current, wasActive, e);
-        } finally {
-            steps.replaced(candidate.symbolicName());
-        }
-        staging.discard(before);
-        current.clearProblem();
-        current.enter(wasActive ? State.ACTIVE : State.STOPPED);
-        keep(candidate, keeping);
-        LOG.info("Updated {} to {} from {}", before, candidate, candidate.source());
-        return current.status();
-    }
-
-    /** Installs a jar in place of the running one: in the same bundle, or in a new one if that does not stop. */
-    private BundleSlot putIn(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
-        try {
-            stop(slot);
-        } catch (BundleRefusedException e) {
-            if (e.reason() != Reason.HUNG) {
-                throw e;
-            }
-            LOG.warn("{} does not stop, and {} is put beside it", slot.jar(), candidate);
-            BundleSlot beside =
-                    new BundleSlot(steps.install(candidate, StartLevels.FIRST_HANDLER_LEVEL), candidate, clock);
-            slots.put(beside);
-            return beside;
-        }
-        slot.runs(candidate);
-        steps.update(slot.bundle, candidate);
         return slot;
     }
 
-    private static BundleRefusedException notTaken(
-            StagedJar candidate, StagedJar before, BundleSlot current, boolean wasActive, BundleRefusedException why) {
-        String now = current.isActive() || !wasActive
-                ? before + " is in its place again"
-                : before + " did not start again: " + current.problem();
-        BundleRefusedException notified = new BundleRefusedException(
-                why.reason(), candidate + " was not taken: " + why.getMessage() + "; " + now, why);
-        current.failed(notified.getMessage());
-        return notified;
-    }
-
-    /** Runs the jar again that ran before; in the same bundle, or in a new one when the bundle hangs. */
-    private BundleSlot putBack(BundleSlot slot, StagedJar before, boolean start, BundleRefusedException why) {
-        LOG.warn("{} is put back: {}", before, why.getMessage());
-        BundleSlot target = slot;
-        try {
-            if (why.reason() == Reason.HUNG) {
-                slots.giveUp(slot);
-                target = new BundleSlot(steps.install(before, StartLevels.FIRST_HANDLER_LEVEL), before, clock);
-                slots.put(target);
-            } else {
-                steps.stop(slot.bundle);
-                slot.runs(before);
-                steps.update(slot.bundle, before);
-            }
-            target.enter(State.STOPPED);
-            if (start) {
-                steps.start(target.bundle);
-                target.enter(State.ACTIVE);
-            }
-        } catch (BundleRefusedException e) {
-            target.failed(e.getMessage());
-            if (e.reason() == Reason.HUNG) {
-                slots.giveUp(target);
-            }
-        }
-        return target;
+    private BundleSlot replace(BundleSlot slot, StagedJar candidate, Keeping keeping) throws BundleRefusedException {
+        BundleSlot current = replacement.replace(slot, candidate);
+        keep(candidate, keeping);
+        arrivals.incrementAndGet();
+        return current;
     }
 
     /** Removes a bundle that did not come up at its first installation. */
-    private void dropFailed(BundleSlot slot, BundleRefusedException why) {
+    private void dropFailed(BundleSlot slot, BundleRefusedException why, boolean isPolicyRequired) {
         try {
             if (why.reason() == Reason.HUNG) {
                 slots.giveUp(slot);
             } else {
                 steps.stop(slot.bundle);
-                steps.uninstall(slot.bundle);
+                if (isPolicyRequired) {
+                    steps.remove(slot.bundle);
+                } else {
+                    steps.uninstall(slot.bundle);
+                }
             }
         } catch (BundleRefusedException e) {
             slots.giveUp(slot);
             why.addSuppressed(e);
-        }
-    }
-
-    private void stopAfter(BundleRefusedException failedStart, BundleSlot slot) throws BundleRefusedException {
-        if (failedStart.reason() == Reason.HUNG) {
-            slots.giveUp(slot);
-        } else {
-            stop(slot);
-        }
-    }
-
-    private void stop(BundleSlot slot) throws BundleRefusedException {
-        try {
-            steps.stop(slot.bundle);
-            slot.enter(State.STOPPED);
-        } catch (BundleRefusedException e) {
-            slot.failed(e.getMessage());
-            if (e.reason() == Reason.HUNG) {
-                slots.giveUp(slot);
-            }
-            throw e;
         }
     }
 
@@ -354,8 +333,9 @@ public final class BundleControl {
         }
     }
 
+    /** Returns the slot that it concerns. */
     private interface Operation {
-        BundleStatus run() throws BundleRefusedException;
+        BundleSlot run() throws BundleRefusedException;
     }
 
     private BundleStatus exclusively(String what, Operation operation) throws BundleRefusedException {
@@ -366,10 +346,32 @@ public final class BundleControl {
         oneAtATime.lock();
         try {
             running = new BundleOperation(what, clock.wallNs());
-            return operation.run();
+            return statusAfter(operation);
         } finally {
             running = null;
+            noteWaiting();
             oneAtATime.unlock();
+        }
+    }
+
+    private BundleStatus statusAfter(Operation operation) throws BundleRefusedException {
+        BundleSlot slot;
+        try {
+            slot = operation.run();
+        } finally {
+            starts.startWaiting();
+        }
+        if (slot.isWaiting() && !isStarting) {
+            BundleStarts.reportLack(slot);
+        }
+        return slot.status();
+    }
+
+    private void noteWaiting() {
+        Set<Path> now = waiting().keySet();
+        if (!now.equals(lastWaiting)) {
+            lastWaiting = Set.copyOf(now);
+            waitingChanged.run();
         }
     }
 

@@ -9,20 +9,27 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.osgi.framework.Version;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The watched directory of bundles: a new jar is installed, a changed one updates its bundle, a removed one uninstalls
- * it. A file is accepted when two scans find it unchanged, so a file that is still being copied waits.
+ * it. A file is accepted when two scans find it unchanged, so a file that is still being copied waits. Of several jars for one bundle
+ * the highest version runs, and of equal versions the last one; when its file is removed, the next one takes its place. A file that is older
+ * than a jar that an operator installed for its bundle by command is left.
  *
- * <p>A rejected file is reported once, and retried when the file changes, when another bundle was installed that it
- * may have needed, or when the disk has room for it.
+ * <p>A rejected file is reported once, and retried when the file changes, when something arrived that it may have needed, such as another
+ * bundle or a configuration, or when the disk has room for it.
  *
  * <p><b>Threads.</b> The scanning thread.
  */
@@ -30,24 +37,30 @@ final class BundleDirectory {
 
     private static final Logger LOG = LoggerFactory.getLogger(BundleDirectory.class);
     private static final String SUFFIX = ".jar";
+    /** Scans for which a missing file may be one that is new and not stable yet. */
+    private static final int MAX_MISSING = 3;
 
     private final OsgiSettings settings;
     private final Path directory;
     private final Staging staging;
     private final BundleControl control;
     private final KeptJars kept;
+    private boolean starting; // the node: then it may be told to end before the next bundle
     private final Map<Path, Seen> files = new HashMap<>();
     private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read when bundles are listed
-    private boolean atStart;
+    private long lastArrivals; // when those that wait were tried last
+    private long ownArrivals; // of this directory, since then
 
     private enum Standing {
         /** Seen once as it is. */
         NEW,
         /** To be installed. */
         STABLE,
-        /** The bundle runs. */
+        /** The bundle was installed. */
         TAKEN,
-        /** The bundle was rejected, for a reason that may pass when another one comes. */
+        /** A higher version of the bundle is in the directory. */
+        OLDER,
+        /** The bundle was rejected, for a reason that may pass when something else comes. */
         WAITING,
         /** The disk had no room for it. */
         NO_ROOM,
@@ -57,12 +70,17 @@ final class BundleDirectory {
 
     /** State of a file. */
     private static final class Seen {
-        FileMark mark;
+        FileMark mark; // null before the first scan
         Standing standing = Standing.NEW;
-        String symbolicName; // of the bundle in this file; null when it isn't known
+        int missing; // scans that did not find it
+        String symbolicName; // of the jar when it was stable last, as the others; null when it isn't known
+        Version version;
+        String sha256;
 
-        Seen(FileMark mark) {
-            this.mark = mark;
+        void has(StagedJar jar) {
+            symbolicName = jar.symbolicName();
+            version = jar.version();
+            sha256 = jar.sha256();
         }
     }
 
@@ -75,15 +93,12 @@ final class BundleDirectory {
         Files.createDirectories(directory);
     }
 
-    /**
-     * Updates the bundles to the files' current state, without waiting until they are stable. Skips a file that is
-     * older than a jar that an operator installed for its bundle by command.
-     */
+    /** Updates the bundles to the files' current state, without waiting until they are stable. */
     void lookAtStart() {
-        atStart = true;
+        starting = true;
         look();
         look();
-        atStart = false;
+        starting = false;
     }
 
     /** Updates the bundles to the files' current state. */
@@ -95,9 +110,9 @@ final class BundleDirectory {
             LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
             return;
         }
-        removeGone(found);
         found.forEach(this::compare);
         takeStable();
+        removeGone(found);
     }
 
     /** The files that are not taken, and why. For any thread. */
@@ -105,28 +120,9 @@ final class BundleDirectory {
         return Map.copyOf(problems);
     }
 
-    private void removeGone(Map<Path, FileMark> found) {
-        List<Path> gone =
-                files.keySet().stream().filter(file -> !found.containsKey(file)).toList();
-        for (Path file : gone) {
-            String symbolicName = files.remove(file).symbolicName;
-            problems.remove(file);
-            boolean runs = symbolicName != null
-                    && control.installed(symbolicName)
-                            .filter(jar -> jar.source().equals(file))
-                            .isPresent();
-            if (runs) {
-                try {
-                    control.uninstall(symbolicName);
-                } catch (BundleRefusedException e) {
-                    LOG.error("{} went, and its bundle can't be removed: {}", file, e.getMessage());
-                }
-            }
-        }
-    }
-
     private void compare(Path file, FileMark mark) {
-        Seen seen = files.computeIfAbsent(file, path -> new Seen(null));
+        Seen seen = files.computeIfAbsent(file, path -> new Seen());
+        seen.missing = 0;
         if (!mark.equals(seen.mark)) {
             seen.mark = mark;
             seen.standing = Standing.NEW;
@@ -135,60 +131,118 @@ final class BundleDirectory {
         }
     }
 
+    private Stream<Seen> ofBundle(String symbolicName) {
+        return files.values().stream().filter(seen -> symbolicName != null && symbolicName.equals(seen.symbolicName));
+    }
+
     private void takeStable() {
-        boolean cameIn = take(Standing.STABLE) | take(Standing.NO_ROOM);
-        while (cameIn) {
-            cameIn = take(Standing.WAITING);
+        long arrivals = control.arrivals();
+        ownArrivals = 0;
+        boolean mayHelp = take(Standing.STABLE) | take(Standing.NO_ROOM) | arrivals != lastArrivals;
+        while (mayHelp) {
+            mayHelp = take(Standing.WAITING);
         }
+        lastArrivals = arrivals + ownArrivals;
     }
 
     /** Installs the files in this state. Returns whether a bundle was installed. */
     private boolean take(Standing standing) {
-        List<StagedJar> staged = new ArrayList<>();
-        for (Map.Entry<Path, Seen> file : files.entrySet()) {
-            if (file.getValue().standing == standing) {
-                try {
-                    staged.add(staging.stage(file.getKey()));
-                } catch (BundleRefusedException e) {
-                    refused(file.getKey(), file.getValue(), standing, e);
-                }
-            }
-        }
-        // of two versions of a bundle the newer comes last and stays
-        staged.sort(Comparator.comparing(StagedJar::symbolicName).thenComparing(StagedJar::version));
         boolean cameIn = false;
-        for (StagedJar jar : staged) {
-            if (atStart) {
+        for (StagedJar jar : staged(seen -> seen.standing == standing)) {
+            if (starting) {
                 settings.requireNotCancelled();
             }
-            cameIn |= take(jar, files.get(jar.source()), standing);
+            cameIn |= take(jar, files.get(jar.source()));
         }
         return cameIn;
     }
 
-    private boolean take(StagedJar jar, Seen seen, Standing before) {
-        seen.symbolicName = jar.symbolicName();
-        boolean runsAlready = control.installed(jar.symbolicName())
-                .filter(installed -> installed.sha256().equals(jar.sha256()))
-                .isPresent();
-        if (runsAlready || atStart && kept.isLater(jar.symbolicName(), jar.source())) {
-            seen.standing = Standing.TAKEN;
-            problems.remove(jar.source());
-            staging.discard(jar);
-            return false;
+    /** Stages files, in the order in which the last one of each bundle is the one to stay. */
+    private List<StagedJar> staged(Predicate<Seen> which) {
+        List<StagedJar> staged = new ArrayList<>();
+        files.forEach((file, seen) -> {
+            if (seen.missing == 0 && which.test(seen)) {
+                try {
+                    staged.add(staging.stage(file));
+                } catch (BundleRefusedException e) {
+                    refused(file, seen, e);
+                }
+            }
+        });
+        staged.sort(Comparator.comparing(StagedJar::symbolicName).thenComparing(this::compareAge));
+        return staged;
+    }
+
+    private int compareAge(StagedJar one, StagedJar other) {
+        return compareAge(one.version(), files.get(one.source()).mark, other.version(), files.get(other.source()).mark);
+    }
+
+    private static int compareAge(Version one, FileMark itsMark, Version other, FileMark othersMark) {
+        int order = one.compareTo(other);
+        return order != 0 ? order : itsMark.changed().compareTo(othersMark.changed());
+    }
+
+    private boolean take(StagedJar jar, Seen seen) {
+        String before = seen.symbolicName;
+        seen.has(jar);
+        if (before != null && !before.equals(jar.symbolicName())) {
+            giveUp(jar.source(), before);
+        }
+        Optional<StagedJar> running = control.installed(jar.symbolicName());
+        if (running.filter(now -> now.sha256().equals(jar.sha256())).isPresent()
+                || kept.isLater(jar.symbolicName(), jar.source())) {
+            return leave(jar, seen, Standing.TAKEN);
+        }
+        if (running.filter(now -> isThere(now) && compareAge(now, jar) > 0).isPresent()) {
+            LOG.info(
+                    "{} is not installed: {} has {}",
+                    jar.source(),
+                    running.get().source(),
+                    running.get());
+            return leave(jar, seen, Standing.OLDER);
+        }
+        if (runsFrom(jar.source(), jar.symbolicName()) && isAnyNewer(jar, seen)) { // the file has a lower version now
+            leave(jar, seen, Standing.OLDER);
+            giveUp(jar.source(), jar.symbolicName());
+            return true;
         }
         try {
             control.installWatched(jar);
-            seen.standing = Standing.TAKEN;
-            problems.remove(jar.source());
+            ownArrivals++;
+            settle(jar, seen, Standing.TAKEN);
             return true;
         } catch (BundleRefusedException e) {
-            refused(jar.source(), seen, before, e);
+            refused(jar.source(), seen, e);
             return false;
         }
     }
 
-    private void refused(Path file, Seen seen, Standing before, BundleRefusedException e) {
+    private boolean leave(StagedJar jar, Seen seen, Standing standing) {
+        settle(jar, seen, standing);
+        staging.discard(jar);
+        return false;
+    }
+
+    private boolean isAnyNewer(StagedJar jar, Seen seen) {
+        return ofBundle(jar.symbolicName())
+                .anyMatch(other -> other.standing == Standing.OLDER
+                        && other.missing == 0
+                        && compareAge(other.version, other.mark, jar.version(), seen.mark) > 0);
+    }
+
+    private void settle(StagedJar jar, Seen seen, Standing standing) {
+        seen.standing = standing;
+        problems.remove(jar.source());
+    }
+
+    /** Returns whether a running jar is in the directory still. */
+    private boolean isThere(StagedJar running) {
+        Seen seen = files.get(running.source());
+        return seen != null && seen.missing == 0 && running.sha256().equals(seen.sha256);
+    }
+
+    private void refused(Path file, Seen seen, BundleRefusedException e) {
+        Standing before = seen.standing;
         seen.standing = switch (e.reason()) {
             case UNRESOLVED, START_FAILED -> Standing.WAITING;
             case NO_ROOM -> Standing.NO_ROOM;
@@ -197,6 +251,63 @@ final class BundleDirectory {
         problems.put(file, e.getMessage());
         if (before != Standing.WAITING && before != Standing.NO_ROOM) {
             LOG.error("{} is not taken: {}", file, e.getMessage());
+        }
+    }
+
+    /** Gives up what files had that are missing, unless a new file may be one of them under another name, or what replaces it. */
+    private void removeGone(Map<Path, FileMark> found) {
+        boolean isAnyNew = files.entrySet().stream()
+                .anyMatch(file -> file.getValue().standing == Standing.NEW && found.containsKey(file.getKey()));
+        List<Path> gone = new ArrayList<>();
+        files.forEach((file, seen) -> {
+            if (!found.containsKey(file) && (++seen.missing > MAX_MISSING || !isAnyNew)) {
+                gone.add(file);
+            }
+        });
+        for (Path file : gone) {
+            String symbolicName = files.remove(file).symbolicName;
+            problems.remove(file);
+            if (symbolicName != null) {
+                giveUp(file, symbolicName);
+            }
+        }
+    }
+
+    /** Lets another file take the place of one that has a bundle no longer, or uninstalls the bundle. */
+    private void giveUp(Path file, String symbolicName) {
+        if (!runsFrom(file, symbolicName)) {
+            return;
+        }
+        List<StagedJar> others =
+                staged(seen -> symbolicName.equals(seen.symbolicName) && seen.standing != Standing.NEW);
+        Collections.reverse(others); // the highest version first
+        for (StagedJar next : others) {
+            if (!runsFrom(file, symbolicName)) {
+                files.get(next.source()).standing = Standing.OLDER;
+                staging.discard(next);
+            } else if (!control.runsSame(next)) {
+                take(next, files.get(next.source()));
+            }
+        }
+        if (runsFrom(file, symbolicName)) {
+            uninstall(file, symbolicName);
+        }
+    }
+
+    private boolean runsFrom(Path file, String symbolicName) {
+        return control.installed(symbolicName)
+                .filter(jar -> jar.source().equals(file))
+                .isPresent();
+    }
+
+    private void uninstall(Path file, String symbolicName) {
+        try {
+            control.uninstall(symbolicName);
+            ofBundle(symbolicName)
+                    .filter(seen -> seen.standing == Standing.WAITING)
+                    .forEach(seen -> seen.standing = Standing.STABLE); // what it kept out may come in now
+        } catch (BundleRefusedException e) {
+            LOG.error("{} went, and its bundle can't be removed: {}", file, e.getMessage());
         }
     }
 }

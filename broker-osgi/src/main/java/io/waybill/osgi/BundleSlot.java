@@ -42,16 +42,38 @@ final class BundleSlot {
 
     /** Returns the state. The framework may have stopped it, for example when a bundle that it uses was removed. */
     State state() {
-        return state == State.ACTIVE && bundle.getState() != Bundle.ACTIVE ? State.STOPPED : state;
+        return state == State.ACTIVE && !isStarted() ? State.WAITING : state;
+    }
+
+    /** Returns whether it is to run, although it may wait for something. */
+    boolean isWanted() {
+        return state == State.ACTIVE || state == State.WAITING;
+    }
+
+    /** Returns whether the framework runs it. */
+    boolean isStarted() {
+        return bundle.getState() == Bundle.ACTIVE;
     }
 
     boolean isActive() {
         return state() == State.ACTIVE;
     }
 
+    boolean isWaiting() {
+        return state() == State.WAITING;
+    }
+
     void enter(State next) {
         state = next;
         sinceWallNs = clock.wallNs();
+    }
+
+    /** Notes what it waits for. */
+    void lacks(String text) {
+        if (state != State.WAITING) {
+            enter(State.WAITING);
+        }
+        problem = text;
     }
 
     String problem() {
@@ -67,16 +89,16 @@ final class BundleSlot {
     }
 
     BundleStatus status() {
-        return status(problem);
+        return status(state(), problem);
     }
 
-    BundleStatus status(String shownProblem) {
+    BundleStatus status(State shownState, String shownProblem) {
         StagedJar running = jar;
         return new BundleStatus(
                 running.symbolicName(),
                 running.version().toString(),
                 Kind.HANDLER,
-                state(),
+                shownState,
                 sinceWallNs,
                 running.sha256(),
                 running.source().toString(),

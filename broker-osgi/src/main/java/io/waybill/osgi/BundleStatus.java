@@ -31,6 +31,8 @@ public record BundleStatus(
     /** State of a bundle. */
     public enum State {
         ACTIVE,
+        /** The bundle lacks a package, a service or a configuration, and is active as soon as that is there. */
+        WAITING,
         STOPPED,
         /** The bundle did not return from its start or stop, and was abandoned. It stays until the node ends. */
         STUCK

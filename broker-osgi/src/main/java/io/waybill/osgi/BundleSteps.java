@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.host.Threads;
+import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
@@ -97,8 +98,8 @@ final class BundleSteps {
         }
     }
 
-    /** Starts, and fails unless every component comes up in time. */
-    void start(Bundle bundle) throws BundleRefusedException {
+    /** Starts a resolved bundle, whose components may lack something still: see {@link #obstacles}. */
+    void begin(Bundle bundle) throws BundleRefusedException {
         services.problems().forget(bundle);
         String name = bundle.getSymbolicName();
         BoundedStep.Ended ended = bounded.run("start " + name, settings.startLimit(), () -> bundle.start());
@@ -107,21 +108,22 @@ final class BundleSteps {
                     ended == BoundedStep.Ended.NEVER ? Reason.HUNG : Reason.START_FAILED,
                     name + " did not start within " + settings.startLimit().toMillis() + " ms");
         }
-        String problems = problems(bundle, settings.activationLimit());
-        if (!problems.isEmpty()) {
-            throw new BundleRefusedException(Reason.START_FAILED, problems);
-        }
+    }
+
+    /** Returns what keeps a started bundle from being complete, after a limited wait for what may come. */
+    Obstacles obstacles(Bundle bundle, Duration limit) {
+        return components.obstacles(bundle, limit);
+    }
+
+    /** Max time for components to become satisfied. */
+    Duration activationLimit() {
+        return settings.activationLimit();
+    }
+
+    /** Notes that a started bundle has no obstacles. */
+    void completed(Bundle bundle) {
         keys.check(bundle);
-        policies.completed(name);
-    }
-
-    /** Returns the problems of a running bundle's components; empty when there are none. */
-    String problems(Bundle bundle) {
-        return problems(bundle, Duration.ZERO);
-    }
-
-    private String problems(Bundle bundle, Duration activationLimit) {
-        return String.join("; ", components.problems(bundle, activationLimit));
+        policies.completed(bundle.getSymbolicName());
     }
 
     /** Stops when running requests ended, or the drain limit passed. */
@@ -164,7 +166,7 @@ final class BundleSteps {
         services.replaced(symbolicName);
     }
 
-    /** Installs a jar in place of a stopped bundle's. */
+    /** Installs a jar in place of a stopped bundle's, which is to be resolved then. */
     void update(Bundle bundle, StagedJar jar) throws BundleRefusedException {
         Retiring old = retiring(bundle);
         try (InputStream in = jar.open()) {
@@ -174,11 +176,24 @@ final class BundleSteps {
         }
         refresh(bundle);
         old.retire();
-        resolve(bundle, jar);
     }
 
-    /** Removes a stopped bundle. */
+    /** Removes a stopped bundle, and lifts its policies. */
     void uninstall(Bundle bundle) throws BundleRefusedException {
+        remove(bundle);
+        policies.forget(bundle.getSymbolicName());
+    }
+
+    /** Returns whether requests wait for policies of a bundle, or ask them. */
+    boolean requiresPoliciesOf(String symbolicName) {
+        AccessPolicies.Required now = policies.current();
+        return now != null
+                && now.policies().stream()
+                        .anyMatch(policy -> policy.provider().name().equals(symbolicName));
+    }
+
+    /** Removes a stopped bundle. Its policies remain required. */
+    void remove(Bundle bundle) throws BundleRefusedException {
         Retiring old = retiring(bundle);
         try {
             bundle.uninstall();
@@ -188,7 +203,6 @@ final class BundleSteps {
         refresh(bundle);
         old.retire();
         services.problems().forget(bundle);
-        policies.forget(old.name);
     }
 
     /** Removes a bundle as soon as its own start or stop returns, during which the framework holds it. Does not wait. */

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
@@ -42,10 +43,19 @@ final class ComponentCheck {
     private record Problem(String text, boolean mayPass) {}
 
     /**
-     * Returns the problems of a started bundle's components, services and scripts, after a limited wait; empty when
-     * there are none.
+     * Obstacles of a started bundle.
+     *
+     * @param text of all; empty when there are none
+     * @param mayPass whether all of them may pass without a change of the bundle: what it lacks may come
      */
-    List<String> problems(Bundle bundle, Duration activationLimit) {
+    record Obstacles(String text, boolean mayPass) {
+        boolean areThere() {
+            return !text.isEmpty();
+        }
+    }
+
+    /** Returns the obstacles of a started bundle's components, services and scripts, after a limited wait for those that may pass. */
+    Obstacles obstacles(Bundle bundle, Duration activationLimit) {
         long untilNs = clock.monotonicNs() + activationLimit.toNanos();
         List<Problem> problems = look(bundle);
         while (problems.stream().anyMatch(Problem::mayPass)
@@ -55,7 +65,9 @@ final class ComponentCheck {
             threads.pause(LOOK_INTERVAL_NS);
             problems = look(bundle);
         }
-        return problems.stream().map(Problem::text).toList();
+        return new Obstacles(
+                problems.stream().map(Problem::text).collect(Collectors.joining("; ")),
+                problems.stream().allMatch(Problem::mayPass));
     }
 
     private List<Problem> look(Bundle bundle) {

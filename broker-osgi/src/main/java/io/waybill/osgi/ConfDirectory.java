@@ -35,12 +35,15 @@ final class ConfDirectory {
     private final Path directory;
     private final BundleContext context;
     private final ConfigurationKeys keys;
+    private final Runnable changed;
     private final Map<Path, FileMark> fed = new HashMap<>();
 
-    ConfDirectory(Path directory, BundleContext context, ConfigurationKeys keys) throws IOException {
+    /** @param changed is called after configurations changed, which bundles may have waited for */
+    ConfDirectory(Path directory, BundleContext context, ConfigurationKeys keys, Runnable changed) throws IOException {
         this.directory = directory;
         this.context = context;
         this.keys = keys;
+        this.changed = changed;
         Files.createDirectories(directory);
     }
 
@@ -70,6 +73,7 @@ final class ConfDirectory {
                 }
             }
             fed.keySet().removeIf(file -> !found.containsKey(file) && delete(admin, file));
+            changed.run();
         } finally {
             context.ungetService(reference);
         }

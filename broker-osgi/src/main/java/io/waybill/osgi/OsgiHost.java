@@ -181,7 +181,7 @@ public final class OsgiHost implements AutoCloseable {
         bundles = new BundleControl(context, staging, kept, steps, clock);
         own = new OwnBundles(staging, bundles, policies);
         watched = new BundleDirectory(settings, staging, bundles, kept);
-        conf = new ConfDirectory(settings.conf(), context, keys);
+        conf = new ConfDirectory(settings.conf(), context, keys, bundles::configured);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
         operations =
                 new ControlOperations(bundles, this::refused, scripts, registry, tools, loaders, version, executors);
@@ -204,14 +204,17 @@ public final class OsgiHost implements AutoCloseable {
         return watched.problems();
     }
 
-    /** The bundles that the node comes with, or that were installed earlier, which did not start, and why. */
+    /** The bundles that the node comes with, or that were installed earlier, which did not start, and why; and those that wait. */
     public Map<Path, String> notStarted() {
-        return own.notStarted();
+        Map<Path, String> reasons = new TreeMap<>(bundles.waiting());
+        reasons.putAll(own.notStarted());
+        return reasons;
     }
 
     /** Sets what is notified after {@link #notStarted} has changed; it does not wait. */
     public void onNotStartedChange(Runnable listener) {
         own.onChange(listener);
+        bundles.onWaitingChange(listener);
     }
 
     private Map<Path, String> refused() {
@@ -278,11 +281,14 @@ public final class OsgiHost implements AutoCloseable {
             own.installKept(jar);
         }
         watched.lookAtStart();
+        own.retry();
+        bundles.started();
         watched.problems().keySet().forEach(jar -> PolicyDeclaration.in(jar).ifPresent(policies::require));
         scriptFiles.lookAtStart();
         check.add(new PeriodicCheck(machine, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
         check.add(new PeriodicCheck(machine, "waybill-conf-watch", settings.lookInterval(), conf::look));
         check.add(new PeriodicCheck(machine, "waybill-bundle-watch", settings.lookInterval(), () -> {
+            bundles.look();
             own.look();
             watched.look();
         }));

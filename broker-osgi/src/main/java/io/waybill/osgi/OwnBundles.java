@@ -4,10 +4,12 @@ import io.waybill.dispatch.AccessPolicies;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.FileMark;
 import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -18,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bundles that a node comes with, and those that were installed earlier by command: they are installed at its start. Those that the disk
- * has no room for are tried again.
+ * The bundles that a node comes with, and those that were installed earlier by command: they are installed at its start, in any order, because
+ * one that lacks another waits for it. Those that are left out are tried again when what they need may have come, such as room on the disk.
  *
  * <p><b>Threads.</b> {@link #notStarted} and {@link #onChange} any; the others the thread that starts the node, and then the one that checks directories.
  */
@@ -32,6 +34,7 @@ final class OwnBundles {
     private final AccessPolicies policies;
     private final Map<Path, LeftOut> leftOut = new ConcurrentSkipListMap<>();
     private volatile Runnable changed = () -> {};
+    private long lastArrivals; // of the thread that checks directories, after that which starts the node
 
     /** A bundle that was not started. */
     private record LeftOut(BundleRefusedException why, Runnable again) {}
@@ -72,6 +75,8 @@ final class OwnBundles {
             if (shipped.isPresent() && shipped.get().version().compareTo(staged.version()) > 0) {
                 LOG.warn("{} is left out, because the node comes with {}", staged, shipped.get());
                 staging.discard(staged);
+            } else if (shipped.isPresent() && shipped.get().sha256().equals(staged.sha256())) { // by command, meanwhile
+                staging.discard(staged);
             } else {
                 bundles.installAtStart(staged, StartLevels.FIRST_HANDLER_LEVEL);
             }
@@ -83,7 +88,7 @@ final class OwnBundles {
 
     private void taken(Path jar) {
         if (leftOut.remove(jar) != null) {
-            LOG.info("{} is started now", jar);
+            LOG.info("{} is no longer left out", jar);
             changed.run();
         }
     }
@@ -99,12 +104,41 @@ final class OwnBundles {
         }
     }
 
-    /** Tries those again that the disk had no room for. */
+    /** Tries those again that may have needed others which were started after them, until no more of them start. */
+    void retry() {
+        int before;
+        do {
+            before = leftOut.size();
+            retry(true);
+        } while (leftOut.size() < before);
+        lastArrivals = bundles.arrivals();
+    }
+
+    /** Tries those again that the disk had no room for, or that may have needed a bundle or a configuration that came. */
     void look() {
-        new HashMap<>(leftOut)
-                .values().stream()
-                        .filter(each -> each.why().reason() == Reason.NO_ROOM)
-                        .forEach(each -> each.again().run());
+        long arrivals = bundles.arrivals();
+        retry(arrivals != lastArrivals);
+        lastArrivals = arrivals;
+    }
+
+    private void retry(boolean hasMoreArrived) {
+        new HashMap<>(leftOut).forEach((jar, each) -> {
+            Reason why = each.why().reason();
+            boolean mayPass = hasMoreArrived && (why == Reason.UNRESOLVED || why == Reason.START_FAILED);
+            if (isGone(jar)) { // a kept one that was uninstalled
+                taken(jar);
+            } else if (mayPass || why == Reason.NO_ROOM) {
+                each.again().run();
+            }
+        });
+    }
+
+    private static boolean isGone(Path jar) {
+        try {
+            return FileMark.at(jar).isEmpty();
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** The bundles that were not started, and why. */

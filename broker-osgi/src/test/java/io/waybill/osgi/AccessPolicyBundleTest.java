@@ -263,6 +263,27 @@ class AccessPolicyBundleTest {
                 .as("what the requests wait for, although it is in no list of bundles")
                 .singleElement()
                 .satisfies(policy -> assertThat(get(policy, "name")).isEqualTo(Value.of(GUARD)));
+
+        Path other = guard("1.1.0", DENY)
+                .header("Import-Package", "org.acme.missing,*")
+                .build();
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(other));
+        assertDenied("is away"); // an attempt to bring it in does not lift it
+        node.bundles().install(guard("1.2.0", DENY).build());
+        assertDenied("not today");
+    }
+
+    @Test
+    void doesNotWaitForWhatItLacks() throws Exception {
+        Path lacking = guard("1.0.0", DENY)
+                .header("Import-Package", "org.acme.missing,*")
+                .build();
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(lacking))
+                .withMessageContaining("org.acme.missing");
+        assertThat(node.bundles().installed(GUARD)).isEmpty();
+        assertServed();
     }
 
     @Test

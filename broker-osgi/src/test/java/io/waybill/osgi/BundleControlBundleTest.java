@@ -246,24 +246,6 @@ class BundleControlBundleTest {
     }
 
     @Test
-    void refusesABundleWhoseComponentLacksAService() throws Exception {
-        Path jar = forge.bundle("org.acme.count", "1.0.0")
-                .source(
-                        "Count",
-                        "@Component @HandlesMessage(\"text.count\") public final class Count implements MessageHandler {"
-                                + " @Activate public Count(@Reference Caller caller) {}"
-                                + " public void handle(Message m, Outbox o) {} }")
-                .build();
-
-        assertThatExceptionOfType(BundleRefusedException.class)
-                .isThrownBy(() -> node.bundles().install(jar))
-                .withMessageContaining("acme.Count needs a service that no bundle publishes: io.waybill.api.Caller");
-        assertThat(node.bundles().list())
-                .noneMatch(bundle -> bundle.symbolicName().equals("org.acme.count"));
-        assertThat(node.absence("text.count")).isEqualTo(Absence.NEVER_KNOWN);
-    }
-
-    @Test
     void refusesAHandlerOfSomethingThatIsNone() throws Exception {
         Path jar = forge.bundle("org.acme.count", "1.0.0")
                 .handler("Count", "\"SCRIPT_CAL\"", "")

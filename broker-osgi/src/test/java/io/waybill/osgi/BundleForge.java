@@ -77,7 +77,8 @@ public final class BundleForge {
             headers.put("-privatepackage", "acme");
         }
 
-        Draft header(String key, String value) {
+        /** A header of the manifest, or an instruction of bnd. */
+        public Draft header(String key, String value) {
             headers.put(key, value);
             return this;
         }
@@ -89,7 +90,7 @@ public final class BundleForge {
         }
 
         /** A class in a package of its own. */
-        Draft library(String packageName, String className, String declaration) {
+        public Draft library(String packageName, String className, String declaration) {
             sources.put(
                     packageName.replace('.', '/') + "/" + className + ".java",
                     "package " + packageName + ";\n" + declaration);

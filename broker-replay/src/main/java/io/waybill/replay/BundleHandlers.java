@@ -8,6 +8,7 @@ import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.osgi.BundleStatus;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -100,7 +101,7 @@ final class BundleHandlers implements Closeable {
 
     private static void copyBundles(Path worker, Path to) throws IOException {
         Files.createDirectories(to.resolve(INSTALLED));
-        copy(worker.resolve(WATCHED), to.resolve(WATCHED), "*.jar");
+        copy(worker.resolve(WATCHED), to.resolve(WATCHED), "*.{jar,JAR,Jar}");
         copy(worker.resolve(INSTALLED), to.resolve(INSTALLED), "*.jar");
         copy(worker.resolve(SCRIPTS), to.resolve(SCRIPTS), "*");
     }
@@ -121,10 +122,16 @@ final class BundleHandlers implements Closeable {
     }
 
     private void install(Path candidate) throws IOException {
+        BundleStatus status;
         try {
-            osgi.bundles().install(candidate);
+            status = osgi.bundles().install(candidate);
         } catch (BundleRefusedException e) {
             throw new IOException("the candidate is not taken: " + e.getMessage(), e);
+        }
+        if (status.state() != BundleStatus.State.ACTIVE) {
+            osgi.close();
+            throw new IOException(
+                    "the candidate is not taken: " + status.problem().orElse("it is not active"));
         }
     }
 

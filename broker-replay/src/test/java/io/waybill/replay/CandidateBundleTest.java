@@ -48,7 +48,7 @@ class CandidateBundleTest {
     @BeforeEach
     void record() throws IOException, BundleRefusedException {
         forge = new BundleForge(Files.createDirectory(directory.resolve("jars")));
-        home = record(directory, jar("1.0.0", "n * n"), caller -> {
+        home = record(directory, List.of(jar("1.0.0", "n * n")), caller -> {
             for (int n = 0; n < CALLS; n++) {
                 Request request = Request.operation("node", "math.square");
                 request.body().int64("n", n);
@@ -57,8 +57,8 @@ class CandidateBundleTest {
         });
     }
 
-    /** Records what a program calls on a node with a bundle. Returns the home, which lies in the directory. */
-    private static Path record(Path directory, Path bundle, Consumer<Worker> program)
+    /** Records what a program calls on a node with bundles. Returns the home, which lies in the directory. */
+    private static Path record(Path directory, List<Path> bundles, Consumer<Worker> program)
             throws IOException, BundleRefusedException {
         try (Workers workers = new Workers(directory)) {
             HandlerRegistry registry = workers.registry();
@@ -71,7 +71,9 @@ class CandidateBundleTest {
                     .build();
             try (OsgiHost osgi =
                     OsgiHost.start(settings, registry, DeviceConverters.into(node.devices()), workers.host)) {
-                osgi.bundles().install(bundle);
+                for (Path bundle : bundles) {
+                    osgi.bundles().install(bundle);
+                }
                 program.accept(workers.join("caller"));
             }
             return workers.home.path();
@@ -101,6 +103,64 @@ class CandidateBundleTest {
             assertThat(row.verdict()).isEqualTo(Verdict.SAME);
             assertThat(row.count()).isEqualTo(CALLS);
         });
+    }
+
+    /** They are restored by the names of their files, and the user of the library comes first. */
+    @Test
+    void runsBundlesThatNeedEachOther() throws IOException, BundleRefusedException {
+        Path library = forge.bundle("org.acme.z-lib", "1.0.0")
+                .library("lib", "Lib", "public class Lib { public static long twice(long n) { return 2 * n; } }")
+                .header("-privatepackage", "none")
+                .header("Export-Package", "lib;version=1.0.0")
+                .build();
+        Path user = forge.bundle("org.acme.a-user", "1.0.0")
+                .library("lib", "Lib", "public class Lib { public static long twice(long n) { return -1; } }")
+                .header("Import-Package", "lib;version=\"[1.0,2)\",*")
+                .source("Twice", """
+                        @Component @HandlesMessage("math.twice")
+                        public final class Twice implements MessageHandler {
+                            @Override
+                            public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+                                outbox.response().int64("twice", lib.Lib.twice(message.int64("n")));
+                            }
+                        }
+                        """)
+                .build();
+        Path other = record(Files.createDirectory(directory.resolve("other")), List.of(library, user), caller -> {
+            Request request = Request.operation("node", "math.twice");
+            request.body().int64("n", 21);
+            caller.call(request).close();
+        });
+        List<String> reasons = new ArrayList<>();
+        ReplayReport report = Replay.of(other)
+                .in(DISTRIBUTION)
+                .run(call -> call.results().forEach(result -> reasons.add(result.reason())));
+        assertThat(report.isAllSame()).as(reasons.toString()).isTrue();
+    }
+
+    @Test
+    void refusesACandidateThatLacksSomething() throws IOException {
+        Path lacking = forge.bundle("org.acme.math", "2.0.0")
+                .source(
+                        "Square",
+                        "@Component @HandlesMessage(\"math.square\") public final class Square implements MessageHandler {"
+                                + " @Activate public Square(@Reference java.util.concurrent.Callable<?> lacking) {}"
+                                + " public void handle(Message m, Outbox o) {} }")
+                .build();
+        Path another = forge.bundle("org.acme.another", "2.0.0")
+                .source(
+                        "Square",
+                        "@Component @HandlesMessage(\"math.cube\") public final class Square implements MessageHandler {"
+                                + " @Activate public Square(@Reference java.util.concurrent.Callable<?> lacking) {}"
+                                + " public void handle(Message m, Outbox o) {} }")
+                .build();
+        for (Path candidate : List.of(lacking, another)) {
+            assertThatThrownBy(() ->
+                            Replay.of(home).in(DISTRIBUTION).with(candidate).run())
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("the candidate is not taken")
+                    .hasMessageContaining("needs a service that no bundle publishes: java.util.concurrent.Callable");
+        }
     }
 
     @Test
@@ -185,7 +245,7 @@ class CandidateBundleTest {
                             }
                         }
                         """).build();
-        Path values = record(Files.createDirectory(directory.resolve("values")), bundle, caller -> {
+        Path values = record(Files.createDirectory(directory.resolve("values")), List.of(bundle), caller -> {
             try (RRef made = caller.rpc().remote("node", new Invocation("test::make", List.of(), Map.of()), LIMIT);
                     Response value = made.toHere(LIMIT)) {
                 assertThat(value.value()).isEqualTo(Value.of(7));

@@ -18,6 +18,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.osgi.BundleStatus;
 import io.waybill.osgi.LoaderWatch;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
@@ -130,13 +131,21 @@ public final class TestBroker implements AutoCloseable {
     public static TestBroker start(Path directory, Path bundle) throws IOException {
         TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory));
         try {
-            broker.osgi.bundles().install(broker.bundle.path());
+            requireActive(broker.osgi.bundles().install(broker.bundle.path()));
             broker.server.ready(Map.of());
             broker.caller.ready(Map.of());
             return broker;
         } catch (BundleRefusedException e) {
             broker.close();
             throw new AssertionError(broker.bundle + " does not start: " + e.getMessage(), e);
+        }
+    }
+
+    private static void requireActive(BundleStatus installed) throws BundleRefusedException {
+        if (installed.state() != BundleStatus.State.ACTIVE) {
+            throw new BundleRefusedException(
+                    BundleRefusedException.Reason.START_FAILED,
+                    installed.problem().orElse("it is not active"));
         }
     }
 

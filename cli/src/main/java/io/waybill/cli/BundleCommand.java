@@ -125,10 +125,13 @@ final class BundleCommand implements Runnable {
             mixinStandardHelpOptions = true,
             name = "install",
             header = "Installs a bundle and starts it.",
+            description =
+                    "A bundle that lacks a package, a service or a configuration is installed and waits for it. The command"
+                            + " says so and exits with 1.",
             footer = {"", "Example:", "  waybill bundle install --node ps0 word-count-1.0.0.jar"})
     int install(@Mixin Target target, @Parameters(paramLabel = "FILE.jar", description = "The bundle.") Path jar)
             throws IOException, CommandFailedException {
-        control(target, "bundle.install", Map.of("path", path(jar)), this::printBundle);
+        change(target, "bundle.install", Map.of("path", path(jar)));
         return 0;
     }
 
@@ -152,7 +155,7 @@ final class BundleCommand implements Runnable {
         if (name != null) {
             fields.put("name", Value.of(name));
         }
-        control(target, "bundle.update", fields, this::printBundle);
+        change(target, "bundle.update", fields);
         return 0;
     }
 
@@ -162,8 +165,8 @@ final class BundleCommand implements Runnable {
             header = "Starts a bundle that was stopped.",
             footer = {"", "Example:", "  waybill bundle start --node ps0 org.acme.word-count"})
     int start(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
-            throws IOException {
-        control(target, "bundle.start", Map.of("name", Value.of(name)), this::printBundle);
+            throws IOException, CommandFailedException {
+        change(target, "bundle.start", Map.of("name", Value.of(name)));
         return 0;
     }
 
@@ -194,7 +197,23 @@ final class BundleCommand implements Runnable {
         void print(Response response);
     }
 
-    private void control(Target target, String operation, Map<String, Value> fields, Printer printer)
+    /** Makes a change that ends with a bundle that runs, unless it was stopped. */
+    private void change(Target target, String operation, Map<String, Value> fields)
+            throws IOException, CommandFailedException {
+        Value bundle = field(control(target, operation, fields, this::printBundle), "bundle");
+        if (isWaiting(bundle)) {
+            throw new CommandFailedException(text(bundle, "name") + " " + text(bundle, "version")
+                    + " is installed and waits: " + text(bundle, "problem")
+                    + "; it starts when that is there, or waybill"
+                    + " bundle uninstall " + text(bundle, "name") + " removes it");
+        }
+    }
+
+    private static boolean isWaiting(Value bundle) {
+        return text(bundle, "state").equals("WAITING");
+    }
+
+    private Value control(Target target, String operation, Map<String, Value> fields, Printer printer)
             throws IOException {
         Host host = Host.real();
         Invocation invocation = new Invocation(operation, List.of(), fields);
@@ -214,6 +233,7 @@ final class BundleCommand implements Runnable {
             } else {
                 printer.print(response);
             }
+            return response.value();
         }
     }
 
@@ -242,6 +262,9 @@ final class BundleCommand implements Runnable {
 
     private void printBundle(Response response) {
         Value bundle = response.value("bundle");
+        if (isWaiting(bundle)) { // the command fails with it
+            return;
+        }
         String problem = text(bundle, "problem");
         surroundings
                 .out()

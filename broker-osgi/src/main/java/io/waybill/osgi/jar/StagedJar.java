@@ -22,6 +22,11 @@ public record StagedJar(
         return Files.newInputStream(copy);
     }
 
+    /** The same copy, which was found somewhere else, too. */
+    public StagedJar from(Path other) {
+        return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents);
+    }
+
     @Override
     public String toString() {
         return symbolicName + " " + version;

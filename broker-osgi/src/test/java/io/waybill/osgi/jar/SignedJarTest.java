@@ -76,7 +76,9 @@ class SignedJarTest {
                 .redirectOutput(directory.resolve("keytool.out").toFile())
                 .start();
         assertThat(made.waitFor(50, TimeUnit.SECONDS)).isTrue();
-        assertThat(made.exitValue()).as(Files.readString(directory.resolve("keytool.out"))).isZero();
+        assertThat(made.exitValue())
+                .as(Files.readString(directory.resolve("keytool.out")))
+                .isZero();
         return keys;
     }
 

@@ -178,7 +178,8 @@ class StagingTest {
     /** The sizes in the directory of a zip are what its author wrote: reading stops at the end of the data. */
     @Test
     void refusesAJarThatHidesHowMuchItWouldUnpackTo() throws Exception {
-        staging = new Staging(directory.resolve("staging"), 1 << 30); // a limit of the jar's size allows no more content
+        staging =
+                new Staging(directory.resolve("staging"), 1 << 30); // a limit of the jar's size allows no more content
         zip(source, "META-INF/MANIFEST.MF", MANIFEST, "a", "0".repeat(5_000_000));
         refuses(Reason.NO_BUNDLE, "100 times its size");
 
