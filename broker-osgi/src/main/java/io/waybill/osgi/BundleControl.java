@@ -132,7 +132,7 @@ public final class BundleControl {
     void started() {
         oneAtATime.lock();
         try {
-            starts.settle(steps.activationLimit(), clock);
+            starts.awaitComponents(steps.activationLimit(), clock);
             isStarting = false;
             noteWaiting();
         } finally {

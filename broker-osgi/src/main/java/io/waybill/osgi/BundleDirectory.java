@@ -209,7 +209,7 @@ final class BundleDirectory {
         try {
             control.installWatched(jar);
             ownArrivals++;
-            settle(jar, seen, Standing.TAKEN);
+            note(jar, seen, Standing.TAKEN);
             return true;
         } catch (BundleRefusedException e) {
             refused(jar.source(), seen, e);
@@ -218,7 +218,7 @@ final class BundleDirectory {
     }
 
     private boolean leave(StagedJar jar, Seen seen, Standing standing) {
-        settle(jar, seen, standing);
+        note(jar, seen, standing);
         staging.discard(jar);
         return false;
     }
@@ -230,7 +230,7 @@ final class BundleDirectory {
                         && compareAge(other.version, other.mark, jar.version(), seen.mark) > 0);
     }
 
-    private void settle(StagedJar jar, Seen seen, Standing standing) {
+    private void note(StagedJar jar, Seen seen, Standing standing) {
         seen.standing = standing;
         problems.remove(jar.source());
     }

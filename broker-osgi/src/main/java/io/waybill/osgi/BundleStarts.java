@@ -140,7 +140,7 @@ final class BundleStarts {
     }
 
     /** Gives all components that wait a limited time together, and reports those that wait still. */
-    void settle(Duration limit, Clock clock) {
+    void awaitComponents(Duration limit, Clock clock) {
         long untilNs = clock.monotonicNs() + limit.toNanos();
         for (BundleSlot slot : slots.all()) {
             if (slot.isWaiting() && slot.isStarted()) {

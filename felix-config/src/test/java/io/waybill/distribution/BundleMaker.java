@@ -142,7 +142,8 @@ final class BundleMaker {
             return "package bad;\nimport io.waybill.api.*;\nimport io.waybill.api.handler.*;\n"
                     + "public final class Handler implements MessageHandler"
                     + (activated ? ", org.osgi.framework.BundleActivator" : "") + " {\n" + members
-                    + "@Override public void handle(Message message, Outbox outbox) {\n" + body + "\n}}\n";
+                    + "@Override public void handle(Message message, Outbox outbox) throws RejectedMessageException {\n"
+                    + body + "\n}}\n";
         }
 
         private void headers() {
