@@ -40,7 +40,7 @@ final class BundleReplacement {
      * @throws BundleRefusedException when the old jar is in its place again
      */
     BundleSlot replace(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
-        MayLack mayLack = lackOf(slot);
+        MayLack mayLack = mayLack(slot, candidate);
         try {
             if (mayLack != MayLack.PACKAGES) {
                 steps.tryResolve(candidate);
@@ -76,9 +76,11 @@ final class BundleReplacement {
     }
 
     /** Returns what a candidate may lack: as much as the bundle that it replaces, so that a serving one is kept. */
-    private MayLack lackOf(BundleSlot slot) {
+    private MayLack mayLack(BundleSlot slot, StagedJar candidate) {
         starts.look(slot);
-        if (!slot.isWaiting() || BundleStarts.mayLack(slot.jar()) == MayLack.NOTHING) {
+        boolean isPolicy = BundleStarts.mayLack(slot.jar()) == MayLack.NOTHING
+                || BundleStarts.mayLack(candidate) == MayLack.NOTHING;
+        if (!slot.isWaiting() || isPolicy) {
             return MayLack.NOTHING;
         }
         return slot.isStarted() ? MayLack.SERVICES : MayLack.PACKAGES;
