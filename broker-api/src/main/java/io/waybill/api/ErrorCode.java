@@ -56,6 +56,8 @@ public enum ErrorCode {
     RESPONSE_GONE(2010, Blame.BROKER),
     /** The message's tensors lay in a segment of a process that has ended; the segment no longer exists. */
     TENSORS_GONE(2011, Blame.BROKER),
+    /** The host gave the reporting worker no file descriptor, memory, thread or disk space, or its disk failed. */
+    RESOURCE_UNAVAILABLE(2012, Blame.BROKER),
 
     /** No room is left for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

@@ -24,7 +24,7 @@ final class KnownWorker {
     private FileStamp stamp; // null before the first look, and while the file can't be read
     private boolean tooYoung;
     private WorkerRecord record; // null while there is none that reads
-    private String problem = "";
+    private ReadProblem problem = ReadProblem.NONE;
     private Liveness liveness = Liveness.UNKNOWN;
     // both null unless it is there
     private ProcessIdentity watched;
@@ -93,7 +93,7 @@ final class KnownWorker {
             }
             requireConsistent(found);
             record = found;
-            problem = "";
+            problem = ReadProblem.NONE;
             watchProcess();
             return true;
         } catch (NoSuchFileException e) {
@@ -118,20 +118,23 @@ final class KnownWorker {
     }
 
     private boolean forget() {
-        boolean changed = record != null || !problem.isEmpty();
+        boolean changed = record != null || !problem.isNone();
         unwatch();
         record = null;
-        problem = "";
+        problem = ReadProblem.NONE;
         return changed;
     }
 
     private boolean unreadable(IOException e) {
         stamp = null; // the cause may pass, such as a lack of descriptors
-        String text = String.valueOf(e.getMessage());
-        boolean changed = record != null || !text.equals(problem);
+        ReadProblem found = ReadProblem.of(e);
+        if (found.isOwn() && record != null) {
+            return false; // what was read before still describes the worker
+        }
+        boolean changed = record != null || !found.equals(problem);
         unwatch();
         record = null;
-        problem = text;
+        problem = found;
         return changed;
     }
 
@@ -174,7 +177,7 @@ final class KnownWorker {
 
     /** Converts to a peer; empty while it has not yet published anything. */
     Optional<Peer> toPeer() {
-        if (record == null && problem.isEmpty()) {
+        if (record == null && problem.isNone()) {
             return Optional.empty();
         }
         return Optional.of(new Peer(info, directory, state(), liveness, record, problem));

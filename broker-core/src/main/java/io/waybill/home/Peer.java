@@ -16,9 +16,9 @@ public final class Peer {
     private final PeerState state;
     private final Liveness liveness;
     private final WorkerRecord record; // null when it does not read
-    private final String problem;
+    private final ReadProblem problem;
 
-    Peer(WorkerInfo info, Path path, PeerState state, Liveness liveness, WorkerRecord record, String problem) {
+    Peer(WorkerInfo info, Path path, PeerState state, Liveness liveness, WorkerRecord record, ReadProblem problem) {
         this.info = info;
         this.path = path;
         this.state = state;
@@ -65,6 +65,11 @@ public final class Peer {
 
     /** Why it does not read; empty text when it does. */
     public String problem() {
+        return problem.text();
+    }
+
+    /** Why it does not read; {@link ReadProblem#NONE} when it does. */
+    public ReadProblem readProblem() {
         return problem;
     }
 

@@ -7,7 +7,9 @@ import com.kenai.jffi.HeapInvocationBuffer;
 import com.kenai.jffi.Invoker;
 import com.kenai.jffi.LastError;
 import com.kenai.jffi.Library;
+import com.kenai.jffi.MemoryIO;
 import com.kenai.jffi.Type;
+import java.nio.charset.Charset;
 
 /**
  * libc's functions, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single functions.
@@ -60,6 +62,7 @@ class LibC {
     private final Function ioctl = bind("ioctl", INT, INT, LONG, POINTER);
     private final Function geteuid = bind("geteuid", INT);
     private final Function getpid = bind("getpid", INT);
+    private final Function strerror = bind("strerror", POINTER, INT);
 
     /** @throws LinkageError when jffi can't be loaded, or libc lacks a function */
     LibC() {}
@@ -219,6 +222,13 @@ class LibC {
 
     int geteuid() {
         return (int) invoker.invokeVrN(geteuid);
+    }
+
+    /** The text for an error, in the language of the process. */
+    String strerror(int errno) {
+        return new String(
+                MemoryIO.getInstance().getZeroTerminatedByteArray(invoker.invokeNrN(strerror, errno)),
+                Charset.defaultCharset());
     }
 
     int getpid() {

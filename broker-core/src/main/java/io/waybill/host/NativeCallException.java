@@ -25,6 +25,11 @@ public final class NativeCallException extends IOException {
         this.errno = errno;
     }
 
+    /** Returns the system's text for an error, in the language of the process: what the JDK's exceptions contain. */
+    public static String systemText(int errno) {
+        return new LibC().strerror(errno);
+    }
+
     /** Returns the symbolic name of the error, such as {@code ENOSPC}. */
     public String errno() {
         return errno.name();

@@ -7,6 +7,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalFullException;
@@ -77,14 +78,30 @@ final class WorkerOpener {
         Host host = directory.home().host();
         Path path = directory.subdirectory(queue.directoryName());
         host.files().requireQueueDirectory(path);
-        return QueueBeginning.find(
-                path,
-                settings.journal(),
-                host,
-                new FileSpace(host.files()),
-                directory.epoch(),
-                onDiskBefore,
-                witnesses.of(queue));
+        try {
+            return QueueBeginning.find(
+                    path,
+                    settings.journal(),
+                    host,
+                    new FileSpace(host.files()),
+                    directory.epoch(),
+                    onDiskBefore,
+                    witnesses.of(queue));
+        } catch (RuntimeException e) { // Chronicle's
+            if (HostFailures.is(e)) {
+                throw lacking(directory, queue, e);
+            }
+            throw e;
+        }
+    }
+
+    /** Creates the error for a queue that can't be opened because a system call of this process failed. */
+    private static HomeException lacking(WorkerDirectory directory, JournalQueue queue, Throwable e) {
+        return new HomeException(
+                "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "
+                        + HostFailures.describe(e) + ", in " + queue.in(directory.path())
+                        + "; start the worker again when the host has what it lacked, its files are not damaged",
+                e);
     }
 
     private static Journal openJournal(
@@ -100,7 +117,10 @@ final class WorkerOpener {
             return JournalOpener.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
-        } catch (RuntimeException | InternalError e) { // check for damaged files
+        } catch (RuntimeException | InternalError | OutOfMemoryError e) { // Chronicle's
+            if (HostFailures.is(e)) {
+                throw lacking(directory, queue, e);
+            }
             String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
             throw new HomeException(
                     "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "

@@ -23,11 +23,11 @@ import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.HostFailures;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -137,7 +137,7 @@ public final class Cursors {
                 FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             file.truncate(FILE_BYTES);
             file.reserve(0, HEADER_BYTES);
-            UnsafeBuffer table = wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+            UnsafeBuffer table = map(channel, FileChannel.MapMode.READ_WRITE, path);
             table.putLong(MAGIC_AT, CursorLayout.MAGIC);
             table.putInt(FORMAT_AT, CursorLayout.FORMAT);
             table.putInt(SLOTS_AT, SLOTS);
@@ -156,7 +156,7 @@ public final class Cursors {
         try (NativeFile file = files.openOwnNative(path);
                 FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             file.reserve(0, HEADER_BYTES); // a copied file may have more holes
-            UnsafeBuffer table = wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+            UnsafeBuffer table = map(channel, FileChannel.MapMode.READ_WRITE, path);
             for (int i = 0; i < SLOTS; i++) {
                 if (table.getInt(CursorLayout.directoryEntry(i)) != FREE) {
                     file.reserve(CursorLayout.slotOffset(i), SLOT_BYTES);
@@ -166,8 +166,13 @@ public final class Cursors {
         }
     }
 
-    static UnsafeBuffer wrap(MappedByteBuffer mapped) {
-        return new UnsafeBuffer(mapped);
+    /** Maps a whole file of cursors. */
+    static UnsafeBuffer map(FileChannel channel, FileChannel.MapMode mode, Path path) throws IOException {
+        try {
+            return new UnsafeBuffer(channel.map(mode, 0, FILE_BYTES));
+        } catch (IOException e) { // the JDK names neither the file nor the error
+            throw new IOException(HostFailures.describe(e) + ": " + FILE_BYTES + " bytes of " + path, e);
+        }
     }
 
     /**

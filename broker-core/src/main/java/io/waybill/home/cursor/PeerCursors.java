@@ -52,8 +52,7 @@ public final class PeerCursors {
             if (!damage.isEmpty()) {
                 throw new MalformedHomeFileException(path + ": " + damage);
             }
-            return new PeerCursors(
-                    path, Cursors.wrap(channel.map(FileChannel.MapMode.READ_ONLY, 0, CursorLayout.FILE_BYTES)));
+            return new PeerCursors(path, Cursors.map(channel, FileChannel.MapMode.READ_ONLY, path));
         }
     }
 

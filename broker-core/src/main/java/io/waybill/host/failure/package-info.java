@@ -5,6 +5,7 @@
  * <ul>
  *   <li>{@link io.waybill.host.failure.CloseSteps} to close several things
  *   <li>{@link io.waybill.host.failure.MappedFaults} for faults of mapped files
+ *   <li>{@link io.waybill.host.failure.HostFailures} to tell a failed system call from wrong data
  * </ul>
  */
 package io.waybill.host.failure;

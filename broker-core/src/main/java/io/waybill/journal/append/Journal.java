@@ -1,6 +1,7 @@
 package io.waybill.journal.append;
 
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
@@ -59,7 +60,7 @@ public final class Journal implements Closeable {
     private long lastId;
     private boolean appended; // since it was opened
     private Throwable failure;
-    private volatile String damage = ""; // what another process changed; read by the thread that stops the worker
+    private volatile String damage = ""; // read by the thread that stops the worker
 
     Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
@@ -72,10 +73,8 @@ public final class Journal implements Closeable {
         this.lastId = last.id();
         this.time = new RollTime(
                 last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
-        this.queue = QueueBuilder.of(directory, settings)
-                .timeProvider(time)
-                .timeoutMS(LOCK_WAIT_MS)
-                .build();
+        this.queue = QueueBuilder.build(
+                QueueBuilder.of(directory, settings).timeProvider(time).timeoutMS(LOCK_WAIT_MS));
         try {
             this.appender = queue.createAppender();
             // several threads, one at a time under the worker's lock: ADR 3
@@ -114,7 +113,9 @@ public final class Journal implements Closeable {
             write(length);
         } catch (InternalError e) { // what was published is in doubt from here on
             throw failed(e);
-        } catch (RuntimeException e) { // Chronicle's, of files that another process has written to
+        } catch (
+                RuntimeException
+                        e) { // Chronicle's, of a failed system call, or of files that another process has written to
             failDamaged(e);
             throw failed();
         }
@@ -140,15 +141,17 @@ public final class Journal implements Closeable {
         return failed();
     }
 
-    /** Fails the journal permanently after an exception that only a foreign change can cause. Under the append lock. */
+    /** Fails the journal permanently: a system call failed, or another process changed a file. Under the append lock. */
     public void failDamaged(RuntimeException e) {
         if (failure == null) {
-            damage = QueueRepair.foreignChange(directory, file, e);
+            damage = HostFailures.is(e)
+                    ? file + " can't be written: " + HostFailures.describe(e)
+                    : "another process changed its files: " + QueueRepair.foreignChange(directory, file, e);
             fail(new IllegalStateException(damage, e));
         }
     }
 
-    /** Returns what another process changed in the files; empty when nothing was found. Any thread. */
+    /** Returns which system call failed, or what another process changed in the files; empty for neither. Any thread. */
     public String damage() {
         return damage;
     }

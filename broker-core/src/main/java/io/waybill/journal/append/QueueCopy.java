@@ -105,7 +105,7 @@ public final class QueueCopy implements Closeable {
     }
 
     private void openQueue() {
-        queue = QueueBuilder.of(directory, settings).timeProvider(time).build();
+        queue = QueueBuilder.build(QueueBuilder.of(directory, settings).timeProvider(time));
         appender = queue.createAppender();
     }
 

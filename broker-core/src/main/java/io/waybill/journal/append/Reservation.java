@@ -376,7 +376,7 @@ final class Reservation {
         } catch (IOException e) {
             throw new JournalFullException(
                     "the journal needs " + QueueStructure.TABLE_BYTES + " bytes on its disk for " + table
-                            + " and could not reserve them",
+                            + " and could not reserve them: " + e.getMessage(),
                     e);
         }
     }

@@ -1,6 +1,7 @@
 package io.waybill.journal.read;
 
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.ChronicleFlags;
 import io.waybill.journal.JournalSettings;
@@ -164,18 +165,21 @@ public final class JournalTail implements Closeable {
             return current != null
                     && !QueueStructure.cutProblem(current.toPath()).isEmpty();
         } catch (IOException e) {
-            return true;
+            return !HostFailures.is(e);
         }
     }
 
-    /** Returns why a file that was read before can't be read any more; empty when nothing is wrong. Touches no mapping. */
+    /**
+     * Returns why a file that was read before can't be read any more; empty when nothing is wrong, and when this process can't
+     * find out. Touches no mapping.
+     */
     public String cut() {
         try {
             File current = tailer.currentFile();
             String problem = current == null ? "" : QueueStructure.cutProblem(current.toPath());
             return problem.isEmpty() ? QueueStructure.problem(directory) : problem;
         } catch (IOException | UncheckedIOException e) {
-            return String.valueOf(e.getMessage());
+            return HostFailures.is(e) ? "" : String.valueOf(e.getMessage());
         }
     }
 

@@ -68,7 +68,7 @@ final class RewrittenFile {
         RollTime time = new RollTime(settings.roll().startMs(file.cycle()));
         try (QueueReader reader = QueueReader.openFile(directory, file, files, settings);
                 ChronicleQueue queue =
-                        QueueBuilder.of(beside, settings).timeProvider(time).build();
+                        QueueBuilder.build(QueueBuilder.of(beside, settings).timeProvider(time));
                 ExcerptAppender appender = queue.createAppender()) {
             // not before: for the header of a file that is there Chronicle would wait
             disk.reserve(beside.resolve(name), 0, Files.size(file.path()) + SLACK_BYTES);

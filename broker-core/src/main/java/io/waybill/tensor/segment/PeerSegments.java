@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.tensor.TensorReceiver;
 import io.waybill.tensor.memory.NativeMemory;
 import java.io.IOException;
@@ -44,7 +45,7 @@ public final class PeerSegments implements AutoCloseable {
      * Returns a part of a segment, and maps its file if necessary.
      *
      * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file does not exist,
-     * {@link ErrorCode#PEER_CORRUPT} when it is too short
+     * {@link ErrorCode#PEER_CORRUPT} when it is too short, {@link ErrorCode#RESOURCE_UNAVAILABLE} when the host has no room for the mapping
      */
     public synchronized SegmentMapping.Part use(long segment, long offset, long length)
             throws RejectedMessageException {
@@ -71,8 +72,8 @@ public final class PeerSegments implements AutoCloseable {
                     e);
         } catch (IOException e) {
             throw new RejectedMessageException(
-                    ErrorCode.PEER_CORRUPT,
-                    "worker " + peer + " sent tensors in a segment that can't be opened: " + e.getMessage(),
+                    HostFailures.is(e) ? ErrorCode.RESOURCE_UNAVAILABLE : ErrorCode.PEER_CORRUPT,
+                    "worker " + peer + " sent tensors in a segment that can't be opened: " + HostFailures.describe(e),
                     e);
         }
     }

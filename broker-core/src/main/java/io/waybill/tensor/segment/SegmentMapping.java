@@ -6,6 +6,7 @@ import io.waybill.api.device.MappedSegment;
 import io.waybill.host.Clock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeFile;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.NativeSpan;
@@ -158,7 +159,9 @@ public final class SegmentMapping {
             }
         } catch (IOException e) {
             throw new RejectedMessageException(
-                    ErrorCode.PEER_CORRUPT, "the segment file " + file + " can't be used: " + e.getMessage(), e);
+                    HostFailures.is(e) ? ErrorCode.RESOURCE_UNAVAILABLE : ErrorCode.PEER_CORRUPT,
+                    "the segment file " + file + " can't be used: " + HostFailures.describe(e),
+                    e);
         }
         if (length > 0) {
             inUse.put(offset, offset + length);

@@ -29,8 +29,7 @@ final class WriterState {
         return switch (link.condition()) {
             case OPEN -> throw new IllegalStateException("the link to " + link + " is open");
             case LOST -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
-            case UNREADABLE ->
-                CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
+            case UNREADABLE -> CallErrors.unreadable(link);
             case LEFT -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
         };
     }

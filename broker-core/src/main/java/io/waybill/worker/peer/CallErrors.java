@@ -7,6 +7,8 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.handling.Failure;
 import io.waybill.home.Peer;
+import io.waybill.home.ReadProblem;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalFullException;
 import java.io.IOException;
@@ -29,7 +31,7 @@ public final class CallErrors {
 
     /** Creates the error for a home whose workers can't be listed. */
     public static CallException homeUnreadable(IOException e) {
-        return refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
+        return refused(codeOf(e, ErrorCode.UNKNOWN_WORKER), "the home can't be read: " + HostFailures.describe(e));
     }
 
     /** Creates the error for a name or id without a worker. The text is PyTorch's. */
@@ -45,13 +47,29 @@ public final class CallErrors {
         return switch (peer.state()) {
             case LEFT -> refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
             case DEAD -> refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
-            default -> unreadable(to, peer.problem());
+            default -> unreadable(to, peer.readProblem());
         };
     }
 
     /** Creates the error for a worker whose files can't be read. */
-    static CallException unreadable(String to, String problem) {
-        return refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + problem);
+    static CallException unreadable(String to, ReadProblem problem) {
+        return refused(codeOf(problem), "worker " + to + " can't be called: " + problem.text());
+    }
+
+    /** Creates the error for a link whose peer's files can't be read any more. */
+    public static CallException unreadable(PeerLink link) {
+        return refused(
+                codeOf(link.problem()),
+                "worker " + link + " can't be read: " + link.problem().text());
+    }
+
+    /** Returns the code for a failed read: another one when it was not this process's own failure. */
+    public static ErrorCode codeOf(Throwable e, ErrorCode other) {
+        return HostFailures.is(e) ? ErrorCode.RESOURCE_UNAVAILABLE : other;
+    }
+
+    private static ErrorCode codeOf(ReadProblem problem) {
+        return problem.isOwn() ? ErrorCode.RESOURCE_UNAVAILABLE : ErrorCode.PEER_CORRUPT;
     }
 
     /**
@@ -87,7 +105,7 @@ public final class CallErrors {
     /** Creates the error of a call whose link ended before the response arrived. */
     public static CallException ended(long id, PeerLink link) {
         ErrorCode code =
-                link.condition() == PeerLink.Condition.UNREADABLE ? ErrorCode.PEER_CORRUPT : ErrorCode.WORKER_LOST;
+                link.condition() == PeerLink.Condition.UNREADABLE ? codeOf(link.problem()) : ErrorCode.WORKER_LOST;
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,
                 code,
@@ -110,7 +128,7 @@ public final class CallErrors {
             case LEFT:
                 return "left";
             case UNREADABLE:
-                return "could not be read, " + link.problem() + ",";
+                return "could not be read, " + link.problem().text() + ",";
             default:
                 return "was lost: its process is gone,";
         }

@@ -2,6 +2,7 @@ package io.waybill.worker.peer;
 
 import io.waybill.home.Members;
 import io.waybill.home.Peer;
+import io.waybill.home.ReadProblem;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -17,7 +18,7 @@ final class LinkFailures {
     private final Map<Integer, Failure> byId = new HashMap<>();
 
     /** @param retryAtNs on the monotonic clock */
-    private record Failure(long epoch, String problem, long retryAtNs) {}
+    private record Failure(long epoch, ReadProblem problem, long retryAtNs) {}
 
     boolean isEmpty() {
         return byId.isEmpty();
@@ -25,11 +26,11 @@ final class LinkFailures {
 
     /** Notes that a link became unreadable. */
     void unreadable(Peer peer, long nowNs) {
-        failed(peer, "", nowNs);
+        failed(peer, ReadProblem.NONE, nowNs);
     }
 
     /** Notes that no link could be made. Returns whether the problem is another one than before. */
-    boolean failed(Peer peer, String problem, long nowNs) {
+    boolean failed(Peer peer, ReadProblem problem, long nowNs) {
         Failure last = byId.put(peer.id(), new Failure(peer.epoch(), problem, nowNs + RETRY_NS));
         return last == null || !last.problem().equals(problem);
     }
@@ -51,10 +52,10 @@ final class LinkFailures {
         return last == null || nowNs - last.retryAtNs() >= 0;
     }
 
-    /** Returns why no link could be made to this incarnation; empty when that is not known. */
-    String problem(Peer peer) {
+    /** Returns why no link could be made to this incarnation; {@link ReadProblem#NONE} when that is not known. */
+    ReadProblem problem(Peer peer) {
         Failure last = of(peer);
-        return last == null ? "" : last.problem();
+        return last == null ? ReadProblem.NONE : last.problem();
     }
 
     private Failure of(Peer peer) {

@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
+import io.waybill.home.ReadProblem;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
@@ -218,7 +219,7 @@ public final class Links {
         boolean changed = false;
         if (link != null) {
             if (peer.state() == PeerState.UNREADABLE) {
-                link.unreadable(peer.problem());
+                link.unreadable(peer.readProblem());
             }
             if (link.condition() == PeerLink.Condition.UNREADABLE) {
                 failures.unreadable(peer, nowNs);
@@ -252,15 +253,15 @@ public final class Links {
             if (link != null) {
                 new CloseSteps().attempt(link::close).suppressIn(e);
             }
-            if (e instanceof Error error && !(e instanceof InternalError)) {
-                throw error; // others are of this peer's files: the other peers are linked all the same
+            if (e instanceof Error error && !(e instanceof InternalError) && !(e instanceof OutOfMemoryError)) {
+                throw error; // others are of this peer's files, or no thread: the other peers are linked all the same
             }
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are incomplete: retried at the next refresh
             }
-            if (failures.failed(
-                    peer, String.valueOf(e.getMessage()), host.clock().monotonicNs())) {
-                LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
+            ReadProblem problem = ReadProblem.of(e);
+            if (failures.failed(peer, problem, host.clock().monotonicNs())) {
+                LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), problem.text(), e);
             }
             return null;
         }
@@ -372,8 +373,8 @@ public final class Links {
                     && link(peer) != null) {
                 publish();
             }
-            String problem = failures.problem(peer);
-            if (!problem.isEmpty()) {
+            ReadProblem problem = failures.problem(peer);
+            if (!problem.isNone()) {
                 throw CallErrors.unreadable(to, problem);
             }
             return peer;

@@ -4,6 +4,7 @@ import io.waybill.device.PeerRoutes;
 import io.waybill.dispatch.KeySet;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
+import io.waybill.home.ReadProblem;
 import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
@@ -53,10 +54,12 @@ public final class PeerLink {
     private final PeerSegments segments;
     private final PeerRoutes devices;
     private final Announcement announcement;
+    // Written by threads that announce; two of them may log the same.
+    private volatile boolean unrung;
     // Set by the thread that wrote a record for the peer, cleared by the thread that syncs.
     private volatile boolean unannounced;
     private volatile Condition condition = Condition.OPEN;
-    private volatile String problem = "";
+    private volatile ReadProblem problem = ReadProblem.NONE;
     private volatile AgainKeys again; // written by the thread that refreshes the links, read by callers; null for none
     // Written by callers, all with the peer's claim.
     private volatile long lookedFor;
@@ -171,7 +174,7 @@ public final class PeerLink {
     }
 
     /** Marks the peer's files as unreadable, whether it is alive or not. */
-    void unreadable(String why) {
+    void unreadable(ReadProblem why) {
         if (condition == Condition.OPEN) {
             problem = why;
             condition = Condition.UNREADABLE;
@@ -179,7 +182,7 @@ public final class PeerLink {
     }
 
     /** Returns why the peer's files can't be read. */
-    public String problem() {
+    public ReadProblem problem() {
         return problem;
     }
 
@@ -285,7 +288,7 @@ public final class PeerLink {
             }
         } catch (InternalError e) { // the message is written: a fault must not undo the steps that follow
             if (peerCursors.isCut()) {
-                unreadable(CURSORS_CUT);
+                unreadable(ReadProblem.ofFiles(CURSORS_CUT));
             }
         }
     }
@@ -293,9 +296,15 @@ public final class PeerLink {
     private void ring() {
         try {
             doorbell.ring();
+            if (unrung) {
+                unrung = false;
+            }
         } catch (IOException e) {
             // the message is in the journal, and a peer without a doorbell polls at intervals
-            LOG.warn("Worker {} could not be woken", this, e);
+            if (!unrung) {
+                unrung = true;
+                LOG.warn("Worker {} could not be woken, and sees messages when it looks by itself", this, e);
+            }
         }
     }
 

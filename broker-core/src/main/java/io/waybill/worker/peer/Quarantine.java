@@ -1,6 +1,8 @@
 package io.waybill.worker.peer;
 
+import io.waybill.home.ReadProblem;
 import io.waybill.host.Clock;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.read.Poll;
 import io.waybill.worker.poll.FaultAlarm;
@@ -29,7 +31,7 @@ public final class Quarantine {
     private final Links links;
     private final Clock clock;
     private final FaultAlarm faults;
-    private final Map<Integer, String> said = new HashMap<>();
+    private final Map<Integer, ReadProblem> said = new HashMap<>();
     private PeerLink suspect;
     private int suspicions;
     private long nextLookNs = Long.MIN_VALUE;
@@ -81,7 +83,7 @@ public final class Quarantine {
      */
     public void failedToRead(PeerLink link, Throwable e) {
         if (!MappedFaults.is(e) || !leaveTheCut() && isSuspect(link)) {
-            leave(link, String.valueOf(e), e);
+            leave(link, HostFailures.is(e) ? ReadProblem.of(e) : ReadProblem.ofFiles(String.valueOf(e)), e);
         }
     }
 
@@ -105,17 +107,22 @@ public final class Quarantine {
             String cut = link.condition() == PeerLink.Condition.UNREADABLE || link.isSwept() ? "" : link.cut();
             if (!cut.isEmpty()) {
                 found = true;
-                leave(link, cut, null);
+                leave(link, ReadProblem.ofFiles(cut), null);
             }
         }
         nextLookNs = found ? Long.MIN_VALUE : clock.monotonicNs() + FRUITLESS_LOOK_NS;
         return found;
     }
 
-    private void leave(PeerLink link, String what, Throwable cause) {
+    private void leave(PeerLink link, ReadProblem what, Throwable cause) {
         link.unreadable(what);
-        if (!what.equals(said.put(link.id(), what))) {
-            LOG.error("What worker {} wrote can't be read; it is left alone for a while: {}", link, what, cause);
+        if (what.equals(said.put(link.id(), what))) {
+            return;
+        }
+        if (what.isOwn()) {
+            LOG.error("This process can't read worker {}, and tries again after a while: {}", link, what.text(), cause);
+        } else {
+            LOG.error("What worker {} wrote can't be read; it is left alone for a while: {}", link, what.text(), cause);
         }
     }
 }

@@ -13,6 +13,7 @@ import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.index.JournalIndex;
@@ -187,7 +188,9 @@ public final class EarlierCalls {
             Consumer<OutcomeClaim> failing = failure == null
                     ? claim -> claim.fail(
                             ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the response came")
-                    : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
+                    : claim -> claim.fail(
+                            CallErrors.codeOf(failure, ErrorCode.PEER_CORRUPT),
+                            "the journals can't be searched: " + failure);
             List<OutcomeClaim> left = new ArrayList<>(tooEarly);
             tooEarly.clear();
             synchronized (EarlierCalls.this) { // before any claim fails: a later one starts a thread of its own
@@ -222,7 +225,9 @@ public final class EarlierCalls {
                 claim.fail(e);
             } catch (IOException | RuntimeException | Error e) { // whatever the peer's files contain
                 LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
-                claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
+                claim.fail(
+                        CallErrors.codeOf(e, ErrorCode.PEER_CORRUPT),
+                        "the journals can't be searched: " + HostFailures.describe(e));
             }
         }
 
@@ -309,8 +314,9 @@ public final class EarlierCalls {
                 }
             } catch (RuntimeException | Error e) { // the peer was removed from the home, or its files were damaged
                 LOG.warn("The responses of worker {} can't be read any more", peerId, e);
-                watch.failAll(
-                        claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the responses can't be read: " + e.getMessage()));
+                watch.failAll(claim -> claim.fail(
+                        CallErrors.codeOf(e, ErrorCode.PEER_CORRUPT),
+                        "the responses can't be read: " + HostFailures.describe(e)));
             }
         }
     }

@@ -13,6 +13,7 @@ import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.peer.CallErrors;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -126,7 +127,7 @@ final class ResponseWatch implements Closeable {
         try {
             responses.complete(claim, view, peer.path());
         } catch (RuntimeException | Error e) {
-            claim.fail(ErrorCode.PEER_CORRUPT, "the response can't be read: " + e);
+            claim.fail(CallErrors.codeOf(e, ErrorCode.PEER_CORRUPT), "the response can't be read: " + e);
             throw e;
         }
     }

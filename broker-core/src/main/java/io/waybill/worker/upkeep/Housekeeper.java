@@ -277,7 +277,7 @@ public final class Housekeeper implements Agent {
     private void lookForDamage() {
         String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
         if (!damage.isEmpty()) {
-            stop(new HomeException("another process changed its files: " + damage));
+            stop(new HomeException(damage));
         }
     }
 

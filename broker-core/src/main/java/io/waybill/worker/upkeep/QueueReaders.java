@@ -10,6 +10,7 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Clock;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueFile;
@@ -107,8 +108,9 @@ public final class QueueReaders {
      *
      * @param files of the queue, oldest first
      * @param newest the number of the file that is being written
+     * @throws IOException when this process can't find out, such as for lack of descriptors
      */
-    Need need(JournalQueue queue, List<QueueFile> files, int newest, Which which) {
+    Need need(JournalQueue queue, List<QueueFile> files, int newest, Which which) throws IOException {
         Need need = Need.NONE;
         for (Peer peer : peers.get()) {
             if (!forgotten.contains(incarnationOf(peer))) {
@@ -122,7 +124,8 @@ public final class QueueReaders {
         return need;
     }
 
-    private int neededBy(Peer peer, JournalQueue queue, List<QueueFile> files, int newest, Which which) {
+    private int neededBy(Peer peer, JournalQueue queue, List<QueueFile> files, int newest, Which which)
+            throws IOException {
         PeerState state = peer.state();
         if (state == PeerState.DEAD) {
             boolean waitedFor = which == Which.LIVE_AND_ABSENT
@@ -205,7 +208,7 @@ public final class QueueReaders {
     }
 
     /** Returns the peer's cursor slot for this worker; null when there is none. */
-    private PeerCursorSlot slotOf(Peer peer) {
+    private PeerCursorSlot slotOf(Peer peer) throws IOException {
         try {
             PeerCursors table = cursors.get(incarnationOf(peer));
             if (table == null || table.isCut()) {
@@ -214,6 +217,9 @@ public final class QueueReaders {
             }
             return table.slotFor(ownId).orElse(null);
         } catch (IOException e) {
+            if (HostFailures.is(e)) {
+                throw e; // the peer may need every file
+            }
             return null; // it is starting, or its table can't be read: treated as if it had no position
         }
     }

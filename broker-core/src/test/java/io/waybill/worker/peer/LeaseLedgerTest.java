@@ -12,6 +12,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.home.ReadProblem;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.HomeException;
@@ -88,7 +89,7 @@ class LeaseLedgerTest {
         /** Has the sender find the receiver unreadable, and close its link. */
         void lookAway() {
             PeerLink link = Workers.linkTo(sender, "receiver");
-            link.unreadable("a test says so");
+            link.unreadable(ReadProblem.ofFiles("a test says so"));
             Waits.until(
                     "the link is closed",
                     () -> !List.of(Workers.links(sender).current()).contains(link));

@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.ReadProblem;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.home.cursor.CursorSlot;
@@ -173,7 +174,7 @@ class PairsOnDemandTest {
         call(a, "b");
         for (int i = 0; i < 3; i++) { // more than once: something else may have changed meanwhile
             PeerLink link = Workers.linkTo(a, "b");
-            link.unreadable("a test says so");
+            link.unreadable(ReadProblem.ofFiles("a test says so"));
             Waits.until(
                     "a has another link to b", () -> Workers.linked(a).contains("b") && Workers.linkTo(a, "b") != link);
             call(a, "b");

@@ -33,6 +33,7 @@ final class CallClassifier {
             ErrorCode.INTENTIONAL_FAILURE,
             ErrorCode.RESPONSE_GONE,
             ErrorCode.TENSORS_GONE,
+            ErrorCode.RESOURCE_UNAVAILABLE,
             ErrorCode.TOO_LARGE);
 
     private static final Set<ErrorCode> OF_BROKER_FOR_FETCHES =
