@@ -54,7 +54,18 @@ public final class ChildJvm implements AutoCloseable {
      */
     public static ChildJvm start(String name, List<String> options, Class<?> main, List<String> arguments, Log log)
             throws IOException {
-        List<String> command = new ArrayList<>();
+        return start(name, List.of(), options, main, arguments, log);
+    }
+
+    /**
+     * Starts one behind another program.
+     *
+     * @param prefix the other program and its arguments; it becomes the JVM
+     */
+    public static ChildJvm start(
+            String name, List<String> prefix, List<String> options, Class<?> main, List<String> arguments, Log log)
+            throws IOException {
+        List<String> command = new ArrayList<>(prefix);
         command.add(JAVA);
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
             if (argument.startsWith("--add-") || argument.startsWith("--enable-") || argument.startsWith("-D")) {

@@ -1,0 +1,87 @@
+package io.waybill.syscall;
+
+import java.util.ArrayList;
+import java.util.List;
+import jnr.constants.platform.Errno;
+
+/** What became of a worker, its calls and its next incarnation after a fault. Belongs to the thread that runs the case. */
+final class Verdict {
+
+    /** How the faulty incarnations ended. */
+    enum End {
+        /** It served an old and a new peer. */
+        SERVED,
+        /** It stopped by itself, or did not come to be, and said why. */
+        STOPPED
+    }
+
+    /** What the JDK says instead of EAGAIN. */
+    private static final String NO_THREAD = "unable to create native thread";
+
+    final FaultCase fault;
+    /** The calls that failed; none when the scenario made fewer. */
+    final List<String> failed = new ArrayList<>();
+    /** Why it stopped. */
+    final List<String> reasons = new ArrayList<>();
+    /** What must not be. */
+    final List<String> problems = new ArrayList<>();
+    /** Outcomes of the subject's calls. */
+    final Tally own = new Tally();
+    /** Outcomes of calls to it. */
+    final Tally peers = new Tally();
+
+    Verdict(FaultCase fault) {
+        this.fault = fault;
+    }
+
+    End end() {
+        return reasons.isEmpty() ? End.SERVED : End.STOPPED;
+    }
+
+    boolean isReached() {
+        return !failed.isEmpty();
+    }
+
+    void problem(String text) {
+        problems.add(text);
+    }
+
+    /** Adds as problems what no call may end with, and reasons that blame the files: none of the workers wrote something that is wrong. */
+    void judge() {
+        judge("its calls", own);
+        judge("calls to it", peers);
+        Errno errno = Errno.valueOf(fault.failing().errno());
+        for (String reason : reasons) {
+            boolean names = reason.contains(errno.name())
+                    || reason.contains(errno.toString())
+                    || errno == Errno.EAGAIN && reason.contains(NO_THREAD);
+            if (!names) {
+                problem("the reason does not name " + errno.name() + ": " + reason);
+            }
+            if (reason.contains("salvage")) {
+                problem("the reason blames the files: " + reason);
+            }
+        }
+    }
+
+    private void judge(String whose, Tally tally) {
+        for (String wrong : List.of(Tally.NONE, Tally.UNTYPED, "PEER_CORRUPT", "UNKNOWN")) {
+            if (tally.count(wrong) > 0) {
+                problem(whose + " ended with " + wrong + " x" + tally.count(wrong) + ": " + tally.text(wrong));
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return fault + (isReached() ? " " + end() : " NOT REACHED") + " at "
+                + failed.stream().findFirst().orElse("-")
+                + "\n    its calls " + own + "\n    calls to it " + peers
+                + String.join(
+                        "",
+                        reasons.stream().map(text -> "\n    stopped: " + text).toList())
+                + String.join(
+                        "",
+                        problems.stream().map(text -> "\n    PROBLEM: " + text).toList());
+    }
+}
