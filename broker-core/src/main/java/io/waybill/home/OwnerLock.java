@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
@@ -45,7 +44,7 @@ final class OwnerLock implements AutoCloseable {
     /** The last epoch written; 0 when there is none that reads as one. */
     long epoch() throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(MAX_BYTES);
-        try (FileChannel channel = files.channelOf(file, StandardOpenOption.READ)) {
+        try (FileChannel channel = files.channelOf(file)) {
             channel.read(bytes);
         }
         String text = new String(bytes.array(), 0, bytes.position(), StandardCharsets.US_ASCII).trim();
@@ -59,7 +58,7 @@ final class OwnerLock implements AutoCloseable {
     void writeEpoch(long epoch) throws IOException {
         // padded, so that a shorter number never leaves digits of a longer one behind
         byte[] text = String.format("%-20d%n", epoch).getBytes(StandardCharsets.US_ASCII);
-        try (FileChannel channel = files.channelOf(file, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = files.channelOf(file)) {
             channel.write(ByteBuffer.wrap(text), 0);
         }
     }

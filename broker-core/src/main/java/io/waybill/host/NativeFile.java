@@ -1,6 +1,7 @@
 package io.waybill.host;
 
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.BufferUtil;
@@ -34,6 +35,22 @@ public final class NativeFile implements AutoCloseable {
     /** A path that leads to this very file, even when another one has replaced it. */
     Path descriptorPath() {
         return Path.of("/proc/self/fd/" + descriptor());
+    }
+
+    /** Opens this very file again, for reading and writing. */
+    private NativeFile openAgain() throws NativeCallException {
+        byte[] itself = PathBytes.of(descriptorPath());
+        return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, itself, NativeCalls.O_RDWR, 0, path), path);
+    }
+
+    /** Opens this very file again as a channel, which an interrupt does not close. The caller closes it. */
+    FileChannel openChannel() throws NativeCallException {
+        return new UninterruptibleChannel(openAgain());
+    }
+
+    /** Returns this file as a channel, which owns it, and which an interrupt does not close. */
+    FileChannel asChannel() {
+        return new UninterruptibleChannel(this);
     }
 
     int descriptor() {

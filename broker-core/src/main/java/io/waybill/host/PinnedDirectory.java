@@ -6,7 +6,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import jnr.constants.platform.Errno;
 
 /**
@@ -94,7 +93,7 @@ final class PinnedDirectory implements AutoCloseable {
     }
 
     private void write(NativeFile created, FileContent content, Sync sync) throws IOException {
-        try (FileChannel channel = FileChannel.open(created.descriptorPath(), StandardOpenOption.WRITE)) {
+        try (FileChannel channel = created.openChannel()) {
             content.writeTo(channel);
             if (sync == Sync.TO_DISK) {
                 channel.force(true);

@@ -12,14 +12,11 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import jnr.constants.platform.Errno;
@@ -252,11 +249,9 @@ public final class SafeFiles {
         }
     }
 
-    /** Opens an existing file for reading. */
+    /** Opens an existing file for reading. An interrupt does not close it. */
     public FileChannel openForReading(Path file, long maxBytes) throws IOException {
-        try (NativeFile opened = openNative(file, maxBytes)) {
-            return channelOf(opened, StandardOpenOption.READ);
-        }
+        return openNative(file, maxBytes).asChannel();
     }
 
     /** Opens an existing file for reading, for what a channel can't do. */
@@ -264,11 +259,9 @@ public final class SafeFiles {
         return openChecked(file, Kind.FILE, NativeCalls.O_RDONLY, maxBytes);
     }
 
-    /** Opens a file of our own for reading and writing; makes it, with mode 0600, when it is not there. */
+    /** Opens a file of our own for reading and writing; makes it, with mode 0600, when it is not there. An interrupt does not close it. */
     public FileChannel openOwn(Path file) throws IOException {
-        try (NativeFile opened = openOwnNative(file)) {
-            return channelOf(opened, StandardOpenOption.READ, StandardOpenOption.WRITE);
-        }
+        return openOwnNative(file).asChannel();
     }
 
     /** Opens a file of our own like {@link #openOwn}, for what a channel can't do. */
@@ -291,9 +284,9 @@ public final class SafeFiles {
         return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
     }
 
-    /** A second view of an open file; each is closed by itself. */
-    public FileChannel channelOf(NativeFile file, OpenOption... options) throws IOException {
-        return FileChannel.open(file.descriptorPath(), Set.of(options));
+    /** Opens a file that is open for reading and writing a second time; each is closed by itself. An interrupt does not close it. */
+    public FileChannel channelOf(NativeFile file) throws IOException {
+        return file.openChannel();
     }
 
     /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */

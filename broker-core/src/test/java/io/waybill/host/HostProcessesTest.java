@@ -47,7 +47,7 @@ class HostProcessesTest {
         assertThat(processes.liveness(identity)).isEqualTo(Liveness.ALIVE);
 
         try (ProcessWatch watch = processes.watch(identity)) {
-            assertThat(watch).isInstanceOf(PidFdWatch.class);
+            assertThat(watch).isInstanceOf(HostProcesses.PidFdWatch.class);
             assertThat(watch.liveness()).isEqualTo(Liveness.ALIVE);
             child.destroyForcibly();
             assertThat(child.waitFor(10, TimeUnit.SECONDS)).isTrue();

@@ -4,14 +4,18 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,6 +64,70 @@ class SafeFilesTest {
                 .hasMessage("a mistake");
         assertThat(new String(files.readSmall(file, 100), UTF_8)).isEqualTo("old");
         assertThat(files.list(dir, 10)).containsExactly(file);
+    }
+
+    @Test
+    void readsAndWritesOnAThreadThatIsInterruptedAllTheTime() throws Exception {
+        AtomicBoolean done = new AtomicBoolean();
+        Thread self = Thread.currentThread();
+        Thread interrupting = new Thread(() -> {
+            while (!done.get()) {
+                self.interrupt();
+            }
+        });
+        interrupting.start();
+        try {
+            byte[] content = new byte[200_000];
+            for (int i = 0; i < 200; i++) {
+                content[i] = (byte) i;
+                files.replaceUnsynced(file, content);
+                assertThat(files.readSmall(file, content.length)).isEqualTo(content);
+                try (NativeFile own = files.openExistingNative(file);
+                        FileChannel channel = files.channelOf(own)) {
+                    assertThat(channel.map(FileChannel.MapMode.READ_WRITE, 0, 4096)
+                                    .get(i))
+                            .isEqualTo((byte) i);
+                    assertThat(channel.write(ByteBuffer.wrap(content), content.length))
+                            .isPositive();
+                    assertThat(channel.tryLock(0, 10, false)).isNotNull();
+                }
+            }
+        } finally {
+            done.set(true);
+            Waits.until("the interrupting thread ends", () -> !interrupting.isAlive());
+        }
+        assertThat(Thread.interrupted()).as("the interrupt afterwards").isTrue();
+    }
+
+    @Test
+    void givesChannelsThatDoAsThoseOfTheJdk() throws IOException {
+        byte[] content = new byte[150_000];
+        new Random(1).nextBytes(content);
+        files.replaceUnsynced(file, content);
+        Path copy = dir.resolve("copy");
+        try (FileChannel in = files.openForReading(file, Long.MAX_VALUE);
+                FileChannel out = files.openOwn(copy)) {
+            assertThat(in.size()).isEqualTo(content.length);
+            assertThat(in.transferTo(0, in.size(), out)).isEqualTo(content.length);
+            assertThat(in.read(ByteBuffer.allocate(10), in.size()))
+                    .as("at the end")
+                    .isEqualTo(-1);
+            assertThat(in.read(ByteBuffer.allocate(0))).isZero();
+            ByteBuffer direct = ByteBuffer.allocateDirect(100);
+            assertThat(in.position(7).read(direct)).isEqualTo(100);
+            assertThat(direct.flip().get(0)).isEqualTo(content[7]);
+            assertThat(in.position()).isEqualTo(107);
+            assertThatThrownBy(() -> in.write(ByteBuffer.allocate(1))).isInstanceOf(NativeCallException.class);
+            assertThat(out.truncate(10).size()).isEqualTo(10);
+            out.position(0);
+            assertThat(out.transferFrom(in, 0, content.length)).isEqualTo(content.length - 107);
+            out.force(true);
+        }
+        assertThat(Files.readAllBytes(copy)).startsWith(Arrays.copyOfRange(content, 107, content.length));
+        FileChannel closed = files.openForReading(file, Long.MAX_VALUE);
+        closed.close();
+        closed.close();
+        assertThatThrownBy(closed::size).isInstanceOf(ClosedChannelException.class);
     }
 
     @Test

@@ -31,7 +31,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntPredicate;
@@ -134,7 +133,7 @@ public final class Cursors {
         Path aside = path.resolveSibling(WRITTEN_ASIDE);
         files.remove(aside);
         try (NativeFile file = files.openOwnNative(aside);
-                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                FileChannel channel = files.channelOf(file)) {
             file.truncate(FILE_BYTES);
             file.reserve(0, HEADER_BYTES);
             UnsafeBuffer table = map(channel, FileChannel.MapMode.READ_WRITE, path);
@@ -154,7 +153,7 @@ public final class Cursors {
 
     private static UnsafeBuffer map(SafeFiles files, Path path) throws IOException {
         try (NativeFile file = files.openOwnNative(path);
-                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                FileChannel channel = files.channelOf(file)) {
             file.reserve(0, HEADER_BYTES); // a copied file may have more holes
             UnsafeBuffer table = map(channel, FileChannel.MapMode.READ_WRITE, path);
             for (int i = 0; i < SLOTS; i++) {

@@ -1,5 +1,6 @@
 package io.waybill.journal.append;
 
+import io.waybill.host.failure.DeferredInterrupt;
 import io.waybill.journal.Roll;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.format.RecordSearch;
@@ -62,12 +63,17 @@ final class QueueRepair {
             return;
         }
         LOG.warn("{}: {} locks outlived the process that held them; they are freed", table, held.size());
+        DeferredInterrupt.during(() -> writeFree(table, held));
+    }
+
+    private static int writeFree(Path table, List<Long> held) throws IOException {
         try (FileChannel channel =
                 FileChannel.open(table, Set.of(StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS))) {
             for (long at : held) {
                 ByteBuffer free = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
                 channel.write(free.putLong(0, QueueStructure.LOCK_FREE), at);
             }
+            return held.size();
         }
     }
 

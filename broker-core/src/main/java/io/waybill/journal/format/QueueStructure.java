@@ -4,16 +4,15 @@ import io.waybill.host.SafeFiles;
 import io.waybill.journal.Damage;
 import io.waybill.journal.Roll;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.SeekableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -21,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -347,13 +345,8 @@ public final class QueueStructure {
     }
 
     private static ByteBuffer head(Path file) throws IOException {
-        ByteBuffer head = ByteBuffer.allocate(HEAD_BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        try (SeekableByteChannel channel =
-                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
-            while (head.hasRemaining() && channel.read(head) > 0) {
-                // reads on
-            }
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) { // no interrupt closes a stream
+            return ByteBuffer.wrap(in.readNBytes(HEAD_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
         }
-        return head.flip();
     }
 }

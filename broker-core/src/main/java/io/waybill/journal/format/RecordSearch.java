@@ -2,14 +2,12 @@ package io.waybill.journal.format;
 
 import io.waybill.wire.Envelope;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.SeekableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.Set;
 
 /** Searches for records in a file whose own documents are unreliable. Stateless. */
 public final class RecordSearch {
@@ -23,9 +21,8 @@ public final class RecordSearch {
     /** Whether something in the file looks like the beginning of a record. Reads the file up to there. */
     public static boolean findsAny(Path file) throws IOException {
         ByteBuffer chunk = ByteBuffer.allocate(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
-        try (SeekableByteChannel channel =
-                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
-            while (channel.read(chunk) >= 0 || chunk.position() == CHUNK) {
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) { // no interrupt closes a stream
+            while (fill(chunk, in) || chunk.position() == CHUNK) {
                 chunk.flip();
                 skipZeros(chunk);
                 while (chunk.remaining() >= LEAST) {
@@ -38,6 +35,13 @@ public final class RecordSearch {
             }
         }
         return false;
+    }
+
+    /** Reads more; false at the end of the file. */
+    private static boolean fill(ByteBuffer chunk, InputStream in) throws IOException {
+        int read = in.read(chunk.array(), chunk.position(), chunk.remaining());
+        chunk.position(chunk.position() + Math.max(0, read));
+        return read >= 0;
     }
 
     /** Skips zeros: most of the space that is reserved and not written yet. */

@@ -5,14 +5,12 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import java.io.EOFException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.SeekableByteChannel;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.Set;
 
 /**
  * The last complete record of a queue, after which its writer continues.
@@ -39,20 +37,19 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
 
     /** Reads a record as {@link #isWhole} does, and throws when the file can't be read. */
     public static boolean read(Path file, long start, int length, long sequence) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(length);
-        try (SeekableByteChannel channel =
-                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
-            channel.position(start);
-            while (bytes.hasRemaining() && channel.read(bytes) > 0) {
-                // reads on
-            }
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) { // no interrupt closes a stream
+            in.skipNBytes(start);
+            bytes = in.readNBytes(length);
+        } catch (EOFException e) {
+            return false;
         }
-        if (bytes.hasRemaining()) {
+        if (bytes.length < length) {
             return false;
         }
         MessageBuffer record = new MessageBuffer();
         record.reserve(length);
-        record.memory().putBytes(0, bytes.flip(), length);
+        record.memory().putBytes(0, bytes);
         RecordView view = new RecordView(record);
         try {
             view.check();

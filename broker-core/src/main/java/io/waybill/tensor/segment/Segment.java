@@ -13,7 +13,6 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -116,7 +115,7 @@ public final class Segment {
     /** Whether another process has locked a part of the file, which it has mapped then. */
     boolean isLocked(long offset, long length) {
         try (NativeFile file = files.openExistingNative(path);
-                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+                FileChannel channel = files.channelOf(file);
                 FileLock lock = channel.tryLock(offset, length, false)) {
             return lock == null;
         } catch (IOException | OverlappingFileLockException e) { // it is asked for again

@@ -9,7 +9,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,7 +62,7 @@ public record FileSpace(SafeFiles files) implements DiskSpace {
     public void giveBackZeros(Path file, long offset, long length) {
         ByteBuffer page = ByteBuffer.allocate((int) PAGE_BYTES);
         try (NativeFile opened = files.openExistingNative(file);
-                FileChannel channel = files.channelOf(opened, StandardOpenOption.READ)) {
+                FileChannel channel = files.channelOf(opened)) {
             long to = Math.min(channel.size(), offset + length);
             for (long at = offset & -PAGE_BYTES; at < to; at += PAGE_BYTES) {
                 page.clear();
