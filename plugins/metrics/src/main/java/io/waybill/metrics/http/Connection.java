@@ -54,6 +54,9 @@ final class Connection {
             }
         } catch (IOException e) {
             close(); // the client is gone
+        } catch (RuntimeException e) {
+            LOG.log(Level.WARNING, "A connection failed, and is closed", e);
+            close();
         }
     }
 
@@ -88,7 +91,7 @@ final class Connection {
         try {
             Page page = pages.page(head.path(), head.accept());
             return page == null ? Page.text("404 Not Found", "there are /metrics and /healthz") : page;
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) { // of whatever gives the figures
             LOG.log(Level.WARNING, "A page could not be made: {0}", head.path());
             LOG.log(Level.DEBUG, "A page could not be made", e);
             return Page.text("500 Internal Server Error", "the figures can't be read; the node's log says why");

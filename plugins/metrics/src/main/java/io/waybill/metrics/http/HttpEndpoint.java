@@ -5,6 +5,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -19,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * {@value #LIMIT_S} s, or when {@value #MAX_CONNECTIONS} newer ones are there.
  *
  * <p><b>Threads.</b> One of its own. While the address is in use it tries again every {@value #RETRY_S} s, so that one of several nodes with the same
- * address serves it.
+ * address serves it. <b>Errors.</b> A connection that fails is closed; after any other failure it begins again, and closes all connections.
  */
 public final class HttpEndpoint implements AutoCloseable {
 
@@ -50,7 +51,12 @@ public final class HttpEndpoint implements AutoCloseable {
         this.selector = Selector.open();
         this.thread = new Thread(this::run, "waybill-metrics-http");
         thread.setDaemon(true);
-        thread.start();
+        try {
+            thread.start();
+        } catch (OutOfMemoryError e) { // the host gives no thread
+            selector.close();
+            throw new IOException("no thread for the metrics endpoint at " + address + ": " + e.getMessage(), e);
+        }
     }
 
     /** Returns the address that it listens on; empty while another process has it. */
@@ -58,21 +64,55 @@ public final class HttpEndpoint implements AutoCloseable {
         return Optional.ofNullable(bound);
     }
 
+    /** Serves until this is closed: from scratch after a failure, the first of which is reported. */
     private void run() {
-        try (selector) {
-            ServerSocketChannel server = open();
-            if (server != null) {
-                try (server) {
-                    serve(server);
-                } finally {
-                    bound = null;
-                    connections.forEach(Connection::close);
-                    address.cleanUp();
-                }
+        for (boolean isReported = false; !closed; ) {
+            try {
+                serveOnce();
+            } catch (ClosedByInterruptException e) {
+                Thread.interrupted(); // its channel is closed: another one follows at once
+            } catch (Throwable e) { // whatever it is, the next attempt may succeed
+                LOG.log(
+                        isReported ? Level.DEBUG : Level.ERROR,
+                        "The endpoint at " + address + " failed, and begins again every " + RETRY_S + " s: " + e,
+                        e);
+                isReported = true;
+                rest();
             }
-        } catch (IOException e) {
-            LOG.log(Level.ERROR, "The endpoint at " + address + " ended: " + e.getMessage(), e);
         }
+        try {
+            selector.close();
+        } catch (IOException e) {
+            LOG.log(Level.DEBUG, "A selector could not be closed", e);
+        }
+    }
+
+    private void serveOnce() throws IOException {
+        ServerSocketChannel server = open();
+        if (server != null) {
+            try (server) {
+                serve(server);
+            } finally {
+                bound = null;
+                connections.forEach(Connection::close);
+                connections.clear();
+                address.cleanUp();
+            }
+        }
+    }
+
+    private void rest() {
+        try {
+            awaitReady(TimeUnit.SECONDS.toMillis(RETRY_S));
+        } catch (IOException e) {
+            LOG.log(Level.DEBUG, "A wait failed", e);
+        }
+    }
+
+    /** Waits until a client is there or ready. An interrupt is for something else, and would close the channels. */
+    private void awaitReady(long ms) throws IOException {
+        selector.select(ms);
+        Thread.interrupted();
     }
 
     /** Formats an address as it is written in the settings. */
@@ -100,7 +140,7 @@ public final class HttpEndpoint implements AutoCloseable {
                             RETRY_S);
                 }
             }
-            selector.select(TimeUnit.SECONDS.toMillis(RETRY_S));
+            awaitReady(TimeUnit.SECONDS.toMillis(RETRY_S));
         }
         return null;
     }
@@ -108,7 +148,7 @@ public final class HttpEndpoint implements AutoCloseable {
     private void serve(ServerSocketChannel server) throws IOException {
         server.register(selector, SelectionKey.OP_ACCEPT);
         while (!closed) {
-            selector.select(LOOK_MS);
+            awaitReady(LOOK_MS);
             for (SelectionKey key : selector.selectedKeys()) {
                 if (key.attachment() instanceof Connection connection) {
                     connection.proceed();
@@ -121,7 +161,7 @@ public final class HttpEndpoint implements AutoCloseable {
         }
     }
 
-    private void accept(ServerSocketChannel server) {
+    private void accept(ServerSocketChannel server) throws ClosedByInterruptException {
         try {
             SocketChannel client = server.accept();
             if (client == null) {
@@ -132,6 +172,8 @@ public final class HttpEndpoint implements AutoCloseable {
             Connection connection = new Connection(client, key, pages, System.nanoTime());
             key.attach(connection);
             connections.add(connection);
+        } catch (ClosedByInterruptException e) {
+            throw e;
         } catch (IOException e) {
             LOG.log(Level.DEBUG, "A connection could not be accepted", e);
             connections.forEach(Connection::close); // most likely for want of descriptors

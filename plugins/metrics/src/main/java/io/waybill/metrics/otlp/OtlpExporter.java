@@ -76,19 +76,31 @@ public final class OtlpExporter implements AutoCloseable {
 
     private void run() {
         long dueNs = System.nanoTime();
-        try {
-            while (!closed) {
+        while (!closed) {
+            try {
                 exportSpans(WAIT_MS);
                 if (metrics != null && System.nanoTime() - dueNs >= 0) {
-                    exportMetrics();
                     dueNs = System.nanoTime() + intervalNs;
+                    exportMetrics();
                 }
+            } catch (InterruptedException e) { // by close; by anybody else, it is for something else
+                LOG.log(Level.DEBUG, "The export to {0} was interrupted", endpoint);
+            } catch (Throwable e) { // whatever it is, the next one may succeed
+                report("it failed with " + e);
+                LOG.log(Level.DEBUG, "Export failed", e);
+                rest();
             }
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "The export to {0} ends", endpoint);
         }
         Thread.interrupted(); // closed: what is left is sent all the same
         exportRest();
+    }
+
+    private static void rest() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(PAUSE_MS);
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "A rest was interrupted", e);
+        }
     }
 
     private void exportRest() {
@@ -102,6 +114,8 @@ public final class OtlpExporter implements AutoCloseable {
             }
         } catch (InterruptedException e) {
             LOG.log(Level.DEBUG, "The last export to {0} was interrupted", endpoint);
+        } catch (RuntimeException e) {
+            report("the last one failed with " + e);
         }
     }
 
@@ -117,10 +131,15 @@ public final class OtlpExporter implements AutoCloseable {
             spans.forgetOld(TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis()));
             return 0;
         }
-        if (deliver("/v1/traces", TraceRequest.encode(resource, batch, names))) {
-            sent.addAndGet(batch.size());
-        } else {
-            spans.drop(batch.size());
+        boolean taken = false;
+        try {
+            taken = deliver("/v1/traces", TraceRequest.encode(resource, batch, names));
+        } finally {
+            if (taken) {
+                sent.addAndGet(batch.size());
+            } else {
+                spans.drop(batch.size());
+            }
         }
         return batch.size();
     }

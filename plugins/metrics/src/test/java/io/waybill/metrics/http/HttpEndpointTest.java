@@ -48,6 +48,8 @@ class HttpEndpointTest {
             case "/a" -> Page.text("200 OK", "a for " + accept);
             case "/large" -> Page.text("200 OK", BODY);
             case "/broken" -> throw new IOException("planted");
+            case "/null" -> new Page("200 OK", "text/plain", null);
+            case "/error" -> throw new StackOverflowError("planted");
             default -> null;
         });
         open.add(endpoint);
@@ -237,5 +239,59 @@ class HttpEndpointTest {
         assertThatThrownBy(() -> ListenAddress.parse(address))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(address);
+    }
+
+    @Test
+    void closesTheOldestOfTooManyConnections() throws Exception {
+        SocketAddress address = awaitBound(endpoint("127.0.0.1:0"));
+        List<SocketChannel> silent = new ArrayList<>();
+        for (int i = 0; i < HttpEndpoint.MAX_CONNECTIONS; i++) {
+            silent.add(connect(address));
+        }
+        SocketChannel last = connect(address);
+        silent.get(0).socket().setSoTimeout(60_000);
+        assertThat(silent.get(0).socket().getInputStream().read())
+                .as("the oldest of more than " + HttpEndpoint.MAX_CONNECTIONS + " connections")
+                .isEqualTo(-1);
+        for (SocketChannel each : silent.subList(1, silent.size())) {
+            send(each, get("/a"));
+            assertThat(rest(each)).contains("200 OK");
+        }
+        send(last, get("/a"));
+        assertThat(rest(last)).contains("200 OK");
+    }
+
+    @Test
+    void servesOnAfterAnInterrupt() throws Exception {
+        HttpEndpoint endpoint = endpoint("127.0.0.1:0");
+        for (int i = 0; i < 20; i++) {
+            awaitBound(endpoint);
+            interrupt("waybill-metrics-http");
+            Waits.until("it serves", () -> serves(endpoint));
+        }
+    }
+
+    private boolean serves(HttpEndpoint endpoint) {
+        try {
+            return response(awaitBound(endpoint), get("/a")).contains("200 OK");
+        } catch (IOException e) { // it begins again, with another port
+            return false;
+        }
+    }
+
+    private static void interrupt(String name) {
+        List<Thread> found = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals(name))
+                .toList();
+        assertThat(found).isNotEmpty();
+        found.forEach(Thread::interrupt);
+    }
+
+    @Test
+    void servesOnAfterAnError() throws Exception {
+        SocketAddress address = awaitBound(endpoint("127.0.0.1:0"));
+        assertThat(response(address, get("/error"))).contains("500 Internal Server Error");
+        assertThat(response(address, get("/null"))).isEmpty();
+        assertThat(response(address, get("/a"))).contains("200 OK");
     }
 }

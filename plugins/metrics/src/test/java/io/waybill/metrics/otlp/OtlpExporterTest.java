@@ -24,6 +24,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -240,5 +241,27 @@ class OtlpExporterTest {
         });
         Waits.until("what has no room is dropped", () -> serving.dropped() > 0);
         assertThat(serving.waiting()).isLessThanOrEqualTo(CallSpans.MAX_ENDED);
+    }
+
+    @Test
+    void goesOnAfterAnInterruptAndAnError() {
+        AtomicInteger failures = new AtomicInteger();
+        keep(new OtlpExporter(
+                new OtlpExporter.Target(receiver.endpoint(), Map.of(), Duration.ofMillis(1)),
+                new OtlpResource("server", 4711, "0.1.0"),
+                id -> "worker " + id,
+                serving,
+                timeNs -> {
+                    failures.incrementAndGet();
+                    throw new NoClassDefFoundError("planted");
+                }));
+        Waits.until("the first export fails", () -> failures.get() > 0);
+        Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("waybill-otlp"))
+                .forEach(Thread::interrupt);
+        Waits.until("spans of a later call arrive", () -> {
+            call("text.count");
+            return !receiver.spans().isEmpty();
+        });
     }
 }
