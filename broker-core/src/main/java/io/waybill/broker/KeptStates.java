@@ -106,7 +106,7 @@ public final class KeptStates implements Agent, AutoCloseable {
         synchronized (tables) {
             if (!closed && tables.add(table) && thread == null) {
                 thread = new AgentThread(workerName + "-state", this, idle);
-                thread.start(threads);
+                thread.startWhenPossible(threads);
             }
         }
     }

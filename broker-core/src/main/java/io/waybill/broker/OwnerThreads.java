@@ -9,6 +9,7 @@ import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import java.time.Duration;
 import java.util.Set;
@@ -86,6 +87,9 @@ final class OwnerThreads {
             failed.run();
             ForeignErrors.warn(LOG, owner + ": its " + what + " failed", e);
         } finally {
+            if (!executor.isClosed()) { // which interrupts what runs, and what begins now
+                Threads.restoreInterrupt(false);
+            }
             thread.setContextClassLoader(before);
             current.leave(outside);
             running.remove(call);

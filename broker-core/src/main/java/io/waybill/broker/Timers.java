@@ -43,7 +43,7 @@ final class Timers implements Agent, AutoCloseable {
             pending.add(timer);
             if (thread == null) {
                 thread = new AgentThread(workerName + "-timers", this, idle);
-                thread.start(threads);
+                thread.startWhenPossible(threads);
             } else if (pending.first() == timer) {
                 idle.wake();
             }

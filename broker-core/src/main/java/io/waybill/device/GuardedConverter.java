@@ -9,6 +9,7 @@ import io.waybill.api.device.MemorySharing;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.MappedSegments;
 import java.nio.ByteBuffer;
@@ -130,6 +131,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     @Override
     public List<DeviceStream> streams(Device device) throws RejectedMessageException {
         List<DeviceStream> streams;
+        boolean pending = Threads.hideInterrupt();
         try {
             streams = guarded.streams(device);
             if (streams != null) {
@@ -143,6 +145,8 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
             }
         } catch (Throwable e) { // the boundary around a converter
             throw rejected("streams", e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
         if (streams == null) {
             throw failed(returnedNull("streams"));
@@ -159,10 +163,13 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
             throws RejectedMessageException {
         Optional<Storage> copy;
+        boolean pending = Threads.hideInterrupt();
         try {
             copy = guarded.prepareForSending(storage, streams, buffers);
         } catch (Throwable e) { // the boundary around a converter
             throw rejected("prepareForSending", e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
         if (copy == null) {
             throw failed(returnedNull("prepareForSending"));
@@ -177,10 +184,13 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams)
             throws RejectedMessageException {
         Storage placed;
+        boolean pending = Threads.hideInterrupt();
         try {
             placed = guarded.allocateForReceiving(arrived, target, streams);
         } catch (Throwable e) { // the boundary around a converter
             throw rejected("allocateForReceiving", e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
         if (placed == null) {
             throw failed(returnedNull("allocateForReceiving"));
@@ -196,10 +206,13 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
             return Optional.empty();
         }
         Optional<ByteBuffer> handle;
+        boolean pending = Threads.hideInterrupt();
         try {
             handle = sharing.share(storage, streams);
         } catch (Throwable e) { // the boundary around a converter
             throw rejected("share", e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
         if (handle == null) {
             throw failed(returnedNull("share"));
@@ -222,10 +235,13 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
                             + " here can't open: take this worker out of the sender's tensor.device-sharing");
         }
         Storage opened;
+        boolean pending = Threads.hideInterrupt();
         try {
             opened = sharing.open(handle, shared, target, streams);
         } catch (Throwable e) { // the boundary around a converter
             throw rejected("open", e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
         if (opened == null) {
             throw failed(returnedNull("open"));

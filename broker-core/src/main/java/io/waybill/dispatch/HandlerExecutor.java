@@ -154,7 +154,7 @@ public final class HandlerExecutor {
         alive.add(added);
         try {
             threads.start(provider + "-handler-" + ++started, added);
-        } catch (OutOfMemoryError e) { // the host gives no more threads: what waits is run by those there are
+        } catch (RuntimeException | OutOfMemoryError e) { // it is refused: what waits is run by the threads there are
             helping = false;
             alive.remove(added);
             if (alive.isEmpty()) {

@@ -7,6 +7,7 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -101,6 +102,7 @@ public final class InstalledPolicy {
         ThreadContext current = ThreadContext.own();
         ContextScope outside = current.enter(CallContext.EMPTY);
         thread.setContextClassLoader(contextClassLoader);
+        boolean pending = Threads.hideInterrupt();
         Decision decision = null;
         Throwable thrown = null;
         try {
@@ -111,6 +113,7 @@ public final class InstalledPolicy {
         } catch (Throwable e) { // the boundary around a policy: whatever it throws costs this request only
             thrown = e;
         } finally {
+            Threads.restoreInterrupt(pending);
             thread.setContextClassLoader(before);
             current.leave(outside);
         }

@@ -183,8 +183,8 @@ public final class CallListeners {
         ListenerEntry[] now = entries;
         if (now != null) {
             for (ListenerEntry entry : now) {
-                if (entry.mayResume(nowNs)) {
-                    threads.start("waybill-call-events", entry::resume);
+                if (entry.beginsResume(nowNs)) {
+                    threads.startWhenPossible("waybill-call-events", entry::resume);
                 }
             }
         }

@@ -44,7 +44,7 @@ final class DetachedEvents {
         synchronized (waiting) {
             turn = own;
         }
-        threads.start("waybill-call-events", () -> run(own));
+        threads.startWhenPossible("waybill-call-events", () -> run(own));
     }
 
     /** Lets another thread go on if this one, which does not return from a listener, delivers. */

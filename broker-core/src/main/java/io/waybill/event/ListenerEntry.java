@@ -3,6 +3,7 @@ package io.waybill.event;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -106,24 +107,20 @@ final class ListenerEntry {
         }
     }
 
-    /** Returns whether no thread is seen to stay inside any more, so that the caller must see to {@link #resume}. By the housekeeper. */
-    boolean mayResume(long nowNs) {
+    /** Returns whether no thread is seen to stay inside any more, so that the caller must see to one {@link #resume}. By the housekeeper. */
+    boolean beginsResume(long nowNs) {
         if (!held || heldNs == nowNs) {
             return false;
         }
         synchronized (heldEvents) {
-            return !resuming;
+            boolean begins = !resuming;
+            resuming = true;
+            return begins;
         }
     }
 
     /** Delivers what was kept, in order, and lets all threads call the listener again. */
     void resume() {
-        synchronized (heldEvents) {
-            if (resuming) {
-                return;
-            }
-            resuming = true;
-        }
         for (EventView event = nextHeld(); event != null; event = nextHeld()) {
             deliver(event);
         }
@@ -156,6 +153,7 @@ final class ListenerEntry {
 
     private void deliver(EventView event) {
         event.enter(this);
+        boolean pending = Threads.hideInterrupt();
         try {
             if ((++events & SAMPLE_MASK) == 0) {
                 callTimed(event);
@@ -165,6 +163,7 @@ final class ListenerEntry {
         } catch (Throwable e) { // the boundary around a listener
             failed(e);
         } finally {
+            Threads.restoreInterrupt(pending);
             event.leave();
         }
     }

@@ -12,6 +12,7 @@ import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.InterceptedCall;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorEntry;
@@ -53,6 +54,7 @@ public final class CallHooks implements InterceptedCall {
     private int[] own; // its depth
     private ThreadContext current;
     private ContextScope before; // what was current there; null for none
+    private boolean pending; // an interrupt there
 
     /**
      * Creates an object for calls of one worker.
@@ -286,16 +288,17 @@ public final class CallHooks implements InterceptedCall {
     }
 
     private void enter(CallContext context) {
-        Thread thread = Thread.currentThread();
-        if (thread != ownOf) {
+        inside = Thread.currentThread();
+        if (inside != ownOf) {
             calledOn(ThreadContext.own(), depth.own());
         }
-        inside = thread;
         own[0]++;
         before = current.enter(context);
+        pending = Threads.hideInterrupt();
     }
 
     private void leave() {
+        Threads.restoreInterrupt(pending);
         current.leave(before);
         before = null;
         own[0]--;
@@ -325,11 +328,7 @@ public final class CallHooks implements InterceptedCall {
                 : "call " + MessageId.text(id);
     }
 
-    /**
-     * Throws unless the calling thread is inside an interceptor of this call.
-     *
-     * @throws IllegalStateException outside: this object is reused for other calls
-     */
+    /** Throws an {@link IllegalStateException} unless the calling thread is inside an interceptor of this call: it is reused for others. */
     void requireInside() {
         if (inside != Thread.currentThread()) {
             throw new IllegalStateException(

@@ -12,6 +12,7 @@ import io.waybill.api.intercept.HandledMessage;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorTable;
@@ -122,6 +123,7 @@ public final class HandlerInterception implements HandledMessage {
         while (first > 0 && !hasOutcome(outbox)) {
             int next = first - 1;
             HandlerInterceptor interceptor = chain.get(next).interceptor();
+            boolean pending = Threads.hideInterrupt();
             try {
                 if (interceptor != null) {
                     interceptor.before(message, outbox);
@@ -131,6 +133,8 @@ public final class HandlerInterception implements HandledMessage {
                 live = PassedObjects.requireLive(live, message.tensors());
             } catch (Throwable e) { // the boundary around an interceptor
                 return failureOf(next, "before", e);
+            } finally {
+                Threads.restoreInterrupt(pending);
             }
         }
         return null;
@@ -163,6 +167,7 @@ public final class HandlerInterception implements HandledMessage {
         for (at = first; at < chain.size(); at++) {
             HandlerInterceptor interceptor = chain.get(at).interceptor();
             response = failure == null ? responded : null;
+            boolean pending = Threads.hideInterrupt();
             try {
                 if (interceptor != null) {
                     interceptor.after(this);
@@ -171,6 +176,8 @@ public final class HandlerInterception implements HandledMessage {
             } catch (Throwable e) { // the boundary around an interceptor
                 Failure own = failureOf(at, "after", e);
                 failure = failure == null ? own : failure;
+            } finally {
+                Threads.restoreInterrupt(pending);
             }
         }
         inside = null;

@@ -6,7 +6,7 @@ import java.util.Objects;
 /**
  * Everything the core gets from the machine it runs on, handed from constructor to constructor.
  *
- * <p><b>Threads.</b> Immutable; each part is thread-safe.
+ * <p><b>Threads.</b> Immutable; each part is thread-safe. Starts of its threads may be {@linkplain Threads#startWhenPossible repeated}.
  */
 public record Host(Clock clock, SafeFiles files, Processes processes, Threads threads, NativeCalls calls) {
 
@@ -16,6 +16,7 @@ public record Host(Clock clock, SafeFiles files, Processes processes, Threads th
         Objects.requireNonNull(processes);
         Objects.requireNonNull(threads);
         Objects.requireNonNull(calls);
+        threads = Threads.Repeated.of(threads);
     }
 
     /** The memory in bytes that this process may use: the host's, or that of its control group if that is less; 8 GiB where nothing tells. */

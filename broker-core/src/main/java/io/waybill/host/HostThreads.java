@@ -11,10 +11,17 @@ final class HostThreads implements Threads {
 
     @Override
     public Thread start(String name, Runnable body) {
-        Thread thread = new Thread(body, name);
+        Thread thread = new Own(body, name);
         thread.setDaemon(true);
         thread.start();
         return thread;
+    }
+
+    /** A thread of the core, told from one of the program. */
+    static final class Own extends Thread {
+        private Own(Runnable body, String name) {
+            super(body, name);
+        }
     }
 
     static boolean isVirtual(Thread thread) {

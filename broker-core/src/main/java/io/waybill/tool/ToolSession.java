@@ -94,7 +94,6 @@ final class ToolSession implements ToolRun {
 
     /** Starts the command, and calls {@code ended} when nothing of the run is left. */
     void begin(Threads threads, String threadName, ToolCommand command, Runnable ended) {
-        counts.begun();
         threads.start(threadName + "-watch", () -> {
             try {
                 watch();
@@ -102,6 +101,7 @@ final class ToolSession implements ToolRun {
                 ended.run();
             }
         });
+        counts.begun();
         try {
             threads.start(threadName, () -> run(command));
         } catch (RuntimeException | Error e) { // no memory for a thread

@@ -24,7 +24,6 @@ import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
-import io.waybill.home.error.HomeException;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -93,12 +92,7 @@ public final class Worker implements Caller, AutoCloseable {
             } else {
                 worker.closing.closeAfter(e);
             }
-            if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may report late
-                throw new HomeException(
-                        "a fault in a mapped file of worker " + name + ", whose disk is full or failed: "
-                                + e.getMessage(),
-                        e);
-            }
+            WorkerOpener.explain(name, e);
             throw e;
         }
     }

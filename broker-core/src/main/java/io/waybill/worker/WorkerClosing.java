@@ -24,7 +24,8 @@ final class WorkerClosing {
     private final WorkerParts parts;
     private final MetricsPublisher publisher;
     private final Object closing = new Object();
-    private Thread closer; // guarded by closing; null until a close begins
+    private boolean begun; // guarded by closing
+    private Thread closer; // guarded by closing; null until it closes
     private AutoCloseable last = () -> {}; // guarded by closing; set by the thread that joins
     private boolean closed; // guarded by closing: every step was attempted
 
@@ -41,18 +42,18 @@ final class WorkerClosing {
     void close(Duration limit) throws IOException {
         boolean isInside = parts.waiting.isInside();
         synchronized (closing) {
-            if (closer == Thread.currentThread() || closer != null && isInside) {
+            if (closer == Thread.currentThread() || begun && isInside) {
                 return;
             }
-            if (closer != null) {
+            if (begun) {
                 awaitClosed();
                 return;
             }
+            begun = true;
             if (isInside) {
-                closer = parts.host.threads().start(parts.directory.name() + "-closer", () -> endSafely(limit));
+                parts.host.threads().startWhenPossible(parts.directory.name() + "-closer", () -> endSafely(limit));
                 return;
             }
-            closer = Thread.currentThread();
         }
         end(limit);
     }
@@ -104,6 +105,9 @@ final class WorkerClosing {
     }
 
     private void end(Duration limit) throws IOException {
+        synchronized (closing) {
+            closer = Thread.currentThread();
+        }
         CloseSteps steps = new CloseSteps();
         if (!limit.isZero() && parts.rpc.serves()) {
             steps.attempt(() -> parts.drain.await(limit));

@@ -8,6 +8,7 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
 import io.waybill.host.failure.HostFailures;
+import io.waybill.host.Threads;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalFullException;
@@ -127,6 +128,18 @@ final class WorkerOpener {
                             + (damage.isEmpty() ? path + ": " + e.getMessage() : damage)
                             + "; waybill journal verify says what is damaged, waybill journal salvage copies the rest",
                     e);
+        }
+    }
+
+    /** Throws instead of what ended a join, if that says nothing to the program. */
+    static void explain(String name, Throwable e) throws HomeException {
+        if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may report late
+            throw new HomeException(
+                    "a fault in a mapped file of worker " + name + ", whose disk is full or failed: " + e.getMessage(),
+                    e);
+        }
+        if (e instanceof Threads.RefusedException) {
+            throw new HomeException("worker " + name + " can't join: " + e.getMessage(), e);
         }
     }
 }

@@ -24,7 +24,8 @@ public final class AgentThread implements AutoCloseable {
     private final FailureLog failures;
     private final AgentRunner first;
     private boolean firstHasRun; // by the agent's thread
-    private volatile Thread thread; // null before it starts
+    private volatile Thread thread; // null before it starts; written under this
+    private boolean ended; // guarded by this: before it started
 
     /** Logs failures: the first of a series as an error, and when the series ends. */
     public AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle) {
@@ -48,9 +49,28 @@ public final class AgentThread implements AutoCloseable {
         this.first = runner();
     }
 
-    /** Starts the thread. Once only. */
-    public void start(Threads threads) {
-        thread = threads.start(threadName, () -> runUntilItReturns(this::run, failures));
+    /**
+     * Starts the thread. Once only.
+     *
+     * @throws Threads.RefusedException when the host gives none
+     */
+    public synchronized void start(Threads threads) {
+        thread = threads.start(threadName, this::runOnce);
+    }
+
+    /** Starts the thread, now or when the host gives one. Once only. Does not throw. */
+    public void startWhenPossible(Threads threads) {
+        threads.startWhenPossible(threadName, this::runOnce);
+    }
+
+    private void runOnce() {
+        synchronized (this) {
+            if (ended) { // meanwhile
+                return;
+            }
+            thread = Thread.currentThread();
+        }
+        runUntilItReturns(this::run, failures);
     }
 
     private void run() {
@@ -87,10 +107,13 @@ public final class AgentThread implements AutoCloseable {
         return retried.failures();
     }
 
-    /** Ends the agent when its current duty cycle has ended. Does not wait for that. */
+    /** Ends the agent when its current duty cycle has ended, or before the first one if its thread has not started yet. Does not wait for that. */
     public void stop() {
         retried.stop();
         idle.wake();
+        synchronized (this) {
+            ended = thread == null;
+        }
     }
 
     /**

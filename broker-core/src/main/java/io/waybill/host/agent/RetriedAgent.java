@@ -7,7 +7,7 @@ import org.agrona.concurrent.IdleStrategy;
 
 /**
  * An agent, with its idle strategy, whose failed duty cycles and waits are retried. {@link org.agrona.concurrent.AgentRunner} by itself
- * ends at an {@link Error} and at an interrupt.
+ * ends at an {@link Error} and at an interrupt. No duty cycle and no wait begins with a pending interrupt.
  *
  * <p><b>Threads.</b> {@link #stop} and {@link #failures} by any; the rest by the runner's.
  */
@@ -65,6 +65,8 @@ final class RetriedAgent implements Agent, IdleStrategy {
         if (stopped) {
             throw new AgentTerminationException(true);
         }
+        Thread.interrupted(); // of whatever ran here before, or of somebody who found the thread: it is not for the
+        // agent
         try {
             idle.rest(DEFAULT_REST_NS);
             if (agent.doWork() > 0) {
@@ -89,6 +91,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
 
     @Override
     public void idle() {
+        Thread.interrupted(); // of foreign code in the duty cycle
         try {
             idle.idle();
             lastWaitFailed = false;

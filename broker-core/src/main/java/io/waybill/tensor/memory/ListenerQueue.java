@@ -30,7 +30,8 @@ final class ListenerQueue {
     private final ArrayDeque<Notice> waiting = new ArrayDeque<>();
     private final Set<Mapped> held = new HashSet<>(); // whose end it is to be notified of
     private final Set<Mapped> refused = new HashSet<>(); // for which mapped() threw
-    private Thread thread; // null while there is nothing to do
+    private boolean running; // while there is something to do
+    private Thread thread; // its own while it runs, once it has started
     private Notice current; // null while it is not called
     private long sinceNs;
     private boolean leaving;
@@ -74,8 +75,9 @@ final class ListenerQueue {
 
     private void add(Notice notice) {
         waiting.add(notice);
-        if (thread == null) {
-            thread = owner.start(this::run);
+        if (!running) {
+            running = true;
+            owner.start(this::run);
         }
     }
 
@@ -88,11 +90,14 @@ final class ListenerQueue {
     /** Returns whether the listener is not called any more, once it leaves. */
     boolean hasEnded() {
         synchronized (lock) {
-            return thread == null || givenUp;
+            return !running || givenUp;
         }
     }
 
     private void run() {
+        synchronized (lock) {
+            thread = Thread.currentThread();
+        }
         Notice next = next();
         while (next != null) {
             boolean done = call(next);
@@ -109,6 +114,7 @@ final class ListenerQueue {
             current = givenUp ? null : waiting.poll();
             sinceNs = owner.nowNs();
             if (current == null) {
+                running = false;
                 thread = null;
                 if (leaving) {
                     owner.ended(this);
@@ -125,6 +131,7 @@ final class ListenerQueue {
         }
         Thread own = Thread.currentThread();
         ClassLoader before = own.getContextClassLoader();
+        Thread.interrupted(); // of the call before
         try {
             own.setContextClassLoader(listener.getClass().getClassLoader());
             if (notice.isEnd()) {

@@ -174,8 +174,8 @@ public final class MappedSegments {
         return lock;
     }
 
-    Thread start(Runnable body) {
-        return threads.start(worker + "-mappings", body);
+    void start(Runnable body) {
+        threads.startWhenPossible(worker + "-mappings", body);
     }
 
     long nowNs() {

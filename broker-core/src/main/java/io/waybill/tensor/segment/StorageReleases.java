@@ -37,16 +37,13 @@ public final class StorageReleases {
             notifyAll();
             return;
         }
-        try {
-            threads.start(threadName, this::run);
-            hasThread = true;
-        } catch (OutOfMemoryError e) { // the host has no thread; the next one tries again
-            LOG.warn("A storage that a receiver shared can't be given back yet", e);
-        }
+        hasThread = true;
+        threads.startWhenPossible(threadName, this::run);
     }
 
     private void run() {
         for (Storage next = next(); next != null; next = next()) {
+            Thread.interrupted(); // of the one before
             try {
                 next.release();
             } catch (Throwable e) { // the boundary around a storage

@@ -153,7 +153,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     private void keep(Kept next) {
         if (thread == null) {
             AgentThread starting = new AgentThread(workerName + "-injector", this, idle, alarm::report);
-            starting.start(host.threads());
+            starting.startWhenPossible(host.threads());
             thread = starting;
         }
         kept.add(next);

@@ -12,6 +12,7 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.CallReports;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -99,12 +100,14 @@ public final class OutcomeDelivery {
             ReceivedReferences shared) {
         long entered = enter();
         long id = record.id();
+        boolean pending = Threads.hideInterrupt();
         try {
             view.open(record, tensors, shared);
             listener.onResponse(view);
         } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
             threw(id, e);
         } finally {
+            Threads.restoreInterrupt(pending);
             view.closeView();
         }
         if (reports.wants(Kind.ENDED) && !view.isDropped()) {
@@ -161,10 +164,13 @@ public final class OutcomeDelivery {
     void repeat(CallInterception call) {
         inside(call.context(), () -> {
             long entered = enter();
+            boolean pending = Threads.hideInterrupt();
             try {
                 call.repeat();
             } catch (Throwable e) { // the boundary around a listener
                 threw(MessageId.NONE, e);
+            } finally {
+                Threads.restoreInterrupt(pending);
             }
             leave(entered);
         });
@@ -181,10 +187,13 @@ public final class OutcomeDelivery {
     }
 
     private void notify(ResponseListener listener, CallException failure) {
+        boolean pending = Threads.hideInterrupt();
         try {
             listener.onFailure(failure);
         } catch (Throwable e) { // the boundary around a listener
             threw(failure.messageId(), e);
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
     }
 

@@ -20,6 +20,7 @@ import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.intercept.Interceptors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.poll.HandlerSlot;
@@ -310,7 +311,9 @@ public final class InnerRequests {
                                         || !entry.executor().hasRoom()));
         request.admit(entry, here, here && nonBlocking);
         if (here) {
+            boolean pending = Threads.hideInterrupt(); // of the dispatching handler
             request.runHere(slot);
+            Threads.restoreInterrupt(pending);
             return true;
         }
         if (!request.outcome().isBlocking() && slot.leave(entry, request)) {

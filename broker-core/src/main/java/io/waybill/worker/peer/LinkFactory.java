@@ -9,6 +9,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -58,7 +59,11 @@ final class LinkFactory {
      */
     PeerLink open(Peer peer, boolean first, IntPredicate isGone, Announcement announcement) throws IOException {
         FutureTask<PeerLink> opening = new FutureTask<>(() -> openHere(peer, first, isGone, announcement));
-        own.home().host().threads().start(own.name() + "-link", opening);
+        try {
+            own.home().host().threads().start(own.name() + "-link", opening);
+        } catch (Threads.RefusedException e) {
+            throw new IOException(e.getMessage(), e);
+        }
         boolean interrupted = false;
         try {
             while (true) {

@@ -95,15 +95,15 @@ public final class Poller {
     /** Starts polling. */
     public void start(Polled polled) {
         turns.open(polled);
-        startThread();
+        newThread().start(threads);
     }
 
-    private void startThread() {
+    private AgentThread newThread() {
         starting = true;
         started++;
         PollIdleStrategy idle = new PollIdleStrategy(doorbell);
         PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, handlers, invocations, deadlines, cursors);
-        new AgentThread(workerName + "-poller-" + started, agent, idle).start(threads);
+        return new AgentThread(workerName + "-poller-" + started, agent, idle);
     }
 
     // ---- by the threads that poll
@@ -255,12 +255,7 @@ public final class Poller {
             LockSupport.unpark(spare.thread());
             return;
         }
-        try {
-            startThread();
-        } catch (OutOfMemoryError e) { // the host gives no more threads now; callers still poll for themselves
-            starting = false;
-            LOG.warn("The poller of {} is caught in a handler, and the host gives no other thread", workerName, e);
-        }
+        newThread().startWhenPossible(threads); // callers still poll for themselves
     }
 
     private boolean isCaught(HandlerSlot slot, Turn seen) {

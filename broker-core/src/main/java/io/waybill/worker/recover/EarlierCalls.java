@@ -9,6 +9,7 @@ import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.host.agent.WakeableIdleStrategy;
@@ -117,8 +118,12 @@ public final class EarlierCalls {
         }
         if (!running) {
             WakeableIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
-            new AgentThread(directory.name() + "-claims", new Search(idle), idle)
-                    .start(host.threads()); // which waits for this lock
+            try {
+                new AgentThread(directory.name() + "-claims", new Search(idle), idle)
+                        .start(host.threads()); // which waits for this lock
+            } catch (Threads.RefusedException e) { // without the thread the claim would not even time out
+                throw CallErrors.refused(ErrorCode.BACK_PRESSURE, e.getMessage());
+            }
             running = true;
         }
         added.add(claim);

@@ -75,7 +75,7 @@ public final class Recovery {
             waiting.put(link.id(), new ArrayList<>(List.of(link)));
             toDo.add(link);
         }
-        if (!running && !toDo.isEmpty()) { // also for an earlier link that found no thread
+        if (!running && !toDo.isEmpty()) {
             startSearch(); // which waits for this lock
             running = true;
         }
@@ -88,7 +88,7 @@ public final class Recovery {
 
     private void startSearch() {
         WakeableIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
-        new AgentThread(workerName + "-recovery", new Search(idle), idle).start(host.threads());
+        new AgentThread(workerName + "-recovery", new Search(idle), idle).startWhenPossible(host.threads());
     }
 
     private synchronized PeerLink next() {

@@ -16,6 +16,7 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.worker.poll.HandlerCall;
 import io.waybill.worker.poll.HandlerSlot;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -182,9 +183,11 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         HandlerSlot slot = context.invocations().own();
         boolean movedOn;
         slot.beginInline();
+        boolean pending = Threads.hideInterrupt();
         try {
             movedOn = runTask(slot);
         } finally {
+            Threads.restoreInterrupt(pending);
             slot.endInline();
         }
         if (movedOn) {

@@ -99,16 +99,9 @@ public final class RepeatedRequests {
     }
 
     private void start() {
-        try {
-            new AgentThread(
-                            workerName + "-repeats",
-                            new Search(),
-                            new ParkingIdleStrategy(host.clock(), host.threads()))
-                    .start(host.threads()); // which waits for this lock
-            running = true;
-        } catch (OutOfMemoryError e) { // the host gives no more threads
-            unknown(e);
-        }
+        running = true;
+        ParkingIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
+        new AgentThread(workerName + "-repeats", new Search(), idle).startWhenPossible(host.threads());
     }
 
     /** Ends the search for all requests with an unknown result. */

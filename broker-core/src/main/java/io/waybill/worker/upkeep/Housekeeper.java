@@ -188,7 +188,8 @@ public final class Housekeeper implements Agent {
         long written = requests.writtenTo() + responses.writtenTo();
         long bytes = written - writtenBefore; // less than 0 when a file was left
         writtenBefore = written;
-        boolean urgent = diskFull || poller.isInForeignCode() || bytes < 0 || bytes > LITTLE_BYTES;
+        boolean urgent =
+                diskFull || threads.late() > 0 || poller.isInForeignCode() || bytes < 0 || bytes > LITTLE_BYTES;
         if (urgent || bytes > 0 || haveMessagesCome) { // the first one may not be served yet
             haveMessagesCome = false;
             activeNs = nowNs;
@@ -214,6 +215,7 @@ public final class Housekeeper implements Agent {
     }
 
     private void turn() {
+        threads.retry();
         long nowNs = clock.monotonicNs();
         if (nowNs - nextClockNs >= 0) {
             nextClockNs = nowNs + CLOCK_NS;
@@ -292,7 +294,8 @@ public final class Housekeeper implements Agent {
     private void stop(IOException failure) {
         if (!damaged) {
             damaged = true;
-            threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this thread to end
+            threads.startWhenPossible(
+                    workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this thread to end
         }
     }
 

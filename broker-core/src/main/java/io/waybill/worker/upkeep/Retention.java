@@ -113,7 +113,7 @@ public final class Retention implements Agent {
 
     private void begin(String workerName, Threads threads) {
         thread = new AgentThread(workerName + "-retention", this, idle);
-        thread.start(threads);
+        thread.startWhenPossible(threads);
     }
 
     /** Replaces the limits by age and by count, and checks. The quota stays. Any thread. */

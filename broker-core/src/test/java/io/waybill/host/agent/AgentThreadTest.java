@@ -1,8 +1,10 @@
 package io.waybill.host.agent;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import io.waybill.testing.core.Waits;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -60,6 +62,67 @@ class AgentThreadTest {
                 failures::add);
         assertThat(runs).hasValue(3);
         assertThat(failures).hasSize(2).allMatch(InternalError.class::isInstance);
+    }
+
+    @Test
+    void beginsNoDutyCycleWithAnInterrupt() {
+        AtomicInteger interrupted = new AtomicInteger();
+        start(() -> {
+            interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+            Thread.currentThread().interrupt();
+            return 1;
+        });
+        await(10);
+        assertThat(interrupted).as("duty cycles that began with an interrupt").hasValue(0);
+    }
+
+    @Test
+    void startsWhenTheHostGivesItsThreadLate() {
+        Host refusing = refusing(2);
+        thread = new AgentThread("late", agent(() -> 0), idle);
+        thread.startWhenPossible(refusing.threads());
+        assertThat(refusing.threads().late()).isEqualTo(1);
+        refusing.threads().retry();
+        assertThat(refusing.threads().late()).isEqualTo(1);
+        assertThat(cycles).hasValue(0);
+        refusing.threads().retry();
+        assertThat(refusing.threads().late()).isZero();
+        await(1);
+    }
+
+    @Test
+    void neverStartsWhenItWasClosedBefore() {
+        Host refusing = refusing(1);
+        AgentThread closed = new AgentThread("late", agent(() -> 0), idle);
+        closed.startWhenPossible(refusing.threads());
+        closed.close();
+        assertThat(closedBy).containsExactly(Thread.currentThread().getName());
+        refusing.threads().retry();
+
+        AtomicInteger after = new AtomicInteger();
+        refusing.threads().start("after", after::incrementAndGet);
+        Waits.until("a thread that was started later has run", () -> after.get() == 1);
+        assertThat(cycles).hasValue(0);
+        assertThat(closedBy).hasSize(1);
+    }
+
+    @Test
+    void saysWhatToDoWhenTheHostRefusesIt() {
+        assertThatThrownBy(() -> new AgentThread("role", agent(() -> 0), idle)
+                        .start(refusing(1).threads()))
+                .isInstanceOf(Threads.RefusedException.class)
+                .hasMessage("no thread for role: the host refused it (java.lang.OutOfMemoryError: made by the test);"
+                        + " raise the limit of threads (ulimit -u, TasksMax, or pids.max of the container)");
+    }
+
+    private Host refusing(int times) {
+        AtomicInteger left = new AtomicInteger(times);
+        return host.withThreads((name, body) -> {
+            if (left.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("made by the test");
+            }
+            return host.threads().start(name, body);
+        });
     }
 
     @Test

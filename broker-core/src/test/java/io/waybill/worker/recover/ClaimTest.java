@@ -378,7 +378,10 @@ class ClaimTest {
         Worker again = failing.join("caller", failing.registry(), Workers.SETTINGS, threads);
 
         threads.refused.set(1);
-        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> again.claimAsync(id, LONG));
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> again.claimAsync(id, LONG))
+                .withMessageContaining("no thread for caller-claims")
+                .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE));
         clock.failing.set(1);
         CompletableFuture<Response> failed = again.claimAsync(id, Duration.ZERO);
         assertThatExceptionOfType(ExecutionException.class)
