@@ -6,7 +6,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -16,6 +15,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 
@@ -34,13 +34,15 @@ final class GatewaySocket implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(GatewaySocket.class.getName());
     private static final String ROOT = "root";
+    private static final long REST_MS = 1000;
 
     private final Path path;
     private final Consumer<FrameChannel> serves;
-    private final ServerSocketChannel server;
+    private ServerSocketChannel server; // guarded by connections
     private final UserPrincipal owner;
     private final Set<FrameChannel> connections = new HashSet<>(); // guarded by itself
     private boolean closed; // guarded by connections
+    private boolean failing; // by the thread that accepts
 
     /**
      * Listens.
@@ -58,16 +60,14 @@ final class GatewaySocket implements AutoCloseable {
             throw new IOException(path + " is a file, and no socket");
         }
         Files.deleteIfExists(path);
-        server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        server = listen(path);
         try {
-            server.bind(UnixDomainSocketAddress.of(path));
-            Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
             owner = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS);
-        } catch (IOException | RuntimeException e) {
+            start("python-gateway", this::accept);
+        } catch (IOException | RuntimeException | OutOfMemoryError e) { // the last where the host gives no thread
             server.close();
-            throw e;
+            throw new IOException("the gateway at " + path + " can't listen: " + e.getMessage(), e);
         }
-        start("python-gateway", this::accept);
     }
 
     private static void start(String name, Runnable body) {
@@ -77,20 +77,72 @@ final class GatewaySocket implements AutoCloseable {
     }
 
     private void accept() {
-        try {
-            while (true) {
-                SocketChannel client = server.accept();
-                try {
-                    admit(client);
-                } catch (IOException | RuntimeException e) {
-                    LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
-                    client.close();
+        while (!isClosed()) {
+            try {
+                acceptNext();
+            } catch (Throwable e) { // whatever it is, the next connection may succeed
+                if (isClosed()) {
+                    return;
                 }
+                boolean isReported = failing;
+                failing = true;
+                if (!isReported) {
+                    LOG.log(
+                            Level.ERROR,
+                            "The gateway at " + path + " takes no connection now, and tries again: " + e,
+                            e);
+                }
+                rest();
             }
-        } catch (ClosedChannelException e) {
-            // this was closed
-        } catch (IOException e) {
-            LOG.log(Level.ERROR, "The gateway at " + path + " takes no connections any more: " + e.getMessage(), e);
+        }
+    }
+
+    private void acceptNext() throws IOException {
+        SocketChannel client = openServer().accept();
+        try {
+            admit(client);
+            failing = false;
+        } catch (IOException | RuntimeException | Error e) {
+            LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
+            client.close();
+        }
+    }
+
+    /** Returns the channel that listens: another one when an interrupt, which was for something else, has closed it. */
+    private ServerSocketChannel openServer() throws IOException {
+        Thread.interrupted();
+        synchronized (connections) {
+            if (!closed && !server.isOpen()) {
+                Files.deleteIfExists(path);
+                server = listen(path);
+            }
+            return server;
+        }
+    }
+
+    private static ServerSocketChannel listen(Path path) throws IOException {
+        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            server.bind(UnixDomainSocketAddress.of(path));
+            Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
+            return server;
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    private boolean isClosed() {
+        synchronized (connections) {
+            return closed;
+        }
+    }
+
+    private static void rest() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(REST_MS);
+        } catch (InterruptedException e) {
+            LOG.log(Level.DEBUG, "A rest was interrupted", e);
         }
     }
 
@@ -109,15 +161,27 @@ final class GatewaySocket implements AutoCloseable {
             }
             connections.add(channel);
         }
-        start("python-link", () -> {
-            try (channel) {
-                serves.accept(channel);
-            } finally {
-                synchronized (connections) {
-                    connections.remove(channel);
-                }
-            }
-        });
+        try {
+            start("python-link", () -> serve(channel));
+        } catch (OutOfMemoryError e) { // the host gives no thread: the program may connect again
+            end(channel);
+            throw new IOException("no thread for it: " + e.getMessage(), e);
+        }
+    }
+
+    private void serve(FrameChannel channel) {
+        try {
+            serves.accept(channel);
+        } finally {
+            end(channel);
+        }
+    }
+
+    private void end(FrameChannel channel) {
+        channel.close();
+        synchronized (connections) {
+            connections.remove(channel);
+        }
     }
 
     Path path() {
@@ -127,11 +191,13 @@ final class GatewaySocket implements AutoCloseable {
     @Override
     public void close() throws IOException {
         Set<FrameChannel> open;
+        ServerSocketChannel listening;
         synchronized (connections) {
             closed = true;
             open = new HashSet<>(connections);
+            listening = server;
         }
-        try (server) {
+        try (listening) {
             open.forEach(FrameChannel::close);
         } finally {
             Files.deleteIfExists(path);
