@@ -31,10 +31,8 @@ public final class HandlerRegistry {
     private volatile ParkingSettings parking; // set by any thread, read by those that park requests
     private final Threads threads;
     private final Clock clock;
-
     private final Object lock = new Object();
-    // These are guarded by lock. The published entries of a key stand in the order of their use, the one in use
-    // first.
+    // These are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
     private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
@@ -44,27 +42,36 @@ public final class HandlerRegistry {
     private final ProviderErrors errors = new ProviderErrors();
     private final AccessPolicies policies = new AccessPolicies(errors);
     private final CallListeners events;
-    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
-    private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
-    private volatile PolledTasks.Polling polling; // set by the thread that joins, read by those of handlers
+    private final List<Listener> listeners = new CopyOnWriteArrayList<>();
+    private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
     private volatile HandlerTable table; // written under lock, read by all serving threads
 
     /** The last handler of a key, after it left. */
     private record Departure(
             Provider provider, boolean nonBlocking, DeliveryPolicy delivery, long atNs, long atWallNs) {}
 
+    /** Is notified on the thread that made a change, and must be quick. */
+    @FunctionalInterface
+    public interface Listener {
+        /** The table has changed, or the handlers in service. */
+        void changed();
+        /** There is room for a request that found none, or the access policies have changed. */
+        default void roomCame() {}
+        /** Returns how threads of handlers poll, if no later listener has another way; null for none. */
+        default PolledTasks.Polling polling() {
+            return null;
+        }
+    }
+
     /** A handler's stay in the registry. Thread-safe. */
     public interface Registration {
-
         /**
          * Takes the handler out, so that new requests go to the next one or park, and waits until what it has begun is ended. A second
          * call only waits again.
          */
         Drained withdraw(Duration limit);
-
         /** Returns one status per key of the handler. */
         List<HandlerStatus> statuses();
-
         /** Returns the handler under each of its keys. */
         List<HandlerEntry> entries();
     }
@@ -75,12 +82,12 @@ public final class HandlerRegistry {
         this.clock = Objects.requireNonNull(clock);
         this.events = new CallListeners(threads, clock);
         this.table = new HandlerTable(Map.of(), Map.of(), false, parking, clock);
+        policies.onChange(this::roomCame);
     }
 
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
-        return new HandlerExecutor(
-                provider.name(), settings, threads, clock, () -> roomListeners.forEach(Runnable::run), () -> polling);
+        return new HandlerExecutor(provider.name(), settings, threads, clock, this::roomCame, () -> polling);
     }
 
     /** Publishes a handler under all its keys at once. */
@@ -89,7 +96,7 @@ public final class HandlerRegistry {
         synchronized (lock) {
             entries = publish(spec);
         }
-        listeners.forEach(Runnable::run);
+        listeners.forEach(Listener::changed);
         return new Stay(entries);
     }
 
@@ -111,7 +118,7 @@ public final class HandlerRegistry {
             }
             entries = publish(spec);
         }
-        listeners.forEach(Runnable::run);
+        listeners.forEach(Listener::changed);
         return new Stay(entries);
     }
 
@@ -151,7 +158,7 @@ public final class HandlerRegistry {
         }
         // after publishing: a request that an entry refuses does not find it in the table again
         entries.forEach(HandlerEntry::withdraw);
-        listeners.forEach(Runnable::run);
+        listeners.forEach(Listener::changed);
     }
 
     /** Waits until nothing is in flight at the same time, or for the limit; returns what is still in flight. */
@@ -202,7 +209,7 @@ public final class HandlerRegistry {
             expectingMore = more;
             publish();
         }
-        listeners.forEach(Runnable::run);
+        listeners.forEach(Listener::changed);
     }
 
     /** The handlers as they are now. One volatile read. */
@@ -257,22 +264,27 @@ public final class HandlerRegistry {
 
     /** A handler was taken out of service, or is back. */
     public void serviceChanged() {
-        listeners.forEach(Runnable::run);
+        listeners.forEach(Listener::changed);
     }
 
-    /** Sets the listener for every change of the table, and of the handlers in service. */
-    public void onChange(Runnable listener) {
+    private void roomCame() {
+        listeners.forEach(Listener::roomCame);
+    }
+
+    public void addListener(Listener listener) {
         listeners.add(listener);
+        findPolling();
     }
 
-    /** Sets how threads of handlers poll. */
-    public void pollBy(PolledTasks.Polling how) {
-        polling = how;
+    /** Takes a listener out: nothing here refers to it any more. */
+    public void removeListener(Listener listener) {
+        listeners.remove(listener);
+        findPolling();
     }
 
-    /** Sets the listener for room on the threads of a handler, after a serving thread found none. */
-    public void onRoom(Runnable listener) {
-        roomListeners.add(listener);
+    private synchronized void findPolling() {
+        polling = null;
+        listeners.forEach(each -> polling = each.polling() == null ? polling : each.polling());
     }
 
     /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */

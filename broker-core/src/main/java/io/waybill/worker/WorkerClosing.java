@@ -144,7 +144,8 @@ final class WorkerClosing {
                 .attempt(() -> parts.transit.awaitReceivers(parts.drainLimit))
                 .attempt(parts.housekeeper::close)
                 .attempt(parts.retention::close)
-                .attempt(parts.poller::close);
+                .attempt(parts.poller::close)
+                .attempt(() -> parts.registry.removeListener(parts.handlerChanges));
         boolean isUnpolled = stopPolling();
         steps.attempt(
                 () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));

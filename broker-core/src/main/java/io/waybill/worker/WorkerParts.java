@@ -99,6 +99,7 @@ final class WorkerParts {
     final WorkerDirectory directory;
     final Host host;
     final HandlerRegistry registry;
+    final HandlerChanges handlerChanges;
     final InterceptorRegistry interceptors;
     final WorkerCounters counters = new WorkerCounters();
     final QueueAppender requestAppender;
@@ -288,12 +289,7 @@ final class WorkerParts {
                 new AccessGate(registry.policies(), permit, host.files().owner()),
                 counters);
         drainLimit = settings.drainLimit();
-        Runnable onRoom = () -> {
-            serving.roomCame();
-            poller.wake();
-        };
-        registry.onRoom(onRoom);
-        registry.policies().onChange(onRoom);
+        handlerChanges = new HandlerChanges(inner, serving, poller);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
         OutcomeDelivery delivery = new OutcomeDelivery(permit, reports, counters);
@@ -385,7 +381,7 @@ final class WorkerParts {
         }
         links.onChange(poller::wake);
         recovery.onDone(poller::wake);
-        registry.onChange(poller::wake);
+        registry.addListener(handlerChanges);
         links.refresh();
         transit.requireMaps(links.members());
         directory.takesCalls(); // before the first call: a peer that is notified of this incarnation can call it

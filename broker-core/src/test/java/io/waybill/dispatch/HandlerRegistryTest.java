@@ -234,7 +234,7 @@ class HandlerRegistryTest {
     @Test
     void notifiesListenersOfEveryChange() {
         AtomicInteger changes = new AtomicInteger();
-        registry.onChange(changes::incrementAndGet);
+        registry.addListener(changes::incrementAndGet);
 
         registry.add(spec(ACME, 0, handler(), "text.count")).withdraw(LONG);
         assertThat(changes).hasValue(2);

@@ -84,12 +84,10 @@ public final class InnerRequests {
         this.access = new InnerAccess(uid, slots, clock);
         this.flights = new InnerFlights(this, registry, clock, stuck);
         this.errors = errors;
-        registry.onChange(this::signal);
-        registry.onRoom(this::signal);
-        registry.policies().onChange(this::signal);
     }
 
-    private void signal() {
+    /** Wakes those that wait for a handler, for room, or for a policy. */
+    public void signal() {
         synchronized (changed) {
             changed.notifyAll();
         }

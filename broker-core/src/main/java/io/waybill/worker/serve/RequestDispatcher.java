@@ -77,7 +77,6 @@ public final class RequestDispatcher {
         this.clock = clock;
         this.permit = handlers.permit();
         this.handlers = handlers;
-        registry.pollBy(handlers);
         this.pool = pool;
         this.refusals = new Refusals(counters);
         this.time = new RequestClock(clock, responses);

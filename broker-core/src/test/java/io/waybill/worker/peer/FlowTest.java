@@ -258,7 +258,15 @@ class FlowTest {
             await(finish);
             outbox.respond(message.payload());
         });
-        handlers.onRoom(roomCame::countDown);
+        handlers.addListener(new HandlerRegistry.Listener() {
+            @Override
+            public void changed() {}
+
+            @Override
+            public void roomCame() {
+                roomCame.countDown();
+            }
+        });
         workers.handleOnPoller(others, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         Worker server = workers.join("server", handlers);
         workers.join("other", others);

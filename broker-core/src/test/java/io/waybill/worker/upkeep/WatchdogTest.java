@@ -259,7 +259,7 @@ class WatchdogTest {
     void takesAHandlerWithTooManyStuckCallsOutOfServiceUntilSomeComeBack() throws Exception {
         publish(false);
         AtomicInteger changes = new AtomicInteger();
-        registry.onChange(changes::incrementAndGet);
+        registry.addListener(changes::incrementAndGet);
         for (int i = 0; i < MAX; i++) {
             assertThat(entry.isOutOfService()).isFalse();
             call();

@@ -107,7 +107,7 @@ public final class Node implements AutoCloseable {
                     host);
             OsgiHost started = osgi;
             record = new ServedRecord(worker, host, () -> shown(conf, osgiSettings, started));
-            registry.onChange(record::changed);
+            registry.addListener(record::changed);
             osgi.onNotStartedChange(record::changed); // a bundle without handlers changes nothing else
             record.publish();
             Node node = new Node(worker, registry, osgi, record, operations, running);
