@@ -33,19 +33,26 @@ public final class TableLock {
 
     private static final long PAUSE_NS = 5_000_000;
 
+    /** How often to retry while this process has it open: for 10 s. Its threads go on as this one does, and many workers may have joined in it. */
+    private static final int LOOKS_AT_OWN = 2_000;
+
+    private static final String OWN = ": it is being opened in this process";
+
     private static final long POSITION = Long.MAX_VALUE - 1;
 
     private TableLock() {}
 
     /**
      * Why the table can't be opened; empty text when it can, or there is no table. A process that is just opening it holds
-     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer.
+     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer, and 10 s for other threads of this process.
      */
     public static String problem(Path table, Mode mode) throws IOException {
         String problem = look(table, mode);
-        for (int i = 1; i < mode.looks && !problem.isEmpty(); i++) {
+        int others = 1; // looks that found another process
+        for (int i = 1; i < LOOKS_AT_OWN && others < mode.looks && !problem.isEmpty(); i++) {
             LockSupport.parkNanos(PAUSE_NS);
             problem = look(table, mode);
+            others += problem.endsWith(OWN) ? 0 : 1;
         }
         return problem;
     }
@@ -56,7 +63,7 @@ public final class TableLock {
                 FileLock lock = channel.tryLock(POSITION, 1, mode == Mode.READER)) {
             return lock != null ? "" : table + ": another process has locked it";
         } catch (OverlappingFileLockException e) {
-            return table + ": it is being opened in this process";
+            return table + OWN;
         } catch (NoSuchFileException e) {
             return "";
         }
