@@ -6,6 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -16,6 +17,7 @@ import java.nio.file.attribute.UserPrincipal;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 
@@ -34,15 +36,14 @@ final class GatewaySocket implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(GatewaySocket.class.getName());
     private static final String ROOT = "root";
-    private static final long REST_MS = 1000;
+    private static final long RETRY_MS = 100;
 
     private final Path path;
     private final Consumer<FrameChannel> serves;
-    private ServerSocketChannel server; // guarded by connections
+    private final ServerSocketChannel server;
     private final UserPrincipal owner;
     private final Set<FrameChannel> connections = new HashSet<>(); // guarded by itself
     private boolean closed; // guarded by connections
-    private boolean failing; // by the thread that accepts
 
     /**
      * Listens.
@@ -60,13 +61,18 @@ final class GatewaySocket implements AutoCloseable {
             throw new IOException(path + " is a file, and no socket");
         }
         Files.deleteIfExists(path);
-        server = listen(path);
+        server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        boolean listening = false;
         try {
+            server.bind(UnixDomainSocketAddress.of(path));
+            Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
             owner = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS);
             start("python-gateway", this::accept);
-        } catch (IOException | RuntimeException | OutOfMemoryError e) { // the last where the host gives no thread
-            server.close();
-            throw new IOException("the gateway at " + path + " can't listen: " + e.getMessage(), e);
+            listening = true;
+        } finally {
+            if (!listening) {
+                stopListening();
+            }
         }
     }
 
@@ -77,72 +83,35 @@ final class GatewaySocket implements AutoCloseable {
     }
 
     private void accept() {
-        while (!isClosed()) {
+        boolean isSaid = false;
+        while (server.isOpen()) {
             try {
-                acceptNext();
-            } catch (Throwable e) { // whatever it is, the next connection may succeed
-                if (isClosed()) {
-                    return;
-                }
-                boolean isReported = failing;
-                failing = true;
-                if (!isReported) {
+                SocketChannel client = server.accept();
+                isSaid = false;
+                admitOrClose(client);
+            } catch (ClosedChannelException e) {
+                return;
+            } catch (IOException e) { // such as no descriptor left
+                if (!isSaid) {
                     LOG.log(
-                            Level.ERROR,
-                            "The gateway at " + path + " takes no connection now, and tries again: " + e,
-                            e);
+                            Level.WARNING,
+                            "Python processes can''t connect to {0}: {1}; the next attempts are every {2} ms",
+                            path,
+                            e.getMessage(),
+                            RETRY_MS);
                 }
-                rest();
+                isSaid = true;
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(RETRY_MS));
             }
         }
     }
 
-    private void acceptNext() throws IOException {
-        SocketChannel client = openServer().accept();
+    private void admitOrClose(SocketChannel client) throws IOException {
         try {
             admit(client);
-            failing = false;
-        } catch (IOException | RuntimeException | Error e) {
+        } catch (IOException | RuntimeException | OutOfMemoryError e) { // the last one: no thread for it
             LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
             client.close();
-        }
-    }
-
-    /** Returns the channel that listens: another one when an interrupt, which was for something else, has closed it. */
-    private ServerSocketChannel openServer() throws IOException {
-        Thread.interrupted();
-        synchronized (connections) {
-            if (!closed && !server.isOpen()) {
-                Files.deleteIfExists(path);
-                server = listen(path);
-            }
-            return server;
-        }
-    }
-
-    private static ServerSocketChannel listen(Path path) throws IOException {
-        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-        try {
-            server.bind(UnixDomainSocketAddress.of(path));
-            Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
-            return server;
-        } catch (IOException | RuntimeException e) {
-            server.close();
-            throw e;
-        }
-    }
-
-    private boolean isClosed() {
-        synchronized (connections) {
-            return closed;
-        }
-    }
-
-    private static void rest() {
-        try {
-            TimeUnit.MILLISECONDS.sleep(REST_MS);
-        } catch (InterruptedException e) {
-            LOG.log(Level.DEBUG, "A rest was interrupted", e);
         }
     }
 
@@ -161,24 +130,25 @@ final class GatewaySocket implements AutoCloseable {
             }
             connections.add(channel);
         }
+        boolean started = false;
         try {
-            start("python-link", () -> serve(channel));
-        } catch (OutOfMemoryError e) { // the host gives no thread: the program may connect again
-            end(channel);
-            throw new IOException("no thread for it: " + e.getMessage(), e);
-        }
-    }
-
-    private void serve(FrameChannel channel) {
-        try {
-            serves.accept(channel);
+            start("python-link", () -> {
+                try (channel) {
+                    serves.accept(channel);
+                } finally {
+                    ended(channel);
+                }
+            });
+            started = true;
         } finally {
-            end(channel);
+            if (!started) {
+                channel.close();
+                ended(channel);
+            }
         }
     }
 
-    private void end(FrameChannel channel) {
-        channel.close();
+    private void ended(FrameChannel channel) {
         synchronized (connections) {
             connections.remove(channel);
         }
@@ -188,19 +158,34 @@ final class GatewaySocket implements AutoCloseable {
         return path;
     }
 
+    /** Takes no further connections. Those that there are go on. */
+    void stopListening() throws IOException {
+        try (server) {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    /** Returns whether it has no connections. */
+    boolean isUnused() {
+        synchronized (connections) {
+            return connections.isEmpty();
+        }
+    }
+
     @Override
     public void close() throws IOException {
         Set<FrameChannel> open;
-        ServerSocketChannel listening;
         synchronized (connections) {
             closed = true;
             open = new HashSet<>(connections);
-            listening = server;
         }
-        try (listening) {
+        boolean isListening = server.isOpen();
+        try (server) {
             open.forEach(FrameChannel::close);
         } finally {
-            Files.deleteIfExists(path);
+            if (isListening) { // otherwise another one may be there
+                Files.deleteIfExists(path);
+            }
         }
     }
 }

@@ -14,9 +14,7 @@ import io.waybill.api.handler.Outbox;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.python.link.Control;
 import io.waybill.python.link.ProcessLink;
-import io.waybill.python.link.Welcomes;
 import io.waybill.python.pool.ProcessPool;
-import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FrameChannel;
 import io.waybill.python.wire.Hello;
 import io.waybill.python.wire.ProcessError;
@@ -29,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -42,13 +41,14 @@ import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 
 /**
  * The gateway for Python processes: clients, for each of which it joins the home as a worker, and the pool, which runs the Python calls that are
  * addressed to its own node.
  *
- * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} ends it, and begins another one.
+ * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} is taken over while it runs: clients stay connected.
  */
 @Component(immediate = true, configurationPid = PythonGateway.PID)
 @HandlesMessage({"PYTHON_CALL", PythonGateway.FETCH})
@@ -70,6 +70,8 @@ public final class PythonGateway implements MessageHandler {
     private static final long CONNECTION_MS = 2_000;
 
     private static final long LEAVE_MS = 60_000;
+    /** How long the end of a gateway waits until its clients have left the home. */
+    private static final long END_MS = 10_000;
 
     /**
      * Steps of the end of a client.
@@ -84,19 +86,50 @@ public final class PythonGateway implements MessageHandler {
     }
 
     private final Broker broker;
+    private final Optional<String> client; // where the Python package is
     private final ProcessPool pool;
     private final Map<String, End> names = new ConcurrentHashMap<>(); // of clients, until they have left the home
     private Path temporary; // directory of the socket, null when that is elsewhere; guarded by this
     private GatewaySocket socket; // null where there are no clients, until the pool needs one; guarded by this
+    private final List<GatewaySocket> former = new ArrayList<>(); // their connections go on; guarded by this
 
     @Activate
     public PythonGateway(BundleContext context, @Reference Broker broker, PythonSettings.Config config)
             throws IOException {
         this.broker = broker;
+        this.client = client(context);
         PythonSettings settings = new PythonSettings(config);
         Path wanted = wanted(settings);
-        this.pool = new ProcessPool(settings.pool(client(context)), broker, this::path);
+        this.pool = new ProcessPool(settings.pool(client), broker, this::path);
         this.socket = wanted == null ? null : listen(wanted);
+    }
+
+    /** Takes over changed settings; with a wrong one all stay as they were. */
+    @Modified
+    void change(PythonSettings.Config config) {
+        try {
+            PythonSettings settings = new PythonSettings(config);
+            move(wanted(settings));
+            pool.change(settings.pool(client));
+        } catch (IOException | IllegalArgumentException e) {
+            LOG.log(
+                    Level.ERROR,
+                    "The settings stay as they were until conf/" + PID + ".cfg is right: " + e.getMessage());
+        }
+    }
+
+    /** Takes new connections at another path from now on. Those that there are go on. */
+    private synchronized void move(Path wanted) throws IOException {
+        if (wanted == null || socket != null && socket.path().equals(wanted)) {
+            return;
+        }
+        GatewaySocket next = listen(wanted);
+        if (socket != null) {
+            former.removeIf(GatewaySocket::isUnused);
+            former.add(socket);
+            socket.stopListening();
+        }
+        socket = next;
     }
 
     private GatewaySocket listen(Path path) throws IOException {
@@ -108,9 +141,11 @@ public final class PythonGateway implements MessageHandler {
     /** Returns the path of the socket; without a place for one it is below a temporary directory from the first use on. */
     private synchronized Path path() throws IOException {
         if (socket == null) {
-            temporary = Files.createTempDirectory(temporaries(), TEMPORARY);
-            temporary.toFile().deleteOnExit(); // after the socket: a replay's process ends without further ado
-            temporary.resolve(SOCKET).toFile().deleteOnExit();
+            if (temporary == null) {
+                temporary = Files.createTempDirectory(temporaries(), TEMPORARY);
+                temporary.toFile().deleteOnExit(); // after the socket: a replay's process ends without further ado
+                temporary.resolve(SOCKET).toFile().deleteOnExit();
+            }
             socket = listen(temporary.resolve(SOCKET));
         }
         return socket.path();
@@ -242,17 +277,27 @@ public final class PythonGateway implements MessageHandler {
         CompletableFuture<ProcessLink> joined = new CompletableFuture<>();
         Set<String> keys = new LinkedHashSet<>(hello.serves());
         keys.add(FETCH); // of objects that it makes references to itself
-        JoinedWorker worker = broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined));
+        try (JoinedWorker worker =
+                broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined))) {
+            serve(hello, channel, worker, joined, ended);
+        } finally {
+            ended.countDown();
+            joined.completeExceptionally(new IllegalStateException("the Python process was not admitted"));
+        }
+    }
+
+    private static void serve(
+            Hello hello,
+            FrameChannel channel,
+            JoinedWorker worker,
+            CompletableFuture<ProcessLink> joined,
+            CountDownLatch ended)
+            throws IOException {
         String why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") has ended";
-        CallFrame.Shared shared = Welcomes.shared(hello, worker.broker());
-        ProcessLink link = new ProcessLink(
-                "worker " + hello.name() + " (pid " + hello.pid() + ")",
-                channel,
-                worker.broker(),
-                shared,
-                new ClientControl(worker));
+        String name = "worker " + hello.name() + " (pid " + hello.pid() + ")";
+        ProcessLink link = ProcessLink.to(name, hello, channel, worker.broker(), new ClientControl(worker));
         try {
-            channel.write(Welcomes.frame(worker.broker(), shared, true, List.of(), false));
+            link.welcome(true, List.of(), false);
             joined.complete(link);
             if (link.run()) {
                 why = "the Python process of worker " + hello.name() + " has left";
@@ -277,17 +322,33 @@ public final class PythonGateway implements MessageHandler {
     /** Disconnects the processes, and ends those of the pool. */
     @Deactivate
     public void end() throws IOException {
-        GatewaySocket listening;
+        List<GatewaySocket> sockets = new ArrayList<>();
         synchronized (this) {
-            listening = socket;
+            sockets.addAll(former);
+            if (socket != null) {
+                sockets.add(socket);
+            }
         }
         try {
-            if (listening != null) {
-                listening.close();
+            for (GatewaySocket each : sockets) {
+                each.close();
             }
         } finally {
             pool.close();
             removeTemporary();
+            awaitClients();
+        }
+    }
+
+    /** Waits until the clients have left the home: another gateway may take them over then, under the names that they have. */
+    private void awaitClients() {
+        long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_MS);
+        try {
+            for (End each : List.copyOf(names.values())) {
+                each.done().await(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

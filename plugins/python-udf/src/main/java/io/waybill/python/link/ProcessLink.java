@@ -12,6 +12,7 @@ import io.waybill.api.broker.Broker;
 import io.waybill.api.handler.Outbox;
 import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FrameChannel;
+import io.waybill.python.wire.Hello;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.ProtocolException;
 import io.waybill.python.wire.SocketFrame;
@@ -42,14 +43,7 @@ public final class ProcessLink implements AutoCloseable {
     private final AtomicInteger uses = new AtomicInteger(); // requests that it is serving, and objects that it keeps
     private volatile boolean leaves; // when it has no use any more
 
-    /**
-     * Creates a link.
-     *
-     * @param name of the process, for errors
-     * @param broker of the worker that calls in the process's name
-     * @param control of operations on the gateway itself
-     */
-    public ProcessLink(String name, FrameChannel channel, Broker broker, CallFrame.Shared shared, Control control) {
+    private ProcessLink(String name, FrameChannel channel, Broker broker, CallFrame.Shared shared, Control control) {
         this.channel = channel;
         this.broker = broker;
         this.shared = shared;
@@ -57,6 +51,38 @@ public final class ProcessLink implements AutoCloseable {
         this.served = new ServedCalls(name, channel, broker, shared, this);
         this.calls = new OutgoingCalls(
                 channel, broker, shared, new GatewayOperations(this, broker, shared, control), served);
+    }
+
+    /**
+     * Creates a link to a process that has sent its {@link Hello}, with what it shares with the gateway.
+     *
+     * @param name of the process, for errors
+     * @param broker of the worker that calls in the process's name
+     * @param control of operations on the gateway itself
+     * @throws IllegalStateException when the broker is revoked
+     */
+    public static ProcessLink to(String name, Hello hello, FrameChannel channel, Broker broker, Control control) {
+        CallFrame.Shared shared = Welcomes.shared(hello, broker);
+        ProcessLink made = null;
+        try {
+            made = new ProcessLink(name, channel, broker, shared, control);
+            return made;
+        } finally {
+            if (made == null) {
+                shared.close();
+            }
+        }
+    }
+
+    /**
+     * Sends the WELCOME.
+     *
+     * @param byValue whether calls may contain code
+     * @param path to put in front of the process's own
+     * @param reload whether the process leaves when a file has changed that it has imported from there
+     */
+    public void welcome(boolean byValue, List<String> path, boolean reload) {
+        channel.write(Welcomes.frame(broker, shared, byValue, path, reload));
     }
 
     /**
@@ -216,10 +242,7 @@ public final class ProcessLink implements AutoCloseable {
         channel.close();
         calls.close();
         served.end(why);
-        shared.references().close();
-        if (shared.regions() != null) {
-            shared.regions().close();
-        }
+        shared.close();
     }
 
     /** Releases what the process may have mapped: it has ended, or the worker that took part in its name. */

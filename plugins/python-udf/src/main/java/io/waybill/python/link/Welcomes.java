@@ -22,14 +22,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /** What a process and the gateway agree on first. Stateless. */
-public final class Welcomes {
+final class Welcomes {
 
     private static final Logger LOG = System.getLogger(Welcomes.class.getName());
 
     private Welcomes() {}
 
     /** Opens what a process shares with the gateway; without regions if its files can't be opened from here, and without parts if it does not see the home. */
-    public static CallFrame.Shared shared(Hello hello, Broker broker) {
+    static CallFrame.Shared shared(Hello hello, Broker broker) {
+        Optional<Path> directory = broker.directory(); // before anything is open: it fails when the broker is revoked
         Regions regions = null;
         if (hello.out() >= 0 && hello.in() >= 0) {
             try {
@@ -43,8 +44,7 @@ public final class Welcomes {
                         e.getMessage());
             }
         }
-        SegmentParts parts =
-                new SegmentParts(hello.parts() && regions != null && seesHome(hello.pid(), broker.directory()));
+        SegmentParts parts = new SegmentParts(hello.parts() && regions != null && seesHome(hello.pid(), directory));
         return new CallFrame.Shared(
                 regions, parts, new HandleTable(), size -> broker.buffers().allocate(size));
     }
@@ -67,7 +67,7 @@ public final class Welcomes {
      * @param path to put in front of the process's own
      * @param reload whether the process leaves when a file has changed that it has imported from there
      */
-    public static ByteBuffer frame(
+    static ByteBuffer frame(
             Broker broker, CallFrame.Shared shared, boolean byValue, List<String> path, boolean reload) {
         Incarnation self = broker.self();
         Map<Value, Value> fields = new LinkedHashMap<>();

@@ -33,6 +33,7 @@ final class PoolProcess {
     private final CompletableFuture<ProcessLink> ready = new CompletableFuture<>();
     private final CountDownLatch over = new CountDownLatch(1); // when its output has ended
     private final String token;
+    private final PoolSettings settings;
     private final Consumer<PoolProcess> gone;
     private volatile Process process; // null until it is started
     private volatile String lastLine = ""; // of its output, for errors
@@ -56,31 +57,42 @@ final class PoolProcess {
             Consumer<PoolProcess> ended,
             Consumer<PoolProcess> gone) {
         this.token = token;
+        this.settings = settings;
         this.gone = gone;
-        inBackground("python-pool-output", () -> {
-            starting.accept(this);
-            try {
-                process = start(settings, socket.get());
-                if (!usable) {
-                    process.destroyForcibly(); // killed before there was one
-                }
-                process.getOutputStream().close();
-                read();
-                process.waitFor(); // a function may close the output
-                failed(describe(name() + " has ended before it connected"));
-            } catch (IOException | RuntimeException e) {
-                failed("no Python process can be started: " + e.getMessage());
-            } catch (InterruptedException e) {
-                failed("the gateway stops");
-            } finally {
-                over.countDown();
-                ended.accept(this);
-                if (ready.isCompletedExceptionally()) { // otherwise the end of its connection does it
-                    kill(Duration.ZERO);
-                }
-            }
-        });
         inBackground("python-pool-start", () -> awaitStart(settings.startLimit()));
+        boolean begun = false;
+        try {
+            inBackground("python-pool-output", () -> run(socket, starting, ended));
+            begun = true;
+        } finally {
+            if (!begun) {
+                failed("no thread can be started for a Python process");
+            }
+        }
+    }
+
+    private void run(ProcessPool.SocketPath socket, Consumer<PoolProcess> starting, Consumer<PoolProcess> ended) {
+        starting.accept(this);
+        try {
+            process = start(settings, socket.get());
+            if (!usable) {
+                process.destroyForcibly(); // killed before there was one
+            }
+            process.getOutputStream().close();
+            read();
+            process.waitFor(); // a function may close the output
+            failed(describe(name() + " has ended before it connected"));
+        } catch (IOException | RuntimeException e) {
+            failed("no Python process can be started: " + e.getMessage());
+        } catch (InterruptedException e) {
+            failed("the gateway stops");
+        } finally {
+            over.countDown();
+            ended.accept(this);
+            if (ready.isCompletedExceptionally()) { // otherwise the end of its connection does it
+                kill(Duration.ZERO);
+            }
+        }
     }
 
     private void awaitStart(Duration limit) {
@@ -147,6 +159,11 @@ final class PoolProcess {
 
     String token() {
         return token;
+    }
+
+    /** Returns what it was started with. */
+    PoolSettings settings() {
+        return settings;
     }
 
     String name() {

@@ -26,4 +26,12 @@ public record PoolSettings(
         command = List.copyOf(command);
         path = List.copyOf(path);
     }
+
+    /** Returns whether processes that were started with these settings run as others say, too. */
+    boolean startsAs(PoolSettings other) {
+        return command.equals(other.command)
+                && path.equals(other.path)
+                && byValue == other.byValue
+                && reload == other.reload;
+    }
 }

@@ -6,8 +6,6 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.handler.Outbox;
 import io.waybill.python.link.ProcessLink;
-import io.waybill.python.link.Welcomes;
-import io.waybill.python.wire.CallFrame;
 import io.waybill.python.wire.FrameChannel;
 import io.waybill.python.wire.Hello;
 import io.waybill.python.wire.ProcessError;
@@ -41,17 +39,35 @@ public final class ProcessPool implements AutoCloseable {
     private static final int TOKEN_BYTES = 16;
     private static final Logger LOG = System.getLogger(ProcessPool.class.getName());
 
-    private final PoolSettings settings;
+    private volatile PoolSettings settings; // written under this
     private final Broker broker;
     private final SocketPath socket;
     private final String tokens; // beginning of each, made outside of a handler
     private int started; // guarded by this
-    private final Semaphore slots; // a permit for each process that there may be
+    private final Slots slots;
     private final Map<String, PoolProcess> starting = new HashMap<>(); // by token; guarded by this
     private final List<PoolProcess> all = new ArrayList<>(); // guarded by this
     private final Set<PoolProcess> alive = new HashSet<>(); // those and others that have not ended yet; guarded by this
     private final Deque<PoolProcess> idle = new ArrayDeque<>(); // the last one used is first; guarded by this
     private boolean closed; // guarded by this
+
+    /** A permit for each process that there may be. */
+    private static final class Slots extends Semaphore {
+
+        private static final long serialVersionUID = 1;
+
+        Slots(int count) {
+            super(count, true);
+        }
+
+        void change(int by) {
+            if (by < 0) {
+                reducePermits(-by);
+            } else {
+                release(by);
+            }
+        }
+    }
 
     /** Where the processes connect to. */
     @FunctionalInterface
@@ -69,7 +85,33 @@ public final class ProcessPool implements AutoCloseable {
         byte[] random = new byte[TOKEN_BYTES];
         new SecureRandom().nextBytes(random);
         this.tokens = HexFormat.of().formatHex(random) + "-";
-        this.slots = new Semaphore(settings.size(), true);
+        this.slots = new Slots(settings.size());
+    }
+
+    /**
+     * Takes over other settings. Processes that would be started in another way now, and those that are too many, get no further call: they go on with their present
+     * call, and with objects that they keep.
+     */
+    public void change(PoolSettings next) {
+        List<PoolProcess> unwanted = new ArrayList<>();
+        synchronized (this) {
+            PoolSettings former = settings;
+            settings = next;
+            slots.change(next.size() - former.size());
+            if (!former.startsAs(next)) {
+                unwanted.addAll(all);
+            } else {
+                // of those that rest the one that was used last is the first
+                idle.stream().skip(Math.max(0, next.size() - busy())).forEach(unwanted::add);
+            }
+            unwanted.removeIf(PoolProcess::isLeaving);
+        }
+        unwanted.forEach(this::leave);
+    }
+
+    /** Returns the number of processes with a call that may get another one. */
+    private synchronized int busy() {
+        return (int) all.stream().filter(each -> !each.isLeaving()).count() - idle.size();
     }
 
     /**
@@ -134,17 +176,19 @@ public final class ProcessPool implements AutoCloseable {
 
     private void give(PoolProcess process) {
         synchronized (this) {
-            if (!process.isLeaving()) {
-                if (!closed && all.contains(process)) {
-                    idle.push(process);
-                }
+            if (!process.isLeaving() && (closed || !all.contains(process))) {
                 return;
             }
+            if (!process.isLeaving() && busy() + idle.size() <= settings.size()) {
+                idle.push(process);
+                return;
+            }
+            process.leaves();
         }
         process.leaveWhenUnused();
     }
 
-    /** Gives a process no further call: its code has changed. It goes on with its present call, and with objects that it keeps. */
+    /** Gives a process no further call: its code or its settings have changed. It goes on with its present call, and with objects that it keeps. */
     private void leave(PoolProcess process) {
         boolean isIdle;
         synchronized (this) {
@@ -179,13 +223,13 @@ public final class ProcessPool implements AutoCloseable {
         if (process == null) {
             throw new ProtocolException("the token in HELLO is none that the pool has given");
         }
-        CallFrame.Shared shared = Welcomes.shared(hello, broker);
-        ProcessLink link = new ProcessLink(process.name(), channel, broker, shared, (limit, others) -> {
+        ProcessLink link = ProcessLink.to(process.name(), hello, channel, broker, (limit, others) -> {
             throw new IllegalStateException("a pool process has no worker of its own that could be shut down");
         });
         String why = process.name() + " has ended while it served the request";
         try {
-            channel.write(Welcomes.frame(broker, shared, settings.byValue(), settings.path(), settings.reload()));
+            PoolSettings own = process.settings();
+            link.welcome(own.byValue(), own.path(), own.reload());
             process.connected(link);
             if (link.run()) {
                 leave(process);

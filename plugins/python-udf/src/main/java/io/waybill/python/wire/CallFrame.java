@@ -28,7 +28,17 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
     private static final int RESULT = 16;
 
     /** What a process and its gateway share besides the socket. The {@code regions} are null when there are none. */
-    public record Shared(Regions regions, SegmentParts parts, HandleTable references, TensorBuffers buffers) {
+    public record Shared(Regions regions, SegmentParts parts, HandleTable references, TensorBuffers buffers)
+            implements AutoCloseable {
+
+        /** Releases all but the parts, which the process may have mapped. */
+        @Override
+        public void close() {
+            references.close();
+            if (regions != null) {
+                regions.close();
+            }
+        }
 
         /** Returns how many bytes of tensors are copied when they are sent to the process. */
         public long copiedBytes(List<Tensor> tensors) {

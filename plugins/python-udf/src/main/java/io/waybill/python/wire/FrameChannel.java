@@ -38,7 +38,15 @@ public final class FrameChannel implements AutoCloseable {
         this.channel = channel;
         channel.configureBlocking(false);
         this.selector = Selector.open();
-        this.key = channel.register(selector, SelectionKey.OP_READ);
+        SelectionKey registered = null;
+        try {
+            registered = channel.register(selector, SelectionKey.OP_READ);
+        } finally {
+            if (registered == null) {
+                selector.close();
+            }
+        }
+        this.key = registered;
     }
 
     /**
