@@ -91,27 +91,36 @@ final class GatewaySocket implements AutoCloseable {
                 admitOrClose(client);
             } catch (ClosedChannelException e) {
                 return;
-            } catch (IOException e) { // such as no descriptor left
-                if (!isSaid) {
-                    LOG.log(
-                            Level.WARNING,
-                            "Python processes can''t connect to {0}: {1}; the next attempts are every {2} ms",
-                            path,
-                            e.getMessage(),
-                            RETRY_MS);
-                }
-                isSaid = true;
+            } catch (IOException
+                    | RuntimeException
+                    | Error e) { // without a descriptor any class or file may be missing
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(RETRY_MS));
+                isSaid = isSaid || say(e);
             }
+        }
+    }
+
+    /** Logs why no process can connect; false when that is not possible either. */
+    private boolean say(Throwable why) {
+        try {
+            LOG.log(
+                    Level.WARNING,
+                    "Python processes can''t connect to {0}: {1}; the next attempts are every {2} ms",
+                    path,
+                    why.getMessage(),
+                    RETRY_MS);
+            return true;
+        } catch (RuntimeException | Error e) {
+            return false;
         }
     }
 
     private void admitOrClose(SocketChannel client) throws IOException {
         try {
             admit(client);
-        } catch (IOException | RuntimeException | OutOfMemoryError e) { // the last one: no thread for it
-            LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
+        } catch (IOException | RuntimeException | Error e) {
             client.close();
+            LOG.log(Level.WARNING, "A connection to " + path + " is refused: " + e.getMessage());
         }
     }
 
@@ -179,13 +188,12 @@ final class GatewaySocket implements AutoCloseable {
             closed = true;
             open = new HashSet<>(connections);
         }
-        boolean isListening = server.isOpen();
-        try (server) {
-            open.forEach(FrameChannel::close);
-        } finally {
-            if (isListening) { // otherwise another one may be there
-                Files.deleteIfExists(path);
+        try {
+            if (server.isOpen()) { // otherwise another one may be at the path
+                stopListening(); // first: who is disconnected connects again at once
             }
+        } finally {
+            open.forEach(FrameChannel::close);
         }
     }
 }
