@@ -18,24 +18,40 @@ def router() -> Iterator[Dict[str, str]]:
     """Starts a router; gives the environment of processes that are to connect to it."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "python.sock")
-        environment = dict(os.environ, PYTHONPATH=ROOT, WAYBILL_PYTHON_SOCKET=path)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.router", path],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
-        assert process.stdin is not None and process.stdout is not None
+        process = start_router(path)
         try:
-            if process.stdout.readline() != b"ready\n":
-                raise RuntimeError("the router did not start")
-            yield environment
+            yield environment_of(path)
         finally:
-            process.stdin.close()
-            process.stdout.close()
-            process.kill()
-            process.wait()
+            kill_router(process)
+
+
+def environment_of(path: str) -> Dict[str, str]:
+    """The environment of a process that is to connect to a router."""
+    return dict(os.environ, PYTHONPATH=ROOT, WAYBILL_PYTHON_SOCKET=path)
+
+
+def start_router(path: str) -> "subprocess.Popen[bytes]":
+    """Starts a router in the place of one that was killed, if there was one."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.router", path],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment_of(path),
+    )
+    assert process.stdout is not None
+    if process.stdout.readline() != b"ready\n":
+        raise RuntimeError("the router did not start")
+    return process
+
+
+def kill_router(process: "subprocess.Popen[bytes]") -> None:
+    """Kills a router: its socket stays, and takes no connection."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.close()
+    process.stdout.close()
+    process.kill()
+    process.wait()
 
 
 def run(test: Callable[[int], Any], size: int, *args: Any) -> List[Any]:

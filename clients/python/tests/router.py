@@ -224,6 +224,8 @@ class Router:
         self._clock = Clock()
         self._ids = itertools.count(0)
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        if os.path.exists(path):
+            os.unlink(path)
         self._listening.bind(path)
         self._listening.listen(64)
         self.path = path

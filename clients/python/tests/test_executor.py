@@ -92,18 +92,20 @@ class ExecutorTest(unittest.TestCase):
         refused: List[Any] = []
 
         class Recorded:
+            requests = {7: False}
+
             def fail(self, *error: Any) -> None:
                 refused.append(error)
 
         worker = Worker.__new__(Worker)
         worker.waits = None
-        worker._cancelled = {}
-        worker.connection = Recorded()  # type: ignore[assignment]
+        connection: Any = Recorded()
         with no_more_threads():
-            worker.on_call(Incoming(7, None, memoryview(b""), 0), Executor(1).submit)  # type: ignore[arg-type]
+            incoming = Incoming(7, None, memoryview(b""), 0, connection)  # type: ignore[arg-type]
+            worker.on_call(incoming, Executor(1).submit)
         self.assertEqual(len(refused), 1)
         exchange, code, _, text = refused[0]
-        self.assertEqual((exchange, code, worker._cancelled), (7, NUMBERS["REFUSED"], {}))
+        self.assertEqual((exchange, code, connection.requests), (7, NUMBERS["REFUSED"], {}))
         self.assertIn("the request was not run: the process can start no thread", text)
 
 

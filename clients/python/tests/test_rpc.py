@@ -5,7 +5,7 @@ import os
 import threading
 import time
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 import waybill
 from tests import group
@@ -218,20 +218,31 @@ class RpcTest(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, "^process 1 ended without an outcome$"):
             group.run(test, 2)
 
-    def test_each_call_behind_the_end_of_the_connection_fails(self) -> None:
+    def test_calls_behind_the_end_of_the_connection_go_over_another_one(self) -> None:
         def test(rank: int) -> Any:
             rpc.init_rpc("worker%d" % rank, rank=rank, world_size=1)
-            rpc._get_current_rpc_agent().worker.connection.close()
-            found = []
-            for _ in range(3):
-                try:
-                    rpc.rpc_sync("worker0", operator.add, args=(1, 2))
-                except waybill.WorkerLost as e:
-                    found.append(e.code)
-            rpc.shutdown(graceful=False)
-            return found
+            worker = rpc._get_current_rpc_agent().worker
+            made = rpc.RRef("kept")
+            received = rpc.remote("worker0", operator.add, args=(1, 2))
+            received.local_value()
+            unread = rpc.remote("worker0", operator.add, args=(1, 2))
+            shared = rpc.rpc_sync("worker0", value_of, args=(made,))
+            ended = worker.connection
+            ended.close()
+            wait_until(ended.has_ended)
+            found = [rpc.rpc_sync("worker0", operator.add, args=(i, 2)) for i in range(3)]
+            for rref in (made, received):
+                shared += "; %s" % rpc.rpc_sync("worker0", value_of, args=(rref,))
+            try:
+                unread.local_value()
+            except waybill.WorkerLost as e:
+                shared += "; " + str(e)[:50]
+            rpc.shutdown()
+            return rpc.api.state.is_set(), worker.info, found, shared, ended.in_flight()
 
-        self.assertEqual(group.run(test, 1), [["WORKER_LOST"] * 3])
+        info = rpc.WorkerInfo("worker0", 0)
+        lost = "reference: expected one that this process got sinc"
+        self.assertEqual(group.run(test, 1), [(False, info, [2, 3, 4], "kept; kept; 3; " + lost, 0)])
 
     def test_nothing_is_mapped_any_more_when_a_process_leaves(self) -> None:
         def test(rank: int) -> Any:
@@ -276,6 +287,18 @@ class RpcTest(unittest.TestCase):
             return found
 
         self.assertEqual(group.run(test, 2), [{"words": 4}, True])
+
+
+def value_of(rref: Any) -> Any:
+    return rref.local_value()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + group.LIMIT_SECONDS
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("expected within %d s: %s" % (group.LIMIT_SECONDS, condition))
+        time.sleep(0.005)
 
 
 def call_when_served(to: str, name: str, **fields: Any) -> Any:

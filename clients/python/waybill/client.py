@@ -3,6 +3,7 @@
 import atexit
 import os
 import threading
+from functools import partial
 from typing import Any, Callable, Dict, Optional, TypeVar
 
 from waybill import gateway
@@ -39,7 +40,9 @@ class Client:
         hello: Dict[str, Any] = {"role": "client", "name": name}
         if not serve:
             hello["serves"] = []
-        self._worker = Worker(socket or gateway.find(home or gateway.home_of()), hello)
+        home = home or gateway.home_of()
+        path = socket or gateway.find(home)
+        self._worker = Worker(path, hello, paths=tuple if socket else partial(gateway.candidates, home))
         self._worker.find_operation = _operations.get
         self._worker.start()
 

@@ -1,6 +1,7 @@
 """A process's connection to a gateway: frames in both directions, calls in flight, regions and releases."""
 
 import collections
+import itertools
 import operator
 import os
 import select
@@ -9,12 +10,12 @@ import struct
 import sys
 import threading
 from functools import partial, reduce
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from waybill import frames, parts
-from waybill.errors import CallError, ProtocolError, WorkerLost, call_error
+from waybill.errors import CallError, NotSent, ProtocolError, WorkerLost, call_error
 from waybill.executor import Executor
-from waybill.frames import Bytes, Message
+from waybill.frames import Bytes, Message, Reference
 from waybill.storages import Storages
 from waybill.turns import Turns, Waiting
 from waybill.values import Invocation, decode_value, encode_invocation, encode_value
@@ -24,6 +25,8 @@ _MAX_NUMBERS = 1024
 # bytes of one receive
 _CHUNK = 1 << 16
 _MAX_CHUNK = 1 << 20
+# how often a gateway that has not said WELCOME yet is looked at, and whether it is still wanted
+_GREET_MS = 200
 # pieces that are sent at a time
 _MAX_PIECES = 512
 _HEAD_SIZE = frames.HEAD.size
@@ -103,12 +106,13 @@ class Exchange(Waiting):
 
 
 class Incoming(NamedTuple):
-    """A request that the gateway sent to this process."""
+    """A request that the gateway sent to this process, and the connection that takes the response."""
 
     exchange: int
     call: frames.Call
     body: memoryview
     at: int
+    connection: "Connection"
 
 
 class Listener:
@@ -117,20 +121,36 @@ class Listener:
     def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
         """A request arrived. ``run`` calls a function with its arguments, on this thread or another one."""
 
-    def on_cancel(self, exchange: int) -> None:
-        """The gateway needs the outcome of a request no more."""
+    def on_forget(self, objects: List[Any]) -> None:
+        """No reference names these objects any more, which were the last to be kept."""
 
-    def on_forget(self, numbers: Tuple[int, ...]) -> None:
-        """No reference names these objects any more."""
-
-    def on_lost(self, error: BaseException) -> None:
+    def on_lost(self, connection: "Connection", error: BaseException) -> None:
         """The connection ended, by the gateway or by a broken rule."""
 
 
-class Connection:
-    """Frames between this process and its gateway. Any thread may call; threads read :class:`in turns <Turns>`."""
+def _always() -> bool:
+    return True
 
-    def __init__(self, path: str, hello: Dict[str, Any], listener: Listener, executor: Executor) -> None:
+
+class Connection:
+    """Frames between this process and its gateway. Any thread may call; threads read :class:`in turns <Turns>`.
+
+    When it has ended it stays so; :class:`waybill.reconnection.Connections` has the one that follows.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        hello: Dict[str, Any],
+        listener: Listener,
+        executor: Executor,
+        is_wanted: Callable[[], bool] = _always,
+    ) -> None:
+        """Connects.
+
+        :param is_wanted: asked while the gateway has not admitted the process; if not, this raises
+        """
+        self.path = path
         self._listener = listener
         self._executor = executor
         self.turns = Turns(self._read, self._has_more, executor)
@@ -141,6 +161,11 @@ class Connection:
         self._calls: Dict[int, Exchange] = {}
         self._calls_lock = threading.Lock()
         self._next = 0
+        # requests of the gateway without a response, and whether it needs that no more
+        self.requests: Dict[int, bool] = {}
+        # that the gateway's references name, by numbers of this connection
+        self.objects: Dict[int, Any] = {}
+        self._numbers = itertools.count(1)
         self._end: Optional[BaseException] = None
         self._is_leaving = False
         self._left = threading.Event()
@@ -152,12 +177,12 @@ class Connection:
         try:
             self._socket.connect(path)
             self._check_peer(path)
-            self.welcome = self._greet(hello)
+            self.welcome = self._greet(hello, is_wanted)
         except BaseException:
-            self._socket.close()
-            self.storages.close()
+            self.discard()
             raise
         self.max_frame = min(int(self.welcome["max_frame"]), frames.MAX_FRAME)
+        self.name = str(self.welcome["name"])
         self.storages.welcomed(self.welcome)
 
     def _check_peer(self, path: str) -> None:
@@ -168,9 +193,17 @@ class Connection:
                 "gateway: expected one of uid %d or 0, found uid %d, at %s" % (os.getuid(), uid, path)
             )
 
-    def _greet(self, hello: Dict[str, Any]) -> Dict[str, Any]:
+    def discard(self) -> None:
+        """Ends a connection that was not started."""
+        self._socket.close()
+        self.storages.close()
+
+    def _greet(self, hello: Dict[str, Any], is_wanted: Callable[[], bool]) -> Dict[str, Any]:
         greeting = dict(hello, protocol=frames.PROTOCOL, pid=self._pid, **self.storages.greeting())
         self._socket.sendall(frames.frame(frames.HELLO, 0, encode_value(greeting)))
+        while not self._arrival.poll(_GREET_MS):
+            if not is_wanted():
+                raise ConnectionAbortedError("the worker left before the gateway admitted it")
         kind, _, body, end = self._next_frame()
         self._taken(end)
         if kind == frames.FAILED:
@@ -189,14 +222,20 @@ class Connection:
     def call(
         self, call: frames.Call, message: Message, listener: Optional[Callable[[Exchange], None]] = None
     ) -> Exchange:
-        """Sends a request. The listener, if any, is called by the reading thread when the call is completed."""
+        """Sends a request. The listener, if any, is called by the reading thread when the call is completed.
+
+        :raises NotSent: when the connection had ended, and so the call was not begun
+        :raises WorkerLost: when a reference of the message belongs to an earlier connection
+        """
+        if message.references:
+            self._check_own(message.references)
         exchange = Exchange(self, listener)
         number = 0
         sent: List[int] = []
         try:
             with self._calls_lock:
                 if self._end is not None:
-                    raise self._ended()
+                    raise NotSent(self._ended_text(), "WORKER_LOST")
                 self._next += 1
                 number = self._next
                 self._calls[number] = exchange
@@ -208,11 +247,26 @@ class Connection:
                 raise
             with self._calls_lock:
                 unsent = self._calls.pop(number, None) is not None
-            if is_lost and number and not unsent:
-                # the reading thread saw the end first, and has completed the call
+            if is_lost and number and not unsent and (sent or listener is not None):
+                # the reading thread saw the end first, and has completed the call, as its listener knows
                 return exchange
+            if is_lost and not sent and not self._is_connected():
+                raise NotSent(self._ended_text(), "WORKER_LOST") from e
             raise self._ended() if is_lost else e
         return exchange
+
+    def _check_own(self, references: Sequence[Reference]) -> None:
+        for reference in references:
+            if reference.connection is not None and reference.connection is not self:
+                raise WorkerLost(
+                    "reference: expected one that this process got since it last connected to a gateway, found one "
+                    "that ended with an earlier connection; ask its owner for another one",
+                    "WORKER_LOST",
+                )
+
+    def has_ended(self) -> bool:
+        """Whether no call is sent any more."""
+        return self._end is not None
 
     def in_flight(self) -> int:
         """Number of calls of this process without an outcome."""
@@ -230,6 +284,16 @@ class Connection:
         self._write([frames.failed(exchange, code, kind, text)])
 
     # References, regions, leaving
+
+    def keep(self, value: Any) -> int:
+        """Keeps an object for references to it, until the gateway forgets it or the connection ends."""
+        number = next(self._numbers)
+        self.objects[number] = value
+        return number
+
+    def kept(self, number: Any) -> Any:
+        """The object that is kept under a number; None if there is none."""
+        return self.objects.get(number)
 
     def drop(self, handle: int) -> None:
         """Tells the gateway that no object of this process refers to a reference any more. Never waits."""
@@ -266,7 +330,10 @@ class Connection:
         self, body: memoryview, at: int, part: Optional[Callable[[int, int, memoryview], memoryview]] = None
     ) -> Message:
         """The message of a frame, over its bytes."""
-        return frames.read_message(body, at, self.storages.region, part or self.storages.part)
+        message = frames.read_message(body, at, self.storages.region, part or self.storages.part)
+        if not message.references:
+            return message
+        return message._replace(references=[each._replace(connection=self) for each in message.references])
 
     def _is_connected(self) -> bool:
         """Whether this worker is in the home. Asks the system: what the gateway sent may not have been read yet."""
@@ -417,7 +484,8 @@ class Connection:
             if kind == frames.CALL:
                 call, at = frames.read_call(body)
                 run = self.turns.run if may_run and not self._has_more() else self._executor.submit
-                self._listener.on_call(Incoming(exchange, call, body, at), run)
+                self.requests[exchange] = False
+                self._listener.on_call(Incoming(exchange, call, body, at, self), run)
             else:
                 self._act(kind, exchange, body)
         except Exception as e:
@@ -433,9 +501,10 @@ class Connection:
         if kind == frames.RELEASE:
             self.storages.released(frames.read_numbers(body))
         elif kind == frames.FORGET:
-            self._listener.on_forget(frames.read_numbers(body))
+            self._listener.on_forget([self.objects.pop(number, None) for number in frames.read_numbers(body)])
         elif kind == frames.CANCEL:
-            self._listener.on_cancel(exchange)
+            if exchange in self.requests:
+                self.requests[exchange] = True
         elif kind == frames.LEAVE:
             raise ConnectionResetError("this worker left the home")
         elif kind == frames.FAILED:
@@ -474,10 +543,18 @@ class Connection:
             exchange.complete(None, self._ended())
         self.turns.end()
         self.storages.close()
-        self._listener.on_lost(error)
+        objects = list(self.objects.values())
+        self.objects.clear()
+        if objects:
+            self._listener.on_forget(objects)
+            del objects
+        self._listener.on_lost(self, error)
 
     def _ended(self) -> WorkerLost:
-        return WorkerLost("connection to the gateway ended: %s" % (self._end or "the socket is closed"), "WORKER_LOST")
+        return WorkerLost(self._ended_text(), "WORKER_LOST")
+
+    def _ended_text(self) -> str:
+        return "connection to the gateway ended: %s" % (self._end or "the socket is closed")
 
 
 def _note_place(found: List[parts.Place], number: int, size: int, place: memoryview) -> memoryview:

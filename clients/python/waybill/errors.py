@@ -36,6 +36,10 @@ class WorkerLost(CallError, ConnectionError):
     """A call whose callee ended before it responded."""
 
 
+class NotSent(WorkerLost):
+    """A call that was not sent: the connection to the gateway had ended before."""
+
+
 class FunctionNotFound(AttributeError, RuntimeError):
     """A call of a function that the callee can't import."""
 

@@ -40,11 +40,15 @@ INLINED: Where = (_INLINED, 0)
 
 
 class Reference(NamedTuple):
-    """A remote reference of a message."""
+    """A remote reference of a message.
+
+    :ivar connection: what the handle belongs to; None where there is only one
+    """
 
     handle: int
     owner: int = 0
     flags: int = 0
+    connection: Any = None
 
     @property
     def is_owner(self) -> bool:
@@ -160,7 +164,7 @@ def message_frame(
         for pair in zip(tensor.sizes, tensor.strides):
             tables += struct.pack("<qq", *pair)
     for reference in references:
-        tables += _REFERENCE.pack(*reference)
+        tables += _REFERENCE.pack(*reference[:3])
     at = len(prefix) + len(head) + _STORAGE.size * len(storages) + len(tables) + len(payload)
     entries = bytearray()
     inlined: List[Bytes] = []

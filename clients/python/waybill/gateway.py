@@ -43,7 +43,10 @@ def worker_id(path: str) -> int:
     return int(number) if separator and number.isdigit() else -1
 
 
-def _candidates(home: str) -> List[str]:
+def candidates(home: str) -> List[str]:
+    """Paths at which a gateway of the home may be; none where ``$WAYBILL_PYTHON_SOCKET`` names the only one."""
+    if os.environ.get("WAYBILL_PYTHON_SOCKET", ""):
+        return []
     workers = os.path.join(home, "workers")
     try:
         names = sorted(os.listdir(workers))
@@ -53,7 +56,7 @@ def _candidates(home: str) -> List[str]:
 
 
 def _serving(home: str) -> Optional[str]:
-    for path in _candidates(home):
+    for path in candidates(home):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(path)

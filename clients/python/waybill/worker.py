@@ -1,26 +1,31 @@
 """A Python process as a worker of a home: its calls, the requests that it serves, and objects behind references."""
 
-import itertools
 import re
 import threading
 import time
 import weakref
 from functools import partial
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
 
 from waybill import frames, pickling, profiling, python_calls
 from waybill.connection import Connection, Exchange, Incoming, Listener, Outcome, process_names
-from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError
+from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError, NotSent
 from waybill.executor import Executor, NoThread
 from waybill.frames import Message, Reference
 from waybill.futures import Future
 from waybill.libraries import loaded
 from waybill.native_values import Place, references_of, resolve
 from waybill.python_calls import RemoteException
+from waybill.reconnection import Connections
 from waybill.values import Invocation, ReferenceIndex, decode_invocation, decode_value, encode_invocation, encode_value
 
+T = TypeVar("T")
 DEFAULT_THREADS = 16
 _LEAVE_SECONDS = 10.0
+# how long what has no timeout of its own waits for a connection
+_CONNECTION_NS = 60 * 10**9
+# timeout of a call that waited for a connection until just before its deadline
+_MIN_NS = 10**6
 _NAME = re.compile(r"^[A-Za-z0-9\-_:]*$")
 _current = threading.local()
 
@@ -44,11 +49,12 @@ class WorkerInfo(_NameAndId):
 
 
 class Handle:
-    """A reference that the gateway holds for this process, until this object is gone."""
+    """A reference that the gateway holds for this process, until this object is gone or the connection ends."""
 
-    __slots__ = ("number", "_finalizer", "__weakref__")
+    __slots__ = ("connection", "number", "_finalizer", "__weakref__")
 
     def __init__(self, connection: Connection, number: int) -> None:
+        self.connection = connection
         self.number = number
         self._finalizer = weakref.finalize(self, connection.drop, number)
         self._finalizer.atexit = False
@@ -64,34 +70,63 @@ def check_name(name: str) -> None:
 
 
 class Worker(Listener):
-    """A connected process. Serves calls of Python functions, and calls by name that ``find_operation`` knows."""
+    """A connected process. Serves calls of Python functions, and calls by name that ``find_operation`` knows.
 
-    def __init__(self, path: str, hello: Dict[str, Any], threads: int = DEFAULT_THREADS, base: int = 0) -> None:
+    A client whose connection ends connects again, under its name and its id; a pool process does not.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        hello: Dict[str, Any],
+        threads: int = DEFAULT_THREADS,
+        base: int = 0,
+        paths: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """Connects.
+
+        :param paths: of further sockets at which a gateway of the home may be when the one at ``path`` has ended
+        """
         self.executor = Executor(threads)
         # ids that programs see are those of the home less this
         self.base = base
-        self.objects: Dict[int, "Future[Any]"] = {}
         self.operations: Dict[str, Callable[..., Any]] = {}
         self.find_operation: Callable[[str], Optional[Callable[..., Any]]] = self.operations.get
         self.on_lost_callback: Optional[Callable[[BaseException], None]] = None
         self.serving = 0
         # ns between the end of reading a request and the begin of its run, of the last ones; None: not measured
         self.waits: Optional[Deque[int]] = None
-        self._numbers = itertools.count(1)
-        self._cancelled: Dict[int, bool] = {}
-        self.connection = Connection(path, dict(hello, version=process_names()), self, self.executor)
-        welcome = self.connection.welcome
+        self._hello = dict(hello, version=process_names())
+        first = self._connect(path)
+        welcome = first.welcome
+        # it stays the same worker
+        self._hello["id"] = int(welcome["worker"])
+        self._connections = Connections(first, self._connect if hello["role"] == "client" else None, paths)
         self.info = WorkerInfo(str(welcome["name"]), int(welcome["worker"]) - base)
         self.home = str(welcome.get("home", ""))
         self._by_value = bool(welcome.get("by_value", False))
         self._unpack = partial(pickling.unpack, by_value=self._by_value)
+
+    def _connect(self, path: str, is_wanted: Callable[[], bool] = lambda: True) -> Connection:
+        return Connection(path, self._hello, self, self.executor, is_wanted)
+
+    @property
+    def connection(self) -> Connection:
+        """The present connection; it may have ended."""
+        return self._connections.present
+
+    @property
+    def objects(self) -> Dict[int, "Future[Any]"]:
+        """What the references of the present connection name, by number."""
+        return self.connection.objects
 
     def start(self) -> None:
         """Begins to serve."""
         self.connection.start()
 
     def leave(self, timeout: float = _LEAVE_SECONDS) -> None:
-        """Leaves the home; calls in flight end with ``WORKER_LOST``."""
+        """Leaves the home; calls in flight end with ``WORKER_LOST``. Ends at once when there is no connection."""
+        self._connections.close()
         self.connection.leave(timeout)
         self.executor.close()
 
@@ -125,10 +160,52 @@ class Worker(Listener):
         timeout_ns: int,
         flags: int = 0,
         listener: Optional[Callable[[Exchange], None]] = None,
+        wait_ns: Optional[int] = None,
     ) -> Exchange:
-        """Sends a request of any type."""
-        parent = getattr(_current, "exchange", 0)
-        return self.connection.call(frames.Call(kind, flags, 0, to, parent, timeout_ns), message, listener)
+        """Sends a request of any type. While there is no connection it waits for one, within the timeout.
+
+        :param wait_ns: how long to wait, in the place of the timeout
+        """
+
+        def attempt(connection: Connection, left_ns: int) -> Exchange:
+            serving: Optional[Incoming] = getattr(_current, "incoming", None)
+            parent = serving.exchange if serving is not None and serving.connection is connection else 0
+            return connection.call(frames.Call(kind, flags, 0, to, parent, left_ns), message, listener)
+
+        return self._with_connection(attempt, timeout_ns, wait_ns, message.references)
+
+    def _with_connection(
+        self,
+        attempt: Callable[[Connection, int], T],
+        timeout_ns: int = 0,
+        wait_ns: Optional[int] = _CONNECTION_NS,
+        references: Sequence[Reference] = (),
+    ) -> T:
+        """Does something with the present connection, or with one that follows if it had ended before."""
+        connection = self.connection
+        try:
+            return attempt(connection, timeout_ns)
+        except NotSent as e:
+            if references:
+                # they have ended, too
+                raise
+            ended = e
+        limit_ns = timeout_ns if wait_ns is None else wait_ns
+        end = time.monotonic() + limit_ns / 1e9 if limit_ns else None
+        counted = self.executor.before_wait()
+        try:
+            while True:
+                connection = self._connections.following(ended, connection, limit_ns, end)
+                left_ns = timeout_ns
+                if timeout_ns and end is not None:
+                    left_ns = max(_MIN_NS, min(timeout_ns, int((end - time.monotonic()) * 1e9)))
+                try:
+                    return attempt(connection, left_ns)
+                except NotSent as e:
+                    ended = e
+        finally:
+            if counted:
+                self.executor.after_wait()
 
     def call_named(self, to: str, name: str, positional: Sequence[Any], named: Dict[str, Any], timeout_ns: int) -> Any:
         """Calls an operation by name and returns its value."""
@@ -150,9 +227,10 @@ class Worker(Listener):
         references: List[Reference] = []
         if handle is not None:
             fields = dict(fields, reference=ReferenceIndex(0))
-            references.append(Reference(handle.number))
+            references.append(Reference(handle.number, connection=handle.connection))
         payload = encode_invocation(Invocation(operation, (), fields))
-        return self.send(frames.NAMED_CALL, "", Message(payload, references=references), timeout_ns, 0, listener)
+        message = Message(payload, references=references)
+        return self.send(frames.NAMED_CALL, "", message, timeout_ns, 0, listener, timeout_ns or _CONNECTION_NS)
 
     def ask_gateway(
         self, operation: str, fields: Dict[str, Any], handle: Optional[Handle] = None, timeout_ns: int = 0
@@ -189,20 +267,27 @@ class Worker(Listener):
 
     # Objects that references name
 
-    def keep(self, value: "Future[Any]") -> int:
-        """Keeps an object for references to it, until the gateway forgets it."""
-        number = next(self._numbers)
-        self.objects[number] = value
-        return number
+    def share(self, value: "Future[Any]") -> Handle:
+        """Makes a reference to an object of this process, which is kept for it."""
 
-    def handle(self, number: int) -> Handle:
-        """An object that drops the reference when it is gone."""
-        return Handle(self.connection, number)
+        def attempt(connection: Connection, _: int) -> Exchange:
+            fields = {"object": connection.keep(value)}
+            payload = encode_invocation(Invocation("gateway.reference.make", (), fields))
+            return connection.call(frames.Call(frames.NAMED_CALL, 0, 0, "", 0, 0), Message(payload))
+
+        return self.handle(self.wait(self._with_connection(attempt)).message.references[0])
+
+    def handle(self, reference: Reference) -> Handle:
+        """An object that drops a received reference when it is gone."""
+        return Handle(reference.connection or self.connection, reference.handle)
+
+    def buffer(self, size: int) -> memoryview:
+        """Memory of so many bytes from which a storage is sent without a copy; see :func:`waybill.rpc.buffer`."""
+        return self._with_connection(lambda connection, _: connection.buffer(size))
 
     # What arrives, on the thread that reads
 
     def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
-        self._cancelled[incoming.exchange] = False
         try:
             if self.waits is None:
                 run(self._serve, incoming)
@@ -211,18 +296,15 @@ class Worker(Listener):
         except NoThread as e:
             self._fail(incoming, "REFUSED", "the request was not run: %s" % e)
 
-    def on_cancel(self, exchange: int) -> None:
-        if exchange in self._cancelled:
-            self._cancelled[exchange] = True
-
-    def on_forget(self, numbers: Tuple[int, ...]) -> None:
+    def on_forget(self, objects: List[Any]) -> None:
         # the objects' own finalizers may be user code
-        self.executor.submit_or_run(_drop, [self.objects.pop(number, None) for number in numbers])
+        self.executor.submit_or_run(_drop, objects)
 
-    def on_lost(self, error: BaseException) -> None:
+    def on_lost(self, connection: Connection, error: BaseException) -> None:
         if self.on_lost_callback is not None:
             self.on_lost_callback(error)
-        self.executor.close()
+        if not self._connections.lost(connection, error):
+            self.executor.close()
 
     # Serving, on a thread of the executor
 
@@ -233,12 +315,16 @@ class Worker(Listener):
         self._serve(incoming)
 
     def _serve(self, incoming: Incoming) -> None:
-        outer = getattr(_current, "exchange", 0)
-        _current.exchange = incoming.exchange
+        connection = incoming.connection
+        if connection.has_ended():
+            # it was not begun, and its caller has its outcome
+            return
+        outer = getattr(_current, "incoming", None)
+        _current.incoming = incoming
         try:
             # also if the caller waits no more: what it holds is released with its views
-            message = self.connection.read_message(incoming.body, incoming.at)
-            if self._cancelled.get(incoming.exchange):
+            message = connection.read_message(incoming.body, incoming.at)
+            if connection.requests.get(incoming.exchange):
                 self._fail(incoming, "TIMED_OUT", "the caller waits no more")
                 return
             kind = incoming.call.type
@@ -257,7 +343,7 @@ class Worker(Listener):
         except BaseException as e:
             self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e))
         finally:
-            _current.exchange = outer
+            _current.incoming = outer
 
     def _serve_python(self, incoming: Incoming, message: Message) -> None:
         create = bool(incoming.call.flags & frames.CREATE)
@@ -318,9 +404,10 @@ class Worker(Listener):
             self._respond(served.incoming, frames.PYTHON_RET, value, encode)
 
     def _respond_kept(self, incoming: Incoming, held: "Future[Any]") -> None:
-        self._cancelled.pop(incoming.exchange, None)
-        result = frames.Result(frames.REMOTE_RET, frames.KEPT, 0, self.keep(held))
-        self.connection.respond(incoming.exchange, result, Message())
+        connection = incoming.connection
+        connection.requests.pop(incoming.exchange, None)
+        result = frames.Result(frames.REMOTE_RET, frames.KEPT, 0, connection.keep(held))
+        connection.respond(incoming.exchange, result, Message())
 
     def _encode(self, incoming: Incoming, context: Optional[int], events: Any, value: Any) -> Message:
         packed = pickling.pack(value)
@@ -329,7 +416,8 @@ class Worker(Listener):
         return python_calls.encode_result(value, packed, field or None, events)
 
     def _respond(self, incoming: Incoming, kind: int, value: Any, encode: Callable[[Any], Message]) -> None:
-        self._cancelled.pop(incoming.exchange, None)
+        connection = incoming.connection
+        connection.requests.pop(incoming.exchange, None)
         if not isinstance(value, RemoteException):
             try:
                 message = encode(value)
@@ -339,9 +427,9 @@ class Worker(Listener):
         if isinstance(value, RemoteException):
             message = python_calls.encode_error(value)
         try:
-            self.connection.respond(incoming.exchange, frames.Result(kind, 0, 0, 0), message)
+            connection.respond(incoming.exchange, frames.Result(kind, 0, 0, 0), message)
         except ValueError as e:
-            self.connection.fail(incoming.exchange, NUMBERS["TOO_LARGE"], 0, str(e))
+            connection.fail(incoming.exchange, NUMBERS["TOO_LARGE"], 0, str(e))
         except OSError:
             # the connection is gone, and with it the call
             pass
@@ -349,7 +437,7 @@ class Worker(Listener):
     def _serve_fetch(self, incoming: Incoming, message: Message) -> None:
         fields = decode_value(message.payload)
         number = fields.get("object") if isinstance(fields, dict) else None
-        held = self.objects.get(number) if isinstance(number, int) else None
+        held = incoming.connection.kept(number) if isinstance(number, int) else None
         if held is None:
             self._fail(
                 incoming, "REFERENCE_DELETED", "reference: expected an object of this process, found number %s" % number
@@ -377,15 +465,15 @@ class Worker(Listener):
                 incoming, "REFUSED" if isinstance(e, CallError) else "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e)
             )
             return
-        self._cancelled.pop(incoming.exchange, None)
+        incoming.connection.requests.pop(incoming.exchange, None)
         place = Place()
         payload = encode_value(value, place)
-        self.connection.respond(incoming.exchange, frames.Result(frames.NAMED_RET, 0, 0, 0), place.message(payload))
+        incoming.connection.respond(incoming.exchange, frames.Result(frames.NAMED_RET, 0, 0, 0), place.message(payload))
 
     def _fail(self, incoming: Incoming, code: str, text: str) -> None:
-        self._cancelled.pop(incoming.exchange, None)
+        incoming.connection.requests.pop(incoming.exchange, None)
         try:
-            self.connection.fail(incoming.exchange, NUMBERS[code], 0, text)
+            incoming.connection.fail(incoming.exchange, NUMBERS[code], 0, text)
         except OSError:
             # the connection is gone, and with it the call
             pass

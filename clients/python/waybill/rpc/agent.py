@@ -3,6 +3,7 @@
 import collections
 import threading
 import time
+from functools import partial
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from waybill import gateway, pickling, profiling, python_calls
@@ -37,14 +38,16 @@ class Agent:
     @staticmethod
     def _connect(name: str, rank: int, options: WaybillRpcBackendOptions) -> Worker:
         hello: Dict[str, Any] = {"role": "client", "name": name}
-        path = options.socket or gateway.find(gateway.home_of(options.init_method))
+        home = gateway.home_of(options.init_method)
+        path = options.socket or gateway.find(home)
         base = 0
         if rank >= 0:
             # ranks begin behind the gateway's node, which has an id of its own
             base = gateway.worker_id(path) + 1
             hello["id"] = base + rank
         try:
-            return Worker(path, hello, options.num_worker_threads, base)
+            paths = tuple if options.socket else partial(gateway.candidates, home)
+            return Worker(path, hello, options.num_worker_threads, base, paths)
         except CallError as e:
             raise RuntimeError("RPC worker name %s is not unique, or can't join: %s" % (name, e)) from e
 

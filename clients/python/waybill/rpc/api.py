@@ -108,7 +108,7 @@ def buffer(size: int) -> memoryview:
         weights = torch.frombuffer(rpc.buffer(4 * 1000), dtype=torch.float32).reshape(10, 100)
         rpc.rpc_sync("worker1", load, args=(weights,))
     """
-    return state.initialized().worker.connection.buffer(size)
+    return state.initialized().worker.buffer(size)
 
 
 def rpc_sync(

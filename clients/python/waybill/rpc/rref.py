@@ -59,7 +59,7 @@ class RRef(Generic[T]):
     def _received(cls, worker: Worker, reference: Reference) -> "RRef[Any]":
         rref: "RRef[Any]" = cls.__new__(cls)
         rref._init(worker)
-        rref._handle = worker.handle(reference.handle)
+        rref._handle = worker.handle(reference)
         rref._confirmed = reference.confirmed
         rref._owner = (
             worker.info if reference.is_owner else state.current_agent().info_of(reference.owner - worker.base)
@@ -111,8 +111,9 @@ class RRef(Generic[T]):
         """On the owner: the future of the value."""
         with self._lock:
             if self._value is None:
-                number = self._worker.ask_gateway("gateway.reference.local", {}, self._shared())["object"]
-                found = self._worker.objects.get(number)
+                handle = self._shared()
+                number = self._worker.ask_gateway("gateway.reference.local", {}, handle)["object"]
+                found = handle.connection.kept(number)
                 if found is None:
                     raise RuntimeError("%s: expected its value on this worker, found none" % self)
                 self._value = found
@@ -149,20 +150,18 @@ class RRef(Generic[T]):
     # Sharing
 
     def _shared(self) -> Handle:
-        """The gateway's handle of this reference; made when it is first needed."""
+        """The gateway's handle of this reference; made when it is first needed, and again on another connection."""
         with self._lock:
-            if self._handle is None:
+            if self._handle is None or (self._value is not None and self._handle.connection.has_ended()):
                 assert self._value is not None
-                number = self._worker.keep(self._value)
-                exchange = self._worker.gateway("gateway.reference.make", {"object": number})
-                made = self._worker.wait(exchange).message.references
-                self._handle = self._worker.handle(made[0].handle)
+                self._handle = self._worker.share(self._value)
                 self._confirmed = True
             return self._handle
 
     def _wire_reference(self) -> Reference:
         self._check_usable("fork an UserRRef")
-        return Reference(self._shared().number, (self._owner.id + self._worker.base) & 0xFFFF)
+        handle = self._shared()
+        return Reference(handle.number, (self._owner.id + self._worker.base) & 0xFFFF, 0, handle.connection)
 
     def _serialize(self) -> Any:
         self._check_usable("fork an UserRRef")
