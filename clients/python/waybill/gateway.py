@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from typing import List, Optional
 
@@ -86,6 +87,8 @@ def _start(home: str) -> str:
             stderr=log,
             start_new_session=True,
         )
+    # it may end before this process does, and is to leave nothing
+    threading.Thread(target=process.wait, name="waybill-gateway", daemon=True).start()
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         found = _serving(home)
