@@ -32,12 +32,18 @@ final class Operators {
     /** All names, with the number of their overloads. */
     private final Map<String, Integer> overloadCounts;
 
-    private final Map<String, Operator> byText = new ConcurrentHashMap<>();
     private final int rememberedMax;
-    private final OperatorPolicy policy;
+    private volatile Permitted permitted; // written when the settings change, read by callers
+
+    /** A policy, and what it has let calls find. */
+    private record Permitted(OperatorPolicy policy, Map<String, Operator> byText) {
+        Permitted(OperatorPolicy policy) {
+            this(policy, new ConcurrentHashMap<>());
+        }
+    }
 
     Operators(OperatorPolicy policy) {
-        this.policy = policy;
+        permit(policy);
         this.overloadCounts = readNames();
         // Each operator under its two qualified forms, and each overload under its two.
         this.rememberedMax = 2 * overloadCounts.size()
@@ -54,15 +60,21 @@ final class Operators {
      *     {@link ErrorCode#REFUSED} when calls may not run it
      */
     Operator find(String text) throws RejectedMessageException {
-        Operator known = byText.get(text);
+        Permitted now = permitted;
+        Operator known = now.byText().get(text);
         if (known != null) {
             return known;
         }
-        Operator found = read(OperatorName.parse(text));
-        if (byText.size() < rememberedMax) {
-            byText.put(text, found);
+        Operator found = read(OperatorName.parse(text), now.policy());
+        if (now.byText().size() < rememberedMax) {
+            now.byText().put(text, found);
         }
         return found;
+    }
+
+    /** Has further calls run what another policy lets them. */
+    final void permit(OperatorPolicy other) {
+        permitted = new Permitted(other);
     }
 
     /** Returns the number of names. */
@@ -72,7 +84,7 @@ final class Operators {
 
     /** Returns how many names are cached with their overloads. */
     int rememberedCount() {
-        return byText.size();
+        return permitted.byText().size();
     }
 
     @SuppressWarnings("try")
@@ -91,7 +103,7 @@ final class Operators {
     }
 
     @SuppressWarnings("try")
-    private Operator read(OperatorName name) throws RejectedMessageException {
+    private Operator read(OperatorName name, OperatorPolicy policy) throws RejectedMessageException {
         if (!overloadCounts.containsKey(name.qualified())) {
             throw unknown(name);
         }

@@ -10,6 +10,8 @@ import io.waybill.torch.LeasedTensors;
 import io.waybill.torch.NativeOperators;
 import io.waybill.torch.NativeTensors;
 import io.waybill.torch.OperatorEvents;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -20,6 +22,7 @@ import org.bytedeco.pytorch.IValue;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 
 /**
@@ -35,6 +38,8 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = {ScriptEngine.class, NativeOperators.class})
 public final class ScriptEngine implements NativeOperators {
+
+    private static final Logger LOG = System.getLogger(ScriptEngine.class.getName());
 
     /** For operators that draw nothing. */
     private static final long UNUSED_SEED = 0;
@@ -93,6 +98,20 @@ public final class ScriptEngine implements NativeOperators {
     private Value rehearsed(Invocation call) throws RejectedMessageException {
         Operator operator = operator(call);
         return run(operator, operator.choose(call), call, LeasedTensors.forCall(), UNUSED_SEED);
+    }
+
+    /** Takes over changed settings; with a wrong one calls run what they may by default. Scripts stay loaded. */
+    @Modified
+    void change(Config config) {
+        try {
+            operators.permit(OperatorPolicy.allowing(config.operators_allow()));
+        } catch (IllegalArgumentException e) {
+            operators.permit(OperatorPolicy.standard());
+            LOG.log(
+                    Level.ERROR,
+                    "No further operator is allowed until conf/" + ScriptEngine.class.getName() + ".cfg is right: "
+                            + e.getMessage());
+        }
     }
 
     /** The component ends. Calls that run go on. */

@@ -8,6 +8,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.torch.LibTorch;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -168,6 +169,37 @@ class OperatorPolicyTest {
                 () -> allowing.callOrRefuse(
                         "aten::save", Map.of(), "x", directory.resolve("x").toString()));
         assertThat(other).hasMessageContaining("aten::save is not run for calls");
+    }
+
+    /** The settings of a component, as OSGi gives them. */
+    private static ScriptEngine.Config settings(String allowed) {
+        return (ScriptEngine.Config) Proxy.newProxyInstance(
+                ScriptEngine.Config.class.getClassLoader(),
+                new Class<?>[] {ScriptEngine.Config.class},
+                (self, method, arguments) -> allowed);
+    }
+
+    @Test
+    void takesAnotherConfigurationWhileItRuns() throws Exception {
+        String file = Files.write(directory.resolve("there"), new byte[16]).toString();
+        Calls calls = new Calls(OperatorPolicy.standard());
+        RejectedMessageException before = catchThrowableOfType(
+                RejectedMessageException.class, () -> calls.callOrRefuse("aten::from_file", Map.of(), file, false, 4));
+        assertThat(before.code()).isEqualTo(ErrorCode.REFUSED);
+
+        calls.engine.change(settings("aten::from_file"));
+        assertThat(Calls.elements(calls.call("aten::from_file", file, false, 4)))
+                .containsExactly(0, 0, 0, 0);
+        for (String less : List.of("", "no operator")) {
+            calls.engine.change(settings("aten::from_file"));
+            calls.call("aten::from_file", file, false, 4);
+            calls.engine.change(settings(less));
+            RejectedMessageException after = catchThrowableOfType(
+                    RejectedMessageException.class,
+                    () -> calls.callOrRefuse("aten::from_file", Map.of(), file, false, 4));
+            assertThat(after.code()).as("what was found before").isEqualTo(ErrorCode.REFUSED);
+            calls.call("aten::ones", Value.ints(1));
+        }
     }
 
     @Test
