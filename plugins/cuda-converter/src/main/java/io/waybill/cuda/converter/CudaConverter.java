@@ -25,6 +25,7 @@ import jcuda.driver.SharedMemory;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
 
 /**
  * Moves tensors between messages and NVIDIA GPUs. Without a GPU or its driver it is unavailable, and says why.
@@ -47,12 +48,12 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         long cache_limit_mb() default 256;
     }
 
-    private final MemoryLimits limits;
     private final String reason; // empty when CUDA is available
     private final int deviceCount;
     private final PinnedSegments pinned = new PinnedSegments();
     // guarded by this
     private final Map<Integer, CudaDevice> devices = new TreeMap<>();
+    private MemoryLimits limits;
     private boolean closed;
 
     @Activate
@@ -62,8 +63,7 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
 
     /** Creates a converter with the limits of {@link Config}. */
     public CudaConverter(long memoryLimitMb, long cacheLimitMb) {
-        limits = new MemoryLimits(
-                Math.multiplyExact(memoryLimitMb, 1L << 20), Math.multiplyExact(cacheLimitMb, 1L << 20));
+        limits = limits(memoryLimitMb, cacheLimitMb);
         int[] count = new int[1];
         reason = problem(count);
         deviceCount = count[0];
@@ -71,6 +71,26 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
             LOG.log(Level.INFO, "CUDA is available: {0} devices", deviceCount);
         } else {
             LOG.log(Level.INFO, "CUDA is unavailable: {0}", reason);
+        }
+    }
+
+    private static MemoryLimits limits(long memoryMb, long cacheMb) {
+        return new MemoryLimits(Math.multiplyExact(memoryMb, 1L << 20), Math.multiplyExact(cacheMb, 1L << 20));
+    }
+
+    /** Takes over changed settings: tensors and devices stay. With a wrong one all stay as they were. */
+    @Modified
+    synchronized void change(Config config) {
+        try {
+            limits = limits(config.memory_limit_mb(), config.cache_limit_mb());
+            for (CudaDevice device : devices.values()) {
+                device.change(limits);
+            }
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            LOG.log(
+                    Level.ERROR,
+                    "The settings stay as they were until conf/" + CudaConverter.class.getName() + ".cfg is right: "
+                            + e.getMessage());
         }
     }
 

@@ -58,6 +58,12 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         return new CudaDevice(device, handle, context, limits);
     }
 
+    /** Takes other limits of its memory. What is in use stays. */
+    void change(MemoryLimits limits) {
+        memory.change(limits);
+        thread.run(() -> anyhow(memory::trim));
+    }
+
     /** What is done while the context is current. */
     interface Work<T> {
         T run() throws RejectedMessageException;

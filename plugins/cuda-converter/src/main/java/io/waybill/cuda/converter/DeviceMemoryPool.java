@@ -20,9 +20,9 @@ final class DeviceMemoryPool {
     private static final int STEPS = 8; // in a power of two
 
     private final Source source;
-    private final long limit;
-    private final long cacheLimit;
     // guarded by this
+    private long limit;
+    private long cacheLimit;
     private final TreeMap<Long, Deque<MemoryBlock>> cache = new TreeMap<>();
     private long inUse;
     private long cached;
@@ -43,6 +43,12 @@ final class DeviceMemoryPool {
         this.source = source;
         this.limit = limit;
         this.cacheLimit = cacheLimit;
+    }
+
+    /** Takes other limits. What is in use stays; {@link #trim} frees what is cached beyond them. */
+    synchronized void change(MemoryLimits limits) {
+        limit = limits.maxBytes();
+        cacheLimit = limits.maxCachedBytes();
     }
 
     /**
