@@ -21,6 +21,7 @@ import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
@@ -28,7 +29,10 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 /**
  * Shows the figures of the home to the outside, as {@code conf/io.waybill.metrics.cfg} says; without that file it does nothing.
  *
- * <p><b>Lifetime.</b> A change of the file ends it, and begins another one. With a wrong value it shows nothing and says why.
+ * <p><b>Lifetime.</b> A change of the file is taken over while it runs: only parts whose settings are others end, and begin again. With a wrong value it shows nothing
+ * and says why.
+ *
+ * <p><b>Threads.</b> Those of OSGi, one at a time.
  */
 @Component(
         service = {},
@@ -41,8 +45,15 @@ public final class MetricsExport {
 
     private static final Logger LOG = System.getLogger(MetricsExport.class.getName());
 
+    private final BundleContext context;
     private final Broker broker;
-    private final Deque<AutoCloseable> parts = new ArrayDeque<>(); // the one that began last is first
+    private final HomeMetrics home; // null in a replay, where there is nothing to show
+    private MetricsSettings settings; // null until there are right ones; guarded by this
+    private final Deque<AutoCloseable> exports =
+            new ArrayDeque<>(); // over OTLP; the one that began last is first; guarded by this
+    private WorkerBeans beans; // null for none; guarded by this
+    private HttpEndpoint endpoint; // null for none; guarded by this
+    private volatile NodeFigures figures; // null for none; written under this, read by the endpoint
 
     /** @param home null in a replay, where there is nothing to show */
     @Activate
@@ -53,71 +64,98 @@ public final class MetricsExport {
                     HomeMetrics home,
             MetricsSettings.Config config)
             throws IOException {
+        this.context = context;
         this.broker = broker;
-        MetricsSettings settings = home == null ? null : checked(config);
-        if (settings == null) {
-            return;
-        }
+        this.home = home;
         try {
-            begin(context, home, settings);
+            change(config);
         } catch (IOException | RuntimeException e) {
             end();
             throw e;
         }
     }
 
-    /** Returns the settings; null when a value is wrong, which is said here, since OSGi would say it with a stack trace. */
-    private static MetricsSettings checked(MetricsSettings.Config config) {
-        try {
-            return new MetricsSettings(config);
-        } catch (IllegalArgumentException e) {
-            LOG.log(Level.ERROR, "Metrics are off until conf/" + PID + ".cfg is right: " + e.getMessage());
-            return null;
-        }
-    }
-
-    private void begin(BundleContext context, HomeMetrics home, MetricsSettings settings) throws IOException {
-        if (settings.hasBeans()) {
-            parts.push(new WorkerBeans(home, broker, ManagementFactory.getPlatformMBeanServer()));
-        }
-        if (settings.listen().isEmpty() && settings.otlp().isEmpty()) {
+    /** Takes over settings. */
+    @Modified
+    final synchronized void change(MetricsSettings.Config config) throws IOException {
+        if (home == null) {
             return;
         }
-        NodeFigures figures = new NodeFigures(home, broker.self().worker().name());
-        parts.push(figures);
-        if (settings.otlp().isPresent()) {
-            export(context, settings, figures);
+        MetricsSettings next;
+        try {
+            next = new MetricsSettings(config);
+        } catch (IllegalArgumentException e) { // said here, since OSGi would say it with a stack trace
+            end();
+            LOG.log(Level.ERROR, "Metrics are off until conf/" + PID + ".cfg is right: " + e.getMessage());
+            return;
         }
-        if (settings.listen().isPresent()) {
-            parts.push(new HttpEndpoint(settings.listen().get(), (path, accept) -> page(figures, path, accept)));
+        MetricsSettings former = settings;
+        settings = next;
+        changeBeans(next);
+        if (endpoint != null && (former == null || !former.listensAs(next))) {
+            close(endpoint);
+            endpoint = null;
+        }
+        changeExport(former, next);
+        if (endpoint == null && next.listen().isPresent()) {
+            endpoint = new HttpEndpoint(next.listen().get(), this::page);
         }
     }
 
-    private static Page page(NodeFigures figures, String path, String accept) throws IOException {
+    private void changeBeans(MetricsSettings next) {
+        if (!next.hasBeans() && beans != null) {
+            close(beans);
+            beans = null;
+        } else if (next.hasBeans() && beans == null) {
+            beans = new WorkerBeans(home, broker, ManagementFactory.getPlatformMBeanServer());
+        }
+    }
+
+    private void changeExport(MetricsSettings former, MetricsSettings next) {
+        boolean isOther = former == null || !former.exportsAs(next);
+        if (isOther) {
+            endExports();
+        }
+        boolean isRead = next.listen().isPresent() || next.otlp().isPresent();
+        if (figures != null && (isOther || !isRead)) {
+            close(figures); // the counts of an export are in it
+            figures = null;
+        }
+        if (figures == null && isRead) {
+            figures = new NodeFigures(home, broker.self().worker().name());
+        }
+        if (exports.isEmpty() && next.otlp().isPresent()) {
+            export(next);
+        }
+    }
+
+    private Page page(String path, String accept) throws IOException {
+        NodeFigures now = figures;
         return switch (path) {
-            case "/metrics" -> figures.page(accept);
+            case "/metrics" -> now == null ? null : now.page(accept);
             case "/healthz" -> Page.text("200 OK", "ok");
             default -> null;
         };
     }
 
-    private void export(BundleContext context, MetricsSettings settings, NodeFigures figures) {
+    private void export(MetricsSettings next) {
         OtlpResource resource = new OtlpResource(
                 broker.self().worker().name(),
                 ProcessHandle.current().pid(),
                 context.getBundle().getVersion().toString());
-        CallSpans spans = settings.exportsTraces() ? new CallSpans() : null;
+        NodeFigures read = figures;
+        CallSpans spans = next.exportsTraces() ? new CallSpans() : null;
         OtlpExporter exporter = new OtlpExporter(
-                settings.otlp().orElseThrow(),
+                next.otlp().orElseThrow(),
                 resource,
                 this::nameOf,
                 spans,
-                settings.exportsMetrics() ? nowNs -> MetricsRequest.encode(resource, figures.read(), nowNs) : null);
-        parts.push(exporter);
+                next.exportsMetrics() ? nowNs -> MetricsRequest.encode(resource, read.read(), nowNs) : null);
+        exports.push(exporter);
         if (spans != null) {
-            figures.countSpans(exporter, spans);
+            read.countSpans(exporter, spans);
             ServiceRegistration<CallEvents> listener = context.registerService(CallEvents.class, spans, null);
-            parts.push(listener::unregister);
+            exports.push(listener::unregister);
         }
     }
 
@@ -132,15 +170,37 @@ public final class MetricsExport {
                 .orElse(String.valueOf(worker));
     }
 
-    /** Ends all parts, in the reverse order of their begin. */
+    private void endExports() {
+        while (!exports.isEmpty()) {
+            close(exports.pop());
+        }
+    }
+
+    /** Ends a part: its failure must not keep the others. */
+    private static void close(AutoCloseable part) {
+        try {
+            part.close();
+        } catch (Exception e) {
+            LOG.log(Level.WARNING, "A part of the export could not be ended", e);
+        }
+    }
+
+    /** Ends all parts. */
     @Deactivate
-    void end() {
-        while (!parts.isEmpty()) {
-            try {
-                parts.pop().close();
-            } catch (Exception e) { // one part must not keep the others
-                LOG.log(Level.WARNING, "A part of the export could not be ended", e);
-            }
+    final synchronized void end() {
+        settings = null;
+        if (endpoint != null) {
+            close(endpoint);
+            endpoint = null;
+        }
+        endExports();
+        if (figures != null) {
+            close(figures);
+            figures = null;
+        }
+        if (beans != null) {
+            close(beans);
+            beans = null;
         }
     }
 }

@@ -110,6 +110,18 @@ final class MetricsSettings {
         return Optional.ofNullable(otlp);
     }
 
+    /** Returns whether others listen at the same place. */
+    boolean listensAs(MetricsSettings other) {
+        return config.listen().strip().equals(other.config.listen().strip());
+    }
+
+    /** Returns whether others have the same exports over OTLP. */
+    boolean exportsAs(MetricsSettings other) {
+        return otlp().equals(other.otlp())
+                && exportsMetrics() == other.exportsMetrics()
+                && exportsTraces() == other.exportsTraces();
+    }
+
     boolean exportsMetrics() {
         return otlp != null && config.otlp_metrics();
     }

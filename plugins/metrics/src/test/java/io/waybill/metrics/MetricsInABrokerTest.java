@@ -22,6 +22,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import javax.management.JMException;
 import javax.management.ObjectName;
@@ -67,7 +68,7 @@ class MetricsInABrokerTest {
 
     private void configure(String... lines) throws IOException {
         Path whole = Files.writeString(directory.resolve("new.cfg"), String.join("\n", lines));
-        Files.move(whole, settings);
+        Files.move(whole, settings, StandardCopyOption.REPLACE_EXISTING);
     }
 
     private void call(int times) {
@@ -189,6 +190,37 @@ class MetricsInABrokerTest {
             Waits.until("the port is closed", () -> !isServed());
             Waits.until("no thread is left", () -> !hasThread("waybill-metrics-http") && !hasThread("waybill-otlp"));
             Waits.until("no bean is left", () -> beans() == 0);
+        }
+    }
+
+    @Test
+    void changesNothingButWhatItsSettingsSay() throws Exception {
+        Map<String, String> all = Map.of();
+        try (OtlpReceiver receiver = new OtlpReceiver()) {
+            String otlp = "otlp.endpoint = " + receiver.endpoint();
+            configure("listen = 127.0.0.1:" + port, otlp);
+            Waits.until("it is served", this::isServed);
+            TraceContext trace = new TraceContext(1, 2, 3, TraceContext.SAMPLED, "");
+            CallContext.EMPTY.with(trace).run(() -> call(7));
+            awaitSum("waybill_otlp_spans_exported_total", all, 7);
+
+            configure("listen = 127.0.0.1:" + port, otlp, "jmx = true");
+            Waits.until("the workers are in JMX", () -> beans() == 2);
+            assertThat(sum("waybill_otlp_spans_exported_total", all))
+                    .as("what the same export has counted")
+                    .isEqualTo(7);
+
+            configure(otlp, "jmx = true");
+            Waits.until("the port is closed", () -> !isServed());
+            configure("listen = 127.0.0.1:" + port, otlp, "jmx = true");
+            Waits.until("it is served again", this::isServed);
+            assertThat(sum("waybill_otlp_spans_exported_total", all)).isEqualTo(7);
+
+            configure("listen = 127.0.0.1:" + port, otlp, "jmx = true", "otlp.interval = 1");
+            Waits.until("another export counts", () -> sum("waybill_otlp_spans_exported_total", all) == 0);
+            CallContext.EMPTY.with(trace).run(() -> call(3));
+            awaitSum("waybill_otlp_spans_exported_total", all, 3);
+            assertThat(beans()).isEqualTo(2);
         }
     }
 
