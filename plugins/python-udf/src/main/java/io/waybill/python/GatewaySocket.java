@@ -6,7 +6,6 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
@@ -40,9 +39,10 @@ final class GatewaySocket implements AutoCloseable {
 
     private final Path path;
     private final Consumer<FrameChannel> serves;
-    private final ServerSocketChannel server;
     private final UserPrincipal owner;
     private final Set<FrameChannel> connections = new HashSet<>(); // guarded by itself
+    private ServerSocketChannel server; // guarded by connections; replaced by the thread that accepts
+    private boolean listening = true; // guarded by connections
     private boolean closed; // guarded by connections
 
     /**
@@ -61,18 +61,28 @@ final class GatewaySocket implements AutoCloseable {
             throw new IOException(path + " is a file, and no socket");
         }
         Files.deleteIfExists(path);
-        server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-        boolean listening = false;
+        server = listen(path);
+        boolean started = false;
+        try {
+            owner = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS);
+            start("python-gateway", this::accept);
+            started = true;
+        } finally {
+            if (!started) {
+                stopListening();
+            }
+        }
+    }
+
+    private static ServerSocketChannel listen(Path path) throws IOException {
+        ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
         try {
             server.bind(UnixDomainSocketAddress.of(path));
             Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-------"));
-            owner = Files.getOwner(path, LinkOption.NOFOLLOW_LINKS);
-            start("python-gateway", this::accept);
-            listening = true;
-        } finally {
-            if (!listening) {
-                stopListening();
-            }
+            return server;
+        } catch (IOException | RuntimeException | Error e) {
+            server.close();
+            throw e;
         }
     }
 
@@ -84,19 +94,37 @@ final class GatewaySocket implements AutoCloseable {
 
     private void accept() {
         boolean isSaid = false;
-        while (server.isOpen()) {
+        while (isListening()) {
             try {
-                SocketChannel client = server.accept();
+                SocketChannel client = openServer().accept();
                 isSaid = false;
                 admitOrClose(client);
-            } catch (ClosedChannelException e) {
-                return;
             } catch (IOException
                     | RuntimeException
                     | Error e) { // without a descriptor any class or file may be missing
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(RETRY_MS));
-                isSaid = isSaid || say(e);
+                if (isListening()) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(RETRY_MS));
+                    isSaid = isSaid || say(e);
+                }
             }
+        }
+    }
+
+    private boolean isListening() {
+        synchronized (connections) {
+            return listening;
+        }
+    }
+
+    /** Returns the channel that listens: another one when an interrupt, which was for something else, has closed it. */
+    private ServerSocketChannel openServer() throws IOException {
+        Thread.interrupted();
+        synchronized (connections) {
+            if (listening && !server.isOpen()) {
+                Files.deleteIfExists(path);
+                server = listen(path);
+            }
+            return server;
         }
     }
 
@@ -169,7 +197,15 @@ final class GatewaySocket implements AutoCloseable {
 
     /** Takes no further connections. Those that there are go on. */
     void stopListening() throws IOException {
-        try (server) {
+        ServerSocketChannel last;
+        synchronized (connections) {
+            if (!listening) { // another one may be at the path
+                return;
+            }
+            listening = false;
+            last = server;
+        }
+        try (last) {
             Files.deleteIfExists(path);
         }
     }
@@ -189,9 +225,7 @@ final class GatewaySocket implements AutoCloseable {
             open = new HashSet<>(connections);
         }
         try {
-            if (server.isOpen()) { // otherwise another one may be at the path
-                stopListening(); // first: who is disconnected connects again at once
-            }
+            stopListening(); // first: who is disconnected connects again at once
         } finally {
             open.forEach(FrameChannel::close);
         }
