@@ -234,7 +234,7 @@ class PublishingTest {
 
     @ParameterizedTest
     @CsvSource({"false", "true"})
-    void tellsTheCallerNothingOfWhatFailsBehindTheAppendOfItsRequest(boolean isError) throws Exception {
+    void throwsNothingThatFailsBehindTheAppendOfARequest(boolean isError) throws Exception {
         serve(Way.ON_A_THREAD);
         Worker caller = workers.join("caller");
         Workers.announceBy(caller, link -> throwUnchecked(planted(isError)));
