@@ -75,14 +75,9 @@ public final class Journal implements Closeable {
                 last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
         this.queue = QueueBuilder.build(
                 QueueBuilder.of(directory, settings).timeProvider(time).timeoutMS(LOCK_WAIT_MS));
-        try {
-            this.appender = queue.createAppender();
-            // several threads, one at a time under the worker's lock: ADR 3
-            this.appender.singleThreadedCheckDisabled(true);
-        } catch (RuntimeException | Error e) { // such as of a damaged file
-            queue.close();
-            throw e;
-        }
+        this.appender = QueueBuilder.openOrClose(queue, ChronicleQueue::createAppender);
+        // several threads, one at a time under the worker's lock: ADR 3
+        this.appender.singleThreadedCheckDisabled(true);
     }
 
     /**

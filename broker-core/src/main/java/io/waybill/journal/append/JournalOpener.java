@@ -71,7 +71,7 @@ public final class JournalOpener {
             journal.enterFirst(clock.wallNs(), firstCycle);
             journal.createFile();
             return journal;
-        } catch (JournalFullException | RuntimeException | Error e) {
+        } catch (Throwable e) { // also an IOException, which Chronicle does not declare
             journal.close();
             throw e;
         }

@@ -4,6 +4,7 @@ import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.JournalSettings;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import net.openhft.chronicle.core.Jvm;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
@@ -54,5 +55,15 @@ public final class QueueBuilder {
                     cause.get());
         }
         return queue;
+    }
+
+    /** Opens what appends to a queue or reads it; when that fails, closes the queue, whose files would stay open and mapped. */
+    public static <T> T openOrClose(ChronicleQueue queue, Function<ChronicleQueue, T> opener) {
+        try {
+            return opener.apply(queue);
+        } catch (Throwable e) { // also an IOException, which Chronicle does not declare
+            queue.close();
+            throw e;
+        }
     }
 }

@@ -75,7 +75,7 @@ public final class JournalTail implements Closeable {
             this.tailer.singleThreadedCheckDisabled(
                     true); // several threads, one at a time under the polling permit: ADR 3
             this.position = new TailPosition(directory, roll, tailer, frames);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) { // also an IOException, which Chronicle does not declare
             queue.close();
             throw e;
         }
@@ -97,12 +97,12 @@ public final class JournalTail implements Closeable {
 
     static JournalTail openBackward(Path directory, JournalSettings settings) {
         JournalTail tail = open(directory, settings);
-        tail.tailer.direction(TailerDirection.BACKWARD);
-        tail.isForward = false;
         try {
+            tail.tailer.direction(TailerDirection.BACKWARD);
+            tail.isForward = false;
             tail.position.moveToLast();
             return tail;
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) { // also an IOException, which Chronicle does not declare
             tail.close();
             throw e;
         }

@@ -154,7 +154,7 @@ public final class PeerReceiver implements Polled {
             int done = pollOpen(link, all);
             quarantine.wentWell(link);
             return done;
-        } catch (RuntimeException | InternalError e) {
+        } catch (Exception | InternalError e) { // Chronicle throws IOExceptions that it does not declare
             if (!permit.isMine()) {
                 throw e;
             }
