@@ -1,6 +1,5 @@
 package io.waybill.host;
 
-import io.waybill.host.failure.DeferredInterrupt;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
@@ -199,7 +198,7 @@ final class UninterruptibleChannel extends FileChannel {
     @Override
     public MappedByteBuffer map(MapMode mode, long at, long size) throws IOException {
         requireOpen();
-        return DeferredInterrupt.during(() -> {
+        return SafeFiles.uninterrupted(() -> {
             try (FileChannel mapping = FileChannel.open(file.descriptorPath(), access(mode))) {
                 return mapping.map(mode, at, size);
             }

@@ -49,7 +49,7 @@ final class BoundedStep {
      */
     Ended run(String threadName, Duration limit, Step step) throws BundleRefusedException {
         CompletableFuture<Void> done = new CompletableFuture<>();
-        Thread thread = threads.start(threadName, () -> {
+        Thread thread = start(threadName, () -> {
             Thread.currentThread().setContextClassLoader(BoundedStep.class.getClassLoader());
             try {
                 step.run();
@@ -83,6 +83,14 @@ final class BoundedStep {
             }
             LOG.info("Waiting for: {}; it has up to {} s", step, limit.toSeconds());
             done.get(limit.minus(QUIET).toNanos(), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private Thread start(String threadName, Runnable body) throws BundleRefusedException {
+        try {
+            return threads.start(threadName, body);
+        } catch (Threads.RefusedException e) {
+            throw new BundleRefusedException(Reason.FAILED, e.getMessage(), e);
         }
     }
 

@@ -211,7 +211,7 @@ final class BundleSteps {
         old.retire();
         services.problems().forget(bundle);
         policies.forget(old.name);
-        threads.start("uninstall " + old.name, () -> {
+        threads.startWhenPossible("uninstall " + old.name, () -> {
             try {
                 bundle.uninstall();
             } catch (BundleException | IllegalStateException e) { // the framework ended, or removed it before
