@@ -118,6 +118,23 @@ class OwnedBrokerTest {
         assertThat(brokers.size()).isZero();
     }
 
+    @Test
+    void aTaskThatIsDueEarlierEndsTheWaitForALaterOne() throws Exception {
+        broker.schedule(Duration.ofHours(1), () -> {});
+        eventually("the timers' thread waits for the later task", OwnedBrokerTest::timersRest);
+        CountDownLatch earlier = new CountDownLatch(1);
+        broker.schedule(Duration.ofMillis(1), earlier::countDown);
+        assertThat(earlier.await(60, TimeUnit.SECONDS))
+                .as("the task that is due earlier has run")
+                .isTrue();
+    }
+
+    private static boolean timersRest() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread ->
+                        thread.getName().endsWith("-timers") && thread.getState() == Thread.State.TIMED_WAITING);
+    }
+
     @ParameterizedTest
     @MethodSource("misdeeds")
     void aListenerOfAnOutcomeCostsOnlyItself(Misdeed misdeed) {

@@ -82,6 +82,23 @@ class CallListenersTest {
     }
 
     @Test
+    void dropsEventsForAnotherThreadWhenTooManyWait() {
+        addHanging();
+        listeners.notifyElsewhere(listeners.own().open(Kind.BEGUN, 1, 3, MessageType.NAMED_CALL));
+        Waits.until("it is inside", () -> inside.get() == 1);
+        for (long id = 2; id < 5000; id++) {
+            listeners.notifyElsewhere(listeners.own().open(Kind.BEGUN, id, 3, MessageType.NAMED_CALL));
+        }
+        hold.countDown();
+        Waits.until("those that waited are delivered", () -> seen.size() >= 1025);
+        listeners.notifyElsewhere(listeners.own().open(Kind.BEGUN, 5000, 3, MessageType.NAMED_CALL));
+        Waits.until("a later one is delivered", () -> seen.contains(5000L));
+        assertThat(seen)
+                .as("the first event, the 1024 that may wait, and the last one")
+                .hasSize(1026);
+    }
+
+    @Test
     void keepsEventsWhileAThreadDoesNotReturnAndDeliversThemInOrder() {
         addHanging();
         lookAfter(1);

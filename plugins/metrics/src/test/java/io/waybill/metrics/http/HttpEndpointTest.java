@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(180)
 class HttpEndpointTest {
 
+    private static final int MAX_CONNECTIONS = 32; // as the page about metrics says
     private static final String BODY = "x".repeat(3_000_000); // more than a socket buffers
 
     @TempDir
@@ -245,13 +246,13 @@ class HttpEndpointTest {
     void closesTheOldestOfTooManyConnections() throws Exception {
         SocketAddress address = awaitBound(endpoint("127.0.0.1:0"));
         List<SocketChannel> silent = new ArrayList<>();
-        for (int i = 0; i < HttpEndpoint.MAX_CONNECTIONS; i++) {
+        for (int i = 0; i < MAX_CONNECTIONS; i++) {
             silent.add(connect(address));
         }
         SocketChannel last = connect(address);
         silent.get(0).socket().setSoTimeout(60_000);
         assertThat(silent.get(0).socket().getInputStream().read())
-                .as("the oldest of more than " + HttpEndpoint.MAX_CONNECTIONS + " connections")
+                .as("the oldest of more than " + MAX_CONNECTIONS + " connections")
                 .isEqualTo(-1);
         for (SocketChannel each : silent.subList(1, silent.size())) {
             send(each, get("/a"));
