@@ -58,7 +58,7 @@ public final class BenchProcess {
             case ExtensionCost.ROLE -> ExtensionCost::client;
             case ProfilingCost.ROLE -> ProfilingCost::client;
             case HomeSize.ROLE -> HomeSize::callers;
-            case PairMember.ROLE -> PairMember::call;
+            case Pairs.Member.ROLE -> Pairs.Member::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };
     }
