@@ -88,6 +88,11 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         return ended;
     }
 
+    /** Forgets a receiver that has ended, and with it the mapping of its cursors. */
+    void ended(PeerLink link) {
+        accounts.computeIfPresent(link.id(), (id, account) -> account.link == link ? null : account);
+    }
+
     /** Returns whether a worker may be this incarnation, alive. */
     private static boolean mayBe(Peer peer, long epoch) {
         return peer.state() == PeerState.UNREADABLE || peer.state().isThere() && peer.epoch() == epoch;

@@ -104,6 +104,7 @@ public final class TensorTransit implements AutoCloseable {
     void unlinked(PeerLink link) {
         if (link.condition() != PeerLink.Condition.UNREADABLE) {
             sender.receiverGone(link.id());
+            ledger.ended(link);
         }
     }
 
