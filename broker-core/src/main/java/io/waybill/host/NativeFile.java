@@ -1,6 +1,8 @@
 package io.waybill.host;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -25,6 +27,33 @@ public final class NativeFile implements AutoCloseable {
         this.calls = calls;
         this.descriptor = descriptor;
         this.path = path;
+    }
+
+    /** Opens a channel of the JDK's, uses and closes it. May be repeated. */
+    @FunctionalInterface
+    public interface ChannelUse<T> {
+        T run() throws IOException;
+    }
+
+    /**
+     * Uses a channel of the JDK's, which an interrupt of the calling thread would close: without that interrupt, and from scratch when one comes
+     * meanwhile. The thread has it afterwards.
+     */
+    public static <T> T uninterrupted(ChannelUse<T> use) throws IOException {
+        boolean interrupted = Thread.interrupted();
+        try {
+            while (true) {
+                try {
+                    return use.run();
+                } catch (ClosedByInterruptException e) {
+                    interrupted |= Thread.interrupted();
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /** Returns the path at which it was opened. */

@@ -5,7 +5,6 @@ import java.io.BufferedReader;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -351,33 +350,6 @@ public final class SafeFiles {
     /** Syncs the entries of a file's directory, after a file in it was created, renamed or removed. */
     public void syncParent(Path file) throws IOException {
         PinnedDirectory.sync(calls, file);
-    }
-
-    /** Opens a channel of the JDK's, uses and closes it. May be repeated. */
-    @FunctionalInterface
-    public interface ChannelUse<T> {
-        T run() throws IOException;
-    }
-
-    /**
-     * Uses a channel of the JDK's, which an interrupt of the calling thread would close: without that interrupt, and from scratch when one comes
-     * meanwhile. The thread has it afterwards.
-     */
-    public static <T> T uninterrupted(ChannelUse<T> use) throws IOException {
-        boolean interrupted = Thread.interrupted();
-        try {
-            while (true) {
-                try {
-                    return use.run();
-                } catch (ClosedByInterruptException e) {
-                    interrupted |= Thread.interrupted();
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 
     private PinnedDirectory pin(Path file) throws IOException {

@@ -198,7 +198,7 @@ final class UninterruptibleChannel extends FileChannel {
     @Override
     public MappedByteBuffer map(MapMode mode, long at, long size) throws IOException {
         requireOpen();
-        return SafeFiles.uninterrupted(() -> {
+        return NativeFile.uninterrupted(() -> {
             try (FileChannel mapping = FileChannel.open(file.descriptorPath(), access(mode))) {
                 return mapping.map(mode, at, size);
             }

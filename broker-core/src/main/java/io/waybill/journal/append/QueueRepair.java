@@ -1,6 +1,6 @@
 package io.waybill.journal.append;
 
-import io.waybill.host.SafeFiles;
+import io.waybill.host.NativeFile;
 import io.waybill.journal.Roll;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.format.RecordSearch;
@@ -63,7 +63,7 @@ final class QueueRepair {
             return;
         }
         LOG.warn("{}: {} locks outlived the process that held them; they are freed", table, held.size());
-        SafeFiles.uninterrupted(() -> writeFree(table, held));
+        NativeFile.uninterrupted(() -> writeFree(table, held));
     }
 
     private static int writeFree(Path table, List<Long> held) throws IOException {
