@@ -118,7 +118,7 @@ class SyscallFaultsSystemTest {
     @Tag("ci")
     void holdsAtSomeCallsOfEachKind() throws Exception {
         try (FaultRun run = new FaultRun(directory)) {
-            assertThat(sample(run, Durability.EACH, 2, List.of(Extent.values()), OTHERS))
+            assertThat(sample(run, Durability.EACH, 2, List.of(Extent.values()), all()))
                     .isEmpty();
         }
     }

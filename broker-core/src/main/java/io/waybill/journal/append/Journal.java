@@ -108,9 +108,7 @@ public final class Journal implements Closeable {
             write(length);
         } catch (InternalError e) { // what was published is in doubt from here on
             throw failed(e);
-        } catch (
-                RuntimeException
-                        e) { // Chronicle's, of a failed system call, or of files that another process has written to
+        } catch (Exception e) { // of a failed system call, also undeclared, or of another process's writes
             failDamaged(e);
             throw failed();
         }
@@ -137,7 +135,7 @@ public final class Journal implements Closeable {
     }
 
     /** Fails the journal permanently: a system call failed, or another process changed a file. Under the append lock. */
-    public void failDamaged(RuntimeException e) {
+    public void failDamaged(Exception e) {
         if (failure == null) {
             damage = HostFailures.is(e)
                     ? file + " can't be written: " + HostFailures.describe(e)

@@ -81,7 +81,7 @@ final class QueueRepair {
      * Returns what another process changed in a queue's files, as far as it can be found after an exception that only
      * such a change can cause.
      */
-    static String foreignChange(Path directory, Path file, RuntimeException e) {
+    static String foreignChange(Path directory, Path file, Exception e) {
         try {
             String problem = QueueStructure.tableProblem(directory);
             if (!problem.isEmpty()) {
