@@ -33,8 +33,8 @@ public final class TableLock {
 
     private static final long PAUSE_NS = 5_000_000;
 
-    /** How often to retry while this process has it open: for 10 s. Its threads go on as this one does, and many workers may have joined in it. */
-    private static final int LOOKS_AT_OWN = 2_000;
+    /** How often to retry while this process has it open: for 2 s. Its threads go on as this one does, and many workers may have joined in it. */
+    private static final int LOOKS_AT_OWN = 400;
 
     private static final String OWN = ": it is being opened in this process";
 
@@ -44,7 +44,7 @@ public final class TableLock {
 
     /**
      * Why the table can't be opened; empty text when it can, or there is no table. A process that is just opening it holds
-     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer, and 10 s for other threads of this process.
+     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer, and 2 s for other threads of this process.
      */
     public static String problem(Path table, Mode mode) throws IOException {
         String problem = look(table, mode);

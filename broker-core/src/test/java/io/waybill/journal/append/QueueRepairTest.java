@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.LockingProcess;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
@@ -14,8 +15,6 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -172,9 +171,9 @@ class QueueRepairTest {
     @Test
     void opensAlthoughAStoppedReaderHoldsTheTablesLock() throws IOException {
         for (int i = 0; i < 6; i++) {
-            try (FileChannel reader = FileChannel.open(directory.resolve(QueueStructure.TABLE));
-                    FileLock lock = reader.lock(0, Long.MAX_VALUE, true)) {
-                assertThat(lock.isShared()).isTrue();
+            try (LockingProcess reader =
+                    LockingProcess.start(directory.resolve(QueueStructure.TABLE), LockingProcess.Kind.SHARED)) {
+                assertThat(reader).isNotNull();
                 goesOnAndReads(RECORDS + i, RECORDS + i + 1);
             }
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.LockingProcess;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.Frame;
@@ -12,8 +13,6 @@ import io.waybill.journal.format.QueueStructure;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -173,12 +172,11 @@ class UnreadyFileTest {
 
     @Test
     void doesNotWaitForATableThatIsLocked() throws IOException {
-        try (FileChannel writer = FileChannel.open(
-                        directory.resolve(QueueStructure.TABLE), java.nio.file.StandardOpenOption.WRITE);
-                FileLock lock = writer.lock()) {
-            assertThat(lock.isShared()).isFalse();
+        try (LockingProcess writer =
+                LockingProcess.start(directory.resolve(QueueStructure.TABLE), LockingProcess.Kind.ALONE)) {
+            assertThat(writer).isNotNull();
             for (int i = 0; i < LOOKS; i++) {
-                assertThatThrownBy(this::open).hasMessageContaining("being opened in this process");
+                assertThatThrownBy(this::open).hasMessageContaining("another process has locked it");
             }
         }
     }
