@@ -89,6 +89,8 @@ def run(command):
         parts._KEPT_SECONDS = NEVER
         return "keeps"
     if what == "cut":
+        # it does not connect again: its worker is gone
+        worker._connections.close()
         worker.connection.close()
         while worker.connection._end is None:
             time.sleep(0.001)

@@ -117,12 +117,12 @@ public final class MetricsExport {
             endExports();
         }
         boolean isRead = next.listen().isPresent() || next.otlp().isPresent();
-        if (figures != null && (isOther || !isRead)) {
-            close(figures); // the counts of an export are in it
-            figures = null;
-        }
-        if (figures == null && isRead) {
-            figures = new NodeFigures(home, broker.self().worker().name());
+        NodeFigures last = figures;
+        if (isOther || !isRead || last == null) { // the counts of an export are in it
+            figures = isRead ? new NodeFigures(home, broker.self().worker().name()) : null;
+            if (last != null) { // only now: the endpoint has figures at each moment
+                close(last);
+            }
         }
         if (exports.isEmpty() && next.otlp().isPresent()) {
             export(next);
