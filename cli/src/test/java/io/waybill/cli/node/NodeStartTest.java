@@ -83,7 +83,7 @@ class NodeStartTest {
             return REAL.start(name, body);
         };
         assertThatThrownBy(() -> start(refusing))
-                .isInstanceOf(OutOfMemoryError.class)
+                .isInstanceOf(Threads.RefusedException.class)
                 .hasMessageContaining("planted");
         assertNothingIsOpen();
     }
