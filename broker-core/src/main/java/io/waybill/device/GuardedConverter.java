@@ -120,38 +120,34 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
 
     @Override
     public Optional<String> unavailable() {
+        boolean pending = Threads.hideInterrupt();
         try {
             Optional<String> reason = guarded.unavailable();
             return reason == null ? Optional.of(charged(returnedNull("unavailable()"), null)) : reason;
         } catch (Throwable e) { // the boundary around a converter
             return Optional.of(charged(threw("unavailable()", e), e));
+        } finally {
+            Threads.restoreInterrupt(pending);
         }
     }
 
     @Override
     public List<DeviceStream> streams(Device device) throws RejectedMessageException {
-        List<DeviceStream> streams;
-        boolean pending = Threads.hideInterrupt();
-        try {
-            streams = guarded.streams(device);
-            if (streams != null) {
-                streams = List.copyOf(streams); // with a null in it, it throws
-                for (DeviceStream stream : streams) {
-                    if (!isOn(device, stream.device())) {
-                        throw new IllegalArgumentException(
-                                "expected streams of " + device + ", found one of " + stream.device());
-                    }
-                }
+        return call("streams", () -> {
+            List<DeviceStream> streams = guarded.streams(device);
+            return streams == null ? null : requireOn(device, streams);
+        });
+    }
+
+    private static List<DeviceStream> requireOn(Device device, List<DeviceStream> streams) {
+        List<DeviceStream> found = List.copyOf(streams); // with a null in it, it throws
+        for (DeviceStream stream : found) {
+            if (!isOn(device, stream.device())) {
+                throw new IllegalArgumentException(
+                        "expected streams of " + device + ", found one of " + stream.device());
             }
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected("streams", e);
-        } finally {
-            Threads.restoreInterrupt(pending);
         }
-        if (streams == null) {
-            throw failed(returnedNull("streams"));
-        }
-        return streams;
+        return found;
     }
 
     private static boolean isOn(Device expected, Device found) {
@@ -162,18 +158,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     @Override
     public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
             throws RejectedMessageException {
-        Optional<Storage> copy;
-        boolean pending = Threads.hideInterrupt();
-        try {
-            copy = guarded.prepareForSending(storage, streams, buffers);
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected("prepareForSending", e);
-        } finally {
-            Threads.restoreInterrupt(pending);
-        }
-        if (copy == null) {
-            throw failed(returnedNull("prepareForSending"));
-        }
+        Optional<Storage> copy = call("prepareForSending", () -> guarded.prepareForSending(storage, streams, buffers));
         if (copy.isPresent()) {
             checkSize("prepareForSending", copy.get(), storage, false);
         }
@@ -183,18 +168,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     @Override
     public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams)
             throws RejectedMessageException {
-        Storage placed;
-        boolean pending = Threads.hideInterrupt();
-        try {
-            placed = guarded.allocateForReceiving(arrived, target, streams);
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected("allocateForReceiving", e);
-        } finally {
-            Threads.restoreInterrupt(pending);
-        }
-        if (placed == null) {
-            throw failed(returnedNull("allocateForReceiving"));
-        }
+        Storage placed = call("allocateForReceiving", () -> guarded.allocateForReceiving(arrived, target, streams));
         checkSize("allocateForReceiving", placed, arrived, true);
         checkDevice("allocateForReceiving", placed, target);
         return placed;
@@ -205,18 +179,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         if (!(guarded instanceof MemorySharing sharing)) {
             return Optional.empty();
         }
-        Optional<ByteBuffer> handle;
-        boolean pending = Threads.hideInterrupt();
-        try {
-            handle = sharing.share(storage, streams);
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected("share", e);
-        } finally {
-            Threads.restoreInterrupt(pending);
-        }
-        if (handle == null) {
-            throw failed(returnedNull("share"));
-        }
+        Optional<ByteBuffer> handle = call("share", () -> sharing.share(storage, streams));
         int length = handle.map(ByteBuffer::remaining).orElse(1);
         if (length < 1 || length > MAX_HANDLE_BYTES) {
             throw failed("the converter for " + type + " made a handle of " + length + " bytes in share; expected 1 to "
@@ -234,18 +197,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
                     "the sender shares device memory, which the converter for " + type
                             + " here can't open: take this worker out of the sender's tensor.device-sharing");
         }
-        Storage opened;
-        boolean pending = Threads.hideInterrupt();
-        try {
-            opened = sharing.open(handle, shared, target, streams);
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected("open", e);
-        } finally {
-            Threads.restoreInterrupt(pending);
-        }
-        if (opened == null) {
-            throw failed(returnedNull("open"));
-        }
+        Storage opened = call("open", () -> sharing.open(handle, shared, target, streams));
         if (opened == shared) {
             release(opened, "the converter for " + type + " returned from open what stands for the sender's storage");
         }
@@ -293,6 +245,32 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
             wrong = threw(method + "(), in device() of a storage", e);
         }
         release(placed, wrong);
+    }
+
+    /** A call of the converter. */
+    @FunctionalInterface
+    private interface ConverterCall<T> {
+        T run() throws Exception;
+    }
+
+    /**
+     * Calls the converter: it sees no interrupt that is meant for something else, and what it throws, or a null that it returns, rejects the
+     * message.
+     */
+    private <T> T call(String method, ConverterCall<T> call) throws RejectedMessageException {
+        T result;
+        boolean pending = Threads.hideInterrupt();
+        try {
+            result = call.run();
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected(method, e);
+        } finally {
+            Threads.restoreInterrupt(pending);
+        }
+        if (result == null) {
+            throw failed(returnedNull(method));
+        }
+        return result;
     }
 
     private RejectedMessageException rejected(String method, Throwable e) {
