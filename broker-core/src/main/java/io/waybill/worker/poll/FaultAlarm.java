@@ -1,6 +1,7 @@
 package io.waybill.worker.poll;
 
 import io.waybill.host.failure.MappedFaults;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +35,19 @@ public final class FaultAlarm {
             MappedFaults.surface();
         } catch (InternalError e) {
             report(e);
+        }
+    }
+
+    /**
+     * Unparks a thread. That enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that
+     * does.
+     */
+    void unpark(Thread waiting) {
+        try {
+            LockSupport.unpark(waiting);
+        } catch (InternalError e) {
+            report(e);
+            LockSupport.unpark(waiting); // the first one may have come to nothing
         }
     }
 

@@ -85,21 +85,11 @@ public final class PollPermit {
         Thread poller = waitingPoller;
         if (poller != null) {
             waitingPoller = null;
-            unpark(poller);
+            faults.unpark(poller);
         }
         Thread leader = waitingLeader;
         if (leader != null) {
-            unpark(leader);
-        }
-    }
-
-    /** Unparking enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that does. */
-    private void unpark(Thread waiting) {
-        try {
-            LockSupport.unpark(waiting);
-        } catch (InternalError e) {
-            faults.report(e);
-            LockSupport.unpark(waiting); // the first one may have come to nothing
+            faults.unpark(leader);
         }
     }
 

@@ -245,6 +245,11 @@ public final class PollTurns {
         faults.surface();
     }
 
+    /** Unparks a thread, and reports an earlier fault that surfaces meanwhile. */
+    void unpark(Thread waiting) {
+        faults.unpark(waiting);
+    }
+
     /** Reports a fault whose file is unknown. */
     void report(Throwable e) {
         faults.report(e);

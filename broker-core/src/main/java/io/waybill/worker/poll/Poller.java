@@ -130,19 +130,11 @@ public final class Poller {
 
     // ---- by any thread
 
-    /**
-     * Wakes a poller that stands by. Waking enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that does.
-     */
+    /** Wakes a poller that stands by. */
     private void unpark() {
         HandlerSlot role = active;
-        if (role == null) {
-            return;
-        }
-        try {
-            LockSupport.unpark(role.thread());
-        } catch (InternalError e) {
-            report(e);
-            LockSupport.unpark(role.thread()); // the first one may have come to nothing
+        if (role != null) {
+            turns.unpark(role.thread());
         }
     }
 
@@ -172,7 +164,7 @@ public final class Poller {
             onMessages = null;
             try {
                 listener.run();
-            } catch (InternalError e) { // as in unpark(): a call that was sent does not fail for it
+            } catch (InternalError e) { // as in FaultAlarm.unpark(): a call that was sent does not fail for it
                 report(e);
                 listener.run();
             }
@@ -204,7 +196,7 @@ public final class Poller {
         }
         try {
             doorbell.wake();
-        } catch (InternalError e) { // as in unpark()
+        } catch (InternalError e) { // as in FaultAlarm.unpark()
             report(e);
             doorbell.wake();
         }
