@@ -17,7 +17,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.host.Clock;
+import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
 import io.waybill.testing.core.Waits;
@@ -81,28 +81,13 @@ class PublishingTest {
 
     @BeforeEach
     void open() throws IOException {
-        workers = new Workers(directory, real.withClock(new Clock() {
-            @Override
-            public long monotonicNs() {
-                return real.clock().monotonicNs();
-            }
-
-            @Override
-            public long bootNs() {
-                return real.clock().bootNs();
-            }
-
-            @Override
-            public long wallNs() {
-                return real.clock().wallNs();
-            }
-
+        workers = new Workers(directory, real.withClock(new ForwardingClock(real.clock()) {
             @Override
             public long wallNsAt(long bootNs) {
                 if (bootNs == 0 && reporting != null) {
                     PublishingTest.throwUnchecked(reporting);
                 }
-                return real.clock().wallNsAt(bootNs);
+                return super.wallNsAt(bootNs);
             }
         }));
     }

@@ -7,7 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.host.Clock;
+import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -36,25 +36,15 @@ class WallClockBackTest {
 
     @BeforeEach
     void open() throws IOException {
-        workers = new Workers(directory, real.withClock(new Clock() {
-            @Override
-            public long monotonicNs() {
-                return real.clock().monotonicNs();
-            }
-
-            @Override
-            public long bootNs() {
-                return real.clock().bootNs();
-            }
-
+        workers = new Workers(directory, real.withClock(new ForwardingClock(real.clock()) {
             @Override
             public long wallNs() {
-                return real.clock().wallNs() - backNs;
+                return super.wallNs() - backNs;
             }
 
             @Override
             public long wallNsAt(long bootNs) {
-                return real.clock().wallNsAt(bootNs) - backNs;
+                return super.wallNsAt(bootNs) - backNs;
             }
         }));
     }

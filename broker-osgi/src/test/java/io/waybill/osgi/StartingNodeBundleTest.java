@@ -44,6 +44,18 @@ class StartingNodeBundleTest {
     @TempDir
     Path directory;
 
+    private static HandlerRegistry registry() {
+        return new HandlerRegistry(
+                ParkingSettings.DEFAULT, Host.real().threads(), Host.real().clock());
+    }
+
+    private Worker join(String name, HandlerRegistry handlers) throws Exception {
+        Home home = Home.open(directory.resolve("home"), Host.real());
+        Worker worker = Worker.join(home, name, JoinOptions.defaults(), SETTINGS, handlers);
+        worker.ready(Map.of());
+        return worker;
+    }
+
     @Test
     void waitForTheBundlesAndAreRefusedWhenNoneHandlesThem() throws Exception {
         BundleForge forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
@@ -53,19 +65,11 @@ class StartingNodeBundleTest {
                         .handler("Count", "\"text.count\"", "outbox.response().int64(\"words\", 6);")
                         .build(),
                 directory.resolve("node/watched/count.jar"));
-        Host host = Host.real();
-        Home home = Home.open(directory.resolve("home"), host);
-        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        HandlerRegistry registry = registry();
         registry.expectMore();
-        try (Worker server = Worker.join(home, "ps0", JoinOptions.defaults(), SETTINGS, registry);
-                Worker caller = Worker.join(
-                        home,
-                        "trainer0",
-                        JoinOptions.defaults(),
-                        SETTINGS,
-                        new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()))) {
-            server.ready(Map.of());
-            caller.ready(Map.of());
+        try (Worker server = join("ps0", registry);
+                Worker caller = join("trainer0", registry())) {
+            assertThat(server).isNotNull();
             CompletableFuture<Response> known = caller.callAsync(Request.operation("ps0", "text.count"));
             CompletableFuture<Response> unknown = caller.callAsync(Request.operation("ps0", "text.unknown"));
             eventually("both are parked", () -> registry.parkedRequests() == 2);
@@ -89,19 +93,11 @@ class StartingNodeBundleTest {
     void startsAlthoughItIsAskedForABundleMeanwhile() throws Exception {
         BundleForge forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
         String jar = forge.responding("org.acme.count", "1.0.0", "one").toString();
-        Host host = Host.real();
-        Home home = Home.open(directory.resolve("home"), host);
-        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        HandlerRegistry registry = registry();
         registry.expectMore();
-        try (Worker server = Worker.join(home, "ps0", JoinOptions.defaults(), SETTINGS, registry);
-                Worker caller = Worker.join(
-                        home,
-                        "trainer0",
-                        JoinOptions.defaults(),
-                        SETTINGS,
-                        new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()))) {
-            server.ready(Map.of());
-            caller.ready(Map.of());
+        try (Worker server = join("ps0", registry);
+                Worker caller = join("trainer0", registry())) {
+            assertThat(server).isNotNull();
             List<CompletableFuture<Response>> installs = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 installs.add(caller.callAsync(control("bundle.install", Map.of("path", Value.of(jar)))));

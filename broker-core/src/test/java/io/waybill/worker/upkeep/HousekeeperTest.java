@@ -1,6 +1,7 @@
 package io.waybill.worker.upkeep;
 
 import io.waybill.host.Clock;
+import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Workers;
@@ -13,32 +14,16 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 class HousekeeperTest {
 
-    private final Clock real = Host.real().clock();
     private final AtomicInteger refreshes = new AtomicInteger();
     /** Throws in the first turns of the housekeeper, which alone refreshes the clock. */
-    private final Clock failing = new Clock() {
-        @Override
-        public long monotonicNs() {
-            return real.monotonicNs();
-        }
-
-        @Override
-        public long bootNs() {
-            return real.bootNs();
-        }
-
-        @Override
-        public long wallNs() {
-            return real.wallNs();
-        }
-
+    private final Clock failing = new ForwardingClock(Host.real().clock()) {
         @Override
         public void refresh() {
             switch (refreshes.incrementAndGet()) {
                 case 1 -> throw new IllegalStateException("planted");
                 case 2 -> throw new StackOverflowError("planted");
                 case 3 -> throw new InternalError("planted");
-                default -> real.refresh();
+                default -> super.refresh();
             }
         }
     };
