@@ -4,7 +4,7 @@
  *     syscall-faults DIRECTORY PROGRAM ARGUMENT...
  *
  * The program keeps this process and its id. A second process supervises it: a seccomp filter stops each of the calls
- * in the table below until that process says whether it goes on or fails. So a call is seen whoever makes it: the JDK,
+ * in the table below until that process says whether it goes on or fails. So a call is seen whatever library makes it: the JDK,
  * a library, libc itself, or a raw syscall().
  *
  * While DIRECTORY/rule does not exist all calls go on. It is one line of words; renaming a new one into place starts a

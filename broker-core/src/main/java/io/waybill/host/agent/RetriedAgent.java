@@ -65,7 +65,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
         if (stopped) {
             throw new AgentTerminationException(true);
         }
-        Thread.interrupted(); // of whatever ran here before, or of somebody who found the thread: it is not for the
+        Thread.interrupted(); // set by other code that ran here, or that looked for this thread: not meant for the
         // agent
         try {
             idle.rest(DEFAULT_REST_NS);

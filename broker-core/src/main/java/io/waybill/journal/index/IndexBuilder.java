@@ -135,7 +135,7 @@ public final class IndexBuilder implements Closeable {
             return true;
         } catch (IOException | RocksDBException e) {
             return useless(e.getMessage(), e);
-        } catch (RuntimeException | Error e) { // the next attempt opens it again, and RocksDB lets nobody else in
+        } catch (RuntimeException | Error e) { // the next attempt opens it again, and RocksDB admits one at a time
             release();
             throw e;
         }
