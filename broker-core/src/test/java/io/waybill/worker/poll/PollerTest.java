@@ -7,11 +7,14 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -30,7 +33,9 @@ class PollerTest {
     private final Host host = Host.real();
     private final PollPermit permit = new PollPermit(new FaultAlarm());
     private final HandlerSlots slots = new HandlerSlots();
+    private volatile Runnable onClock = () -> {};
     private WorkerDirectory worker;
+    private PollTurns turns;
     private Poller poller;
 
     /** Throws an error when the poller reads the clock before it sleeps, the first few times. */
@@ -71,12 +76,19 @@ class PollerTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
+        turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
         poller = new Poller(
                 "a",
                 Waiting.BALANCED,
-                host.clock(),
+                new ForwardingClock(host.clock()) {
+                    @Override
+                    public long bootNs() {
+                        onClock.run();
+                        return super.bootNs();
+                    }
+                },
                 host.threads(),
-                new PollTurns("a", permit, worker.cursors(), new FaultAlarm()),
+                turns,
                 slots,
                 new Deadlines(),
                 worker.cursors(),
@@ -249,6 +261,74 @@ class PollerTest {
                 .as("a call whose request is on record already, when the report of it fails")
                 .doesNotThrowAnyException();
         assertThat(runs).as("runs of a report whose first one failed").hasValue(2);
+    }
+
+    /** A caller begins while the poller polls, and has left when that is about to sleep and leave polling to it. Notes what is done after that. */
+    private final class LeftByCaller implements Polled {
+        private final BlockingQueue<String> done = new LinkedBlockingQueue<>();
+        private boolean begun; // by the poller's thread, as the next
+        private boolean left;
+
+        private void note(String what) {
+            if (left) {
+                done.add(what);
+            }
+        }
+
+        private void leave() {
+            if (begun && !left) {
+                left = true;
+                turns.callerEnds();
+            }
+        }
+
+        @Override
+        public int poll() {
+            note("poll");
+            if (!begun) {
+                onClock = this::leave;
+                begun = true;
+                turns.callerBegins();
+            }
+            return 0;
+        }
+
+        @Override
+        public int pollAll() {
+            note("poll all");
+            return 0;
+        }
+
+        @Override
+        public void readClock() {
+            note("awake again");
+        }
+    }
+
+    @Test
+    void readsWhatCameWithoutARingWhenTheCallersLeftBeforeItSlept() throws Exception {
+        LeftByCaller polled = new LeftByCaller();
+        poller.start(polled);
+        assertThat(polled.done.poll(30, TimeUnit.SECONDS))
+                .as("what a poller does first that sleeps in place of polling callers, which have left")
+                .isEqualTo("poll all");
+    }
+
+    @Test
+    void isWokenByTheHousekeeperWhileTheThreadThatTookItsTurnDoesSomethingElse() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        worker.cursors().markAsleep(Long.MAX_VALUE);
+        poller.relieve();
+        assertThat(worker.doorbell().await(1)).as("a wake-up while peers ring").isFalse();
+
+        assertThat(permit.tryAcquire()).isTrue();
+        worker.cursors().markPolled(); // as at the begin of a turn
+        permit.release(); // for the time of a handler
+        poller.relieve();
+        assertThat(worker.doorbell().await(TimeUnit.SECONDS.toNanos(5)))
+                .as("whether the sleeping poller is woken while no thread has the permit and no peer rings")
+                .isTrue();
+        assertThat(turns.takeUnattended()).isTrue();
     }
 
     @Test
