@@ -51,6 +51,7 @@ final class BoundedStep {
         CompletableFuture<Void> done = new CompletableFuture<>();
         Thread thread = start(threadName, () -> {
             Thread.currentThread().setContextClassLoader(BoundedStep.class.getClassLoader());
+            Thread.interrupted(); // meant for no bundle: an interrupt that is comes when the time is over
             try {
                 step.run();
                 done.complete(null);
@@ -108,10 +109,13 @@ final class BoundedStep {
         }
     }
 
-    /** The text of the cause behind all others, with its type. */
+    /** The text of the cause behind all others, with its type; or what the host refused. */
     static String innermost(Throwable error) {
         Throwable cause = error;
         for (int depth = 0; cause.getCause() != null && depth < 50; depth++) {
+            if (cause instanceof Threads.RefusedException) {
+                return cause.getMessage();
+            }
             cause = cause.getCause();
         }
         return cause.getMessage() == null

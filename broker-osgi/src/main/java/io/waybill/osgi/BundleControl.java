@@ -209,7 +209,11 @@ public final class BundleControl {
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively("stop " + symbolicName, () -> {
             BundleSlot slot = slots.require(symbolicName);
+            boolean isStopped = slot.state() == State.STOPPED;
             starts.stop(slot);
+            if (!isStopped) {
+                slot.clearProblem(); // an earlier stop's, or what it waited for
+            }
             return slot;
         });
     }

@@ -33,6 +33,7 @@ import org.slf4j.LoggerFactory;
 final class BundleSteps {
 
     private static final Duration REFRESH_LIMIT = Duration.ofSeconds(30);
+    private static final long RETRY_NS = 10_000_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(BundleSteps.class);
 
@@ -212,12 +213,21 @@ final class BundleSteps {
         services.problems().forget(bundle);
         policies.forget(old.name);
         threads.startWhenPossible("uninstall " + old.name, () -> {
-            try {
-                bundle.uninstall();
-            } catch (BundleException | IllegalStateException e) { // the framework ended, or removed it before
-                LOG.debug("{} {} was not uninstalled", old.name, old.version, e);
+            while (bundle.getState() != Bundle.UNINSTALLED && isRunning()) { // an interrupt ends the framework's wait
+                try {
+                    bundle.uninstall();
+                } catch (BundleException | IllegalStateException e) {
+                    LOG.debug("{} {} was not uninstalled", old.name, old.version, e);
+                    Thread.interrupted();
+                    threads.pause(RETRY_NS);
+                }
             }
         });
+    }
+
+    private boolean isRunning() {
+        int state = wiring.getBundle().getState();
+        return state == Bundle.ACTIVE || state == Bundle.STARTING;
     }
 
     private Bundle installAt(String location, StagedJar jar) throws BundleRefusedException {

@@ -103,7 +103,8 @@ final class TestNode implements AutoCloseable {
                 OsgiSettings.UnrecordedInputs.LEFT_ALONE,
                 worker.interceptors(),
                 Optional.of(worker.brokers()),
-                Optional.of(worker.devices()));
+                Optional.of(worker.devices()),
+                Host.real());
     }
 
     /** One that notes what handlers read by themselves. */
@@ -121,8 +122,27 @@ final class TestNode implements AutoCloseable {
     }
 
     private static HandlerRegistry newRegistry() {
-        return new HandlerRegistry(
-                ParkingSettings.DEFAULT, Host.real().threads(), Host.real().clock());
+        return newRegistry(Host.real());
+    }
+
+    private static HandlerRegistry newRegistry(Host machine) {
+        return new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
+    }
+
+    /** One on a host of the test's. */
+    static TestNode on(Host machine, Path directory, Duration startLimit) throws IOException {
+        return new TestNode(
+                directory,
+                SYSTEM_BUNDLES,
+                Duration.ofSeconds(20),
+                startLimit,
+                Map.of(),
+                newRegistry(machine),
+                OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                uncalled(),
+                Optional.empty(),
+                Optional.empty(),
+                machine);
     }
 
     TestNode(Path directory, HandlerRegistry registry, Duration drainLimit) throws IOException {
@@ -176,7 +196,8 @@ final class TestNode implements AutoCloseable {
                 unrecordedInputs,
                 interceptors,
                 brokers,
-                Optional.empty());
+                Optional.empty(),
+                Host.real());
     }
 
     private TestNode(
@@ -189,9 +210,9 @@ final class TestNode implements AutoCloseable {
             OsgiSettings.UnrecordedInputs unrecordedInputs,
             InterceptorRegistry interceptors,
             Optional<Brokers> brokers,
-            Optional<DeviceRegistry> devices)
+            Optional<DeviceRegistry> devices,
+            Host machine)
             throws IOException {
-        Host real = Host.real();
         watched = directory.resolve("watched");
         conf = directory.resolve("conf");
         Files.createDirectories(conf);
@@ -215,7 +236,7 @@ final class TestNode implements AutoCloseable {
             }
         };
         host = OsgiHost.start(
-                settings, registry, devices.map(DeviceConverters::into).orElse(seen), interceptors, brokers, real);
+                settings, registry, devices.map(DeviceConverters::into).orElse(seen), interceptors, brokers, machine);
     }
 
     BundleControl bundles() {
