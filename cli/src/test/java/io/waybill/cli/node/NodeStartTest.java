@@ -84,7 +84,7 @@ class NodeStartTest {
         };
         assertThatThrownBy(() -> start(refusing))
                 .isInstanceOf(Threads.RefusedException.class)
-                .hasMessageContaining("planted");
+                .hasMessageContaining("no thread for waybill-served");
         assertNothingIsOpen();
     }
 }

@@ -2,8 +2,11 @@ package io.waybill.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.python.wire.FrameChannel;
+import io.waybill.python.wire.SocketFrame;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
@@ -29,16 +32,43 @@ class GatewaySocketTest {
             assertThat(socket.path()).isEqualTo(path);
             for (int round = 0; round < 3; round++) {
                 int before = served.get();
-                List<Thread> accepting = Thread.getAllStackTraces().keySet().stream()
-                        .filter(thread -> thread.getName().equals("python-gateway"))
-                        .toList();
-                assertThat(accepting).as("round %d", round).isNotEmpty();
-                accepting.forEach(Thread::interrupt);
+                interrupt("python-gateway");
                 Waits.until("a connection is served", () -> {
                     connect(path);
                     return served.get() > before;
                 });
             }
+        }
+    }
+
+    @Test
+    void keepsAConnectionAfterAnInterrupt() throws Exception {
+        Path path = directory.resolve("gateway");
+        try (GatewaySocket socket = new GatewaySocket(path, GatewaySocketTest::echo);
+                TestProcess process = new TestProcess(socket.path())) {
+            for (int round = 0; round < 3; round++) {
+                process.send(SocketFrame.of(SocketFrame.Kind.RELEASE, round));
+                assertThat(process.read().kind()).isEqualTo(SocketFrame.Kind.RELEASE);
+                interrupt("python-link");
+            }
+        }
+    }
+
+    private static void interrupt(String name) {
+        List<Thread> found = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals(name))
+                .toList();
+        assertThat(found).isNotEmpty();
+        found.forEach(Thread::interrupt);
+    }
+
+    private static void echo(FrameChannel channel) {
+        try {
+            for (SocketFrame frame = channel.read(64, 0); frame != null; frame = channel.read(64, 0)) {
+                channel.write(SocketFrame.of(frame.kind(), 1));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

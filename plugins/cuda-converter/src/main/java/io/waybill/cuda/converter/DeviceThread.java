@@ -3,11 +3,13 @@ package io.waybill.cuda.converter;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
  * Thread of one device for what waits for the device and concerns no call: ends of copies, and memory to be freed. Runs tasks in order, and exists from
  * the first one on.
+ * When the host gives no thread, those that are due run on the calling one.
  */
 final class DeviceThread {
 
@@ -16,11 +18,15 @@ final class DeviceThread {
     private final ScheduledThreadPoolExecutor executor;
 
     DeviceThread(String name) {
-        executor = new ScheduledThreadPoolExecutor(1, task -> {
+        this(task -> {
             Thread thread = new Thread(task, name);
             thread.setDaemon(true);
             return thread;
         });
+    }
+
+    DeviceThread(ThreadFactory threads) {
+        executor = new ScheduledThreadPoolExecutor(1, threads);
     }
 
     /** Runs a task later; at once, on this thread, after {@link #close}. */
@@ -29,6 +35,17 @@ final class DeviceThread {
             executor.execute(task);
         } catch (RejectedExecutionException e) { // closed
             task.run();
+        } catch (OutOfMemoryError e) {
+            runQueued();
+        }
+    }
+
+    /** The host gave no thread, and the task is queued: runs what is due. Another task starts the thread for those that are not. */
+    private void runQueued() {
+        for (Runnable next = executor.getQueue().poll();
+                next != null;
+                next = executor.getQueue().poll()) {
+            next.run();
         }
     }
 
@@ -38,6 +55,8 @@ final class DeviceThread {
             executor.schedule(task, delayMs, TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) { // closed
             task.run();
+        } catch (OutOfMemoryError e) {
+            runQueued();
         }
     }
 

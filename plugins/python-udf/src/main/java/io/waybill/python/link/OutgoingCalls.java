@@ -115,7 +115,13 @@ final class OutgoingCalls implements AutoCloseable {
 
     /** Returns the threads of calls that wait. */
     Executor threads() {
-        return threads;
+        return task -> {
+            try {
+                threads.execute(task);
+            } catch (OutOfMemoryError e) { // the host gives no thread: as when all are in use
+                task.run();
+            }
+        };
     }
 
     /** Returns the caller on behalf of the request that the process is serving, or else of the worker. */

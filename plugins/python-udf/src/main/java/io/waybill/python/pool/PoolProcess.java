@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -34,12 +35,14 @@ final class PoolProcess {
     private final CountDownLatch over = new CountDownLatch(1); // when its output has ended
     private final String token;
     private final PoolSettings settings;
-    private final Consumer<PoolProcess> gone;
+    private final Consumer<PoolProcess> whenGone;
     private volatile Process process; // null until it is started
     private volatile String lastLine = ""; // of its output, for errors
     private volatile boolean usable = true;
     private volatile boolean leaving;
-    private Thread end; // ends the process; null until then; guarded by this
+    private final CountDownLatch gone = new CountDownLatch(1);
+    private final ThreadFactory threads;
+    private boolean ending; // guarded by this
 
     /**
      * Starts one, on a thread of its own: what a handler's thread asks of the operating system, a replay would take for an input.
@@ -47,7 +50,8 @@ final class PoolProcess {
      * @param token by which it is known when it connects
      * @param starting is called before it is started
      * @param ended is called when it has ended, or is about to
-     * @param gone is called when it has ended and nothing is left of it
+     * @param whenGone is called when it has ended and nothing is left of it
+     * @param threads makes its threads, which no interrupt reaches
      */
     PoolProcess(
             String token,
@@ -55,13 +59,15 @@ final class PoolProcess {
             ProcessPool.SocketPath socket,
             Consumer<PoolProcess> starting,
             Consumer<PoolProcess> ended,
-            Consumer<PoolProcess> gone) {
+            Consumer<PoolProcess> whenGone,
+            ThreadFactory threads) {
         this.token = token;
         this.settings = settings;
-        this.gone = gone;
-        inBackground("python-pool-start", () -> awaitStart(settings.startLimit()));
+        this.whenGone = whenGone;
+        this.threads = threads;
         boolean begun = false;
         try {
+            inBackground("python-pool-start", () -> awaitStart(settings.startLimit()));
             inBackground("python-pool-output", () -> run(socket, starting, ended));
             begun = true;
         } finally {
@@ -106,13 +112,21 @@ final class PoolProcess {
         }
     }
 
-    private static Thread inBackground(String name, Runnable body) {
-        Thread thread = new Thread(null, body, name, 0, false); // nothing of the handler whose call needs a process
+    private void inBackground(String name, Runnable body) {
+        Thread thread = threads.newThread(body);
+        thread.setName(name);
         thread.setDaemon(true);
         thread.setContextClassLoader(
                 null); // the JDK's thread that waits for a process inherits it, and outlives this bundle
         thread.start();
-        return thread;
+    }
+
+    /** Makes a thread with nothing of the handler whose call needs a process, and deaf: an interrupt would be meant for something else. */
+    static Thread thread(Runnable body) {
+        return new Thread(null, body, "python-pool", 0, false) {
+            @Override
+            public void interrupt() {}
+        };
     }
 
     private Process start(PoolSettings settings, Path socket) throws IOException {
@@ -237,13 +251,21 @@ final class PoolProcess {
     }
 
     /** Ends the process, and what it has started: it may end by itself within the limit, in the background. */
-    synchronized void kill(Duration limit) {
+    void kill(Duration limit) {
         usable = false;
         if (ready.isDone() && !ready.isCompletedExceptionally()) {
             ready.join().close();
         }
-        if (end == null) {
-            end = inBackground("python-pool-end", () -> end(limit));
+        synchronized (this) {
+            if (ending) {
+                return;
+            }
+            ending = true;
+        }
+        try {
+            inBackground("python-pool-end", () -> end(limit));
+        } catch (OutOfMemoryError e) { // the host gives no thread: at once, here
+            end(Duration.ZERO);
         }
     }
 
@@ -257,7 +279,8 @@ final class PoolProcess {
             if (ready.isDone() && !ready.isCompletedExceptionally()) {
                 ready.join().unmapped();
             }
-            gone.accept(this);
+            whenGone.accept(this);
+            gone.countDown();
         }
     }
 
@@ -275,10 +298,6 @@ final class PoolProcess {
 
     /** Waits until it has ended, after {@link #kill}. */
     void awaitEnd() throws InterruptedException {
-        Thread ending;
-        synchronized (this) {
-            ending = end;
-        }
-        ending.join();
+        gone.await();
     }
 }

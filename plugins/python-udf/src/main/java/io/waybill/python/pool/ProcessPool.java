@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -42,6 +43,7 @@ public final class ProcessPool implements AutoCloseable {
     private volatile PoolSettings settings; // written under this
     private final Broker broker;
     private final SocketPath socket;
+    private final ThreadFactory threads;
     private final String tokens; // beginning of each, made outside of a handler
     private int started; // guarded by this
     private final Slots slots;
@@ -79,6 +81,11 @@ public final class ProcessPool implements AutoCloseable {
 
     /** @param socket returns the path of the gateway's socket, to which the processes connect */
     public ProcessPool(PoolSettings settings, Broker broker, SocketPath socket) {
+        this(settings, broker, socket, PoolProcess::thread);
+    }
+
+    ProcessPool(PoolSettings settings, Broker broker, SocketPath socket, ThreadFactory threads) {
+        this.threads = threads;
         this.settings = settings;
         this.broker = broker;
         this.socket = socket;
@@ -163,11 +170,24 @@ public final class ProcessPool implements AutoCloseable {
         }
         PoolProcess free = idle.poll();
         if (free == null) {
-            free = new PoolProcess(tokens + ++started, settings, socket, this::starting, this::ended, this::gone);
+            free = newProcess();
             all.add(free);
             alive.add(free);
         }
         return free;
+    }
+
+    private PoolProcess newProcess() throws RejectedMessageException {
+        String token = tokens + ++started;
+        try {
+            return new PoolProcess(token, settings, socket, this::starting, this::ended, this::gone, threads);
+        } catch (OutOfMemoryError e) {
+            throw new RejectedMessageException(
+                    ErrorCode.RESOURCE_UNAVAILABLE,
+                    "no thread for a Python process: the host refused it (" + e.getMessage()
+                            + "); raise the limit of threads (ulimit -u, TasksMax, or pids.max of the container)",
+                    e);
+        }
     }
 
     private synchronized void starting(PoolProcess process) {

@@ -128,9 +128,7 @@ public final class FrameChannel implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             throw new IOException("the connection is closed", e);
         }
-        if (Thread.currentThread().isInterrupted()) {
-            throw new IOException("interrupted");
-        }
+        Thread.interrupted(); // meant for no reader, and it would end each further wait
         synchronized (queued) {
             flush();
         }
