@@ -7,10 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +29,9 @@ public final class SyscallFaults {
 
     private static final Path SOURCE = Path.of("src", "test", "c", "syscall-faults.c");
     private static final int LIMIT_S = 120;
+
+    /** In a path: of workers, files of queues, and segments. */
+    private static final Pattern NUMBERS = Pattern.compile("[0-9]+");
 
     private static Path program; // guarded by the class
 
@@ -96,6 +102,29 @@ public final class SyscallFaults {
             counts.merge(line.substring(0, line.indexOf(' ')), 1L, Long::sum);
         }
         return counts;
+    }
+
+    /**
+     * Returns the numbers of calls of each name, in order: of those for files of a kind, which are those whose paths differ in numbers alone, at
+     * most so many, the first and the last among them.
+     */
+    public Map<String, List<Long>> spread(int each) throws IOException {
+        Map<String, List<Long>> byKind = new LinkedHashMap<>();
+        for (String line : log()) {
+            String[] words = line.split(" ", 3);
+            String kind = words[0] + " " + NUMBERS.matcher(words[2]).replaceAll("#");
+            byKind.computeIfAbsent(kind, absent -> new ArrayList<>()).add(Long.valueOf(words[1]));
+        }
+        Map<String, List<Long>> spread = new TreeMap<>();
+        byKind.forEach((kind, all) -> {
+            List<Long> some = spread.computeIfAbsent(kind.substring(0, kind.indexOf(' ')), absent -> new ArrayList<>());
+            int count = Math.min(each, all.size());
+            for (int i = 0; i < count; i++) {
+                some.add(all.get(count == 1 ? 0 : (int) ((long) i * (all.size() - 1) / (count - 1))));
+            }
+        });
+        spread.values().forEach(Collections::sort);
+        return spread;
     }
 
     /** Returns the lines of calls that failed. */

@@ -53,6 +53,11 @@ final class FaultRun implements AutoCloseable {
         }
     }
 
+    /** Returns which calls of each name there were in the counted scenario: at most so many for files of a kind, spread over it. */
+    Map<String, List<Long>> spread(int each) throws Exception {
+        return subject().faults().spread(each);
+    }
+
     /** Runs a case. */
     Verdict run(FaultCase fault) throws Exception {
         Verdict verdict = new Verdict(fault);

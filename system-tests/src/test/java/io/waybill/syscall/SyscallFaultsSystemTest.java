@@ -146,7 +146,8 @@ class SyscallFaultsSystemTest {
 
     /**
      * All n, which takes hours: {@code -Dwaybill.syscalls=open,mmap} for those of these calls, {@code all} for all;
-     * {@code waybill.syscalls.first}, {@code .step}: which n; {@code .directory}: where the logs of cases with problems stay.
+     * {@code waybill.syscalls.first}, {@code .step}: which n; {@code .each}: at most so many of each call for files of a kind, spread over the
+     * scenario; {@code .directory}: where the logs of cases with problems stay.
      */
     @Test
     @EnabledIfSystemProperty(named = "waybill.syscalls", matches = ".+")
@@ -155,17 +156,19 @@ class SyscallFaultsSystemTest {
         List<String> names = List.of(System.getProperty("waybill.syscalls").split(","));
         int step = Integer.getInteger("waybill.syscalls.step", 1);
         int first = Integer.getInteger("waybill.syscalls.first", 1);
+        int each = Integer.getInteger("waybill.syscalls.each", Integer.MAX_VALUE);
         Path kept = Path.of(System.getProperty("waybill.syscalls.directory", directory.toString()));
         List<Verdict> wrong = new ArrayList<>();
         try (FaultRun run = new FaultRun(kept)) {
             for (Durability durability : List.of(Durability.PROCESS, Durability.EACH)) {
-                Map<String, Long> counts = run.counts(durability);
-                System.out.println(durability + " " + counts);
+                System.out.println(durability + " " + run.counts(durability));
+                Map<String, List<Long>> asked = run.spread(each);
                 for (Failing failing : all()) {
                     boolean isAsked = names.contains("all") || names.contains(failing.call());
-                    long last = isAsked ? counts.getOrDefault(failing.call(), 0L) : 0;
-                    for (long nth = first; nth <= last; nth += step) {
-                        wrong.addAll(both(run, durability, failing, nth));
+                    List<Long> all = isAsked ? asked.getOrDefault(failing.call(), List.of()) : List.of();
+                    System.out.println(failing + " " + all.size() + " of them");
+                    for (int i = first - 1; i < all.size(); i += step) {
+                        wrong.addAll(both(run, durability, failing, all.get(i)));
                     }
                 }
             }
