@@ -18,7 +18,9 @@ import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +38,8 @@ import org.slf4j.LoggerFactory;
 public final class Plan {
 
     private static final long CLONE_FROM_BYTES = 8192;
+    private static final int FEW =
+            64; // tensors, whose storages are found by looking at each; also what is kept for the next message
 
     private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
 
@@ -57,6 +61,7 @@ public final class Plan {
     private final Placement placement;
     private int[] outgoingOfTensor = new int[8];
     private int[] outgoingOfSource = new int[8];
+    private Map<Storage, Integer> sourceNumbers; // null for few tensors
     private int tablesLength;
     private DeviceTargets targets; // of the receiver
     private boolean active;
@@ -80,9 +85,10 @@ public final class Plan {
         tensors.addAll(sent);
         int count = tensors.size();
         if (outgoingOfTensor.length < count) {
-            outgoingOfTensor = new int[TensorSection.MAX_TENSORS];
-            outgoingOfSource = new int[TensorSection.MAX_TENSORS];
+            outgoingOfTensor = new int[count];
+            outgoingOfSource = new int[count];
         }
+        sourceNumbers = count > FEW ? new IdentityHashMap<>() : null;
         int tensorBytes = 0;
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensors.get(i);
@@ -116,10 +122,9 @@ public final class Plan {
 
     /** Returns the number of a storage among those of the message; copies it to host memory when it is new. */
     private int sourceOf(Storage storage) {
-        for (int i = sources.size() - 1; i >= 0; i--) {
-            if (sources.get(i) == storage) {
-                return i;
-            }
+        int known = knownSource(storage);
+        if (known >= 0) {
+            return known;
         }
         Device target = targets.target(storage.device()); // before a copy is made: it may refuse the message
         destinations.add(target);
@@ -129,6 +134,20 @@ public final class Plan {
         sources.add(storage);
         outgoingOfSource[sources.size() - 1] = -1;
         return sources.size() - 1;
+    }
+
+    /** Returns the number of a storage that the message has already; -1 when it is new. */
+    private int knownSource(Storage storage) {
+        if (sourceNumbers != null) {
+            Integer known = sourceNumbers.putIfAbsent(storage, sources.size());
+            return known == null ? -1 : known;
+        }
+        for (int i = sources.size() - 1; i >= 0; i--) {
+            if (sources.get(i) == storage) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     /** Returns the handle of a storage that is shared; null when its bytes travel. */
@@ -324,7 +343,9 @@ public final class Plan {
     private void clear() {
         for (int i = 0; i < outgoing.size(); i++) {
             outgoing.get(i).clear();
-            spare.add(outgoing.get(i));
+            if (spare.size() < FEW) {
+                spare.add(outgoing.get(i));
+            }
         }
         for (int i = 0; i < converted.size(); i++) {
             try {
@@ -340,6 +361,7 @@ public final class Plan {
         hosts.clear();
         handles.clear();
         destinations.clear();
+        sourceNumbers = null;
         targets = null;
         devices.clear();
         moves.clear();

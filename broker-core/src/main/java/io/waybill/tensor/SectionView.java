@@ -22,6 +22,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 final class SectionView {
 
+    private static final int FIRST_TENSORS = 64;
+
     private UnsafeBuffer memory;
     private int start;
     private int end;
@@ -30,7 +32,7 @@ final class SectionView {
     private int deviceCount;
     private int storagesAt;
     private int tensorsAt;
-    private final int[] tensorAt = new int[TensorSection.MAX_TENSORS];
+    private int[] tensorAt = new int[FIRST_TENSORS];
 
     /** @throws MalformedRecordException with what was expected and what was found */
     void check(RecordView record) throws MalformedRecordException {
@@ -113,6 +115,9 @@ final class SectionView {
     }
 
     private void checkTensors(int tablesEnd) throws MalformedRecordException {
+        if (tensorAt.length < tensorCount) { // the tables have room for so many
+            tensorAt = new int[tensorCount];
+        }
         int at = tensorsAt;
         for (int i = 0; i < tensorCount; i++) {
             if (tablesEnd - at < TensorSection.SIZES) {

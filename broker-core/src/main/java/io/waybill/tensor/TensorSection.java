@@ -11,7 +11,7 @@ import io.waybill.wire.Envelope;
  * <pre>
  * header
  * offset size field
- *   0     2   storage count   1..1024, not more than tensors
+ *   0     2   storage count   1..32768, not more than tensors
  *   2     2   tensor count    the same as in the envelope
  *   4     1   device count    0..64
  *   5     1   version         1

@@ -20,7 +20,7 @@ package io.waybill.wire;
  *  24     2   from            worker id of the sender, the owner of the journal
  *  26     2   to              worker id of the receiver
  *  28     2   type            code of the message type, with its request or response flag
- *  30     2   tensor count    0..1024
+ *  30     2   tensor count    0..32768
  *  32     4   payload length  in bytes
  *  36     4   section length  of the tensor section in bytes; 0 when there are no tensors
  *  40     8   deadline        requests: signed; CLOCK_BOOTTIME in ns; 0: none
@@ -108,7 +108,7 @@ public final class Envelope {
     public static final int REFERENCES_END = 8;
 
     /** Max tensors in one message. */
-    public static final int MAX_TENSORS = 1024;
+    public static final int MAX_TENSORS = 1 << 15;
 
     private Envelope() {}
 

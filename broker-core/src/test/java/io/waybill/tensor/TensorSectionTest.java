@@ -221,15 +221,15 @@ class TensorSectionTest {
     void carriesTheMostTensorsAndRefusesOneMore() throws Exception {
         HostStorage storage = transit.filled(4);
         Tensor one = Transit.floats(storage, 0, 1);
-        Tensor[] max = Collections.nCopies(1024, one).toArray(new Tensor[0]);
+        Tensor[] max = Collections.nCopies(32_768, one).toArray(new Tensor[0]);
         ReceivedTensors received = transit.receive(transit.send(max));
-        assertThat(received.tensors()).hasSize(1024);
+        assertThat(received.tensors()).hasSize(32_768);
         received.release();
-        assertThatThrownBy(() -> transit.sender.plan(Collections.nCopies(1025, one), Transit.RECEIVER, Transit.SAME))
+        assertThatThrownBy(() -> transit.sender.plan(Collections.nCopies(32_769, one), Transit.RECEIVER, Transit.SAME))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TOO_LARGE))
-                .hasMessageContaining("1024")
-                .hasMessageContaining("1025");
+                .hasMessageContaining("32768")
+                .hasMessageContaining("32769");
         storage.release();
     }
 

@@ -1,6 +1,7 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.MessageId;
+import io.waybill.wire.Envelope;
 import java.util.Locale;
 
 /**
@@ -18,7 +19,7 @@ import java.util.Locale;
  *   0     4   length          of the message with these bytes
  *   4     1   kind            1: request, 2: response
  *   5     1   payloads        0: all, 1: digests, 2: none
- *   6     2   storage count   0..1024: of those that do not lie in the record
+ *   6     2   storage count   0..32768: of those that do not lie in the record
  *   8     4   record length   104..67108864
  *  12     2   name length     1..255
  *  14     2   reserved        0
@@ -62,9 +63,12 @@ final class SliceLayout {
 
     static final int STORAGE_BYTES = 16;
 
-    /** Largest message: of one with 1024 storages, each with its reason. */
-    static final int MAX_MESSAGE_BYTES =
-            HEADER_BYTES + MAX_NAME_BYTES + MAX_RECORD_BYTES + DIGEST_BYTES + 1024 * (STORAGE_BYTES + MAX_TEXT_BYTES);
+    /** Largest message: of one with as many storages as a record may have, each with its reason. */
+    static final int MAX_MESSAGE_BYTES = HEADER_BYTES
+            + MAX_NAME_BYTES
+            + MAX_RECORD_BYTES
+            + DIGEST_BYTES
+            + Envelope.MAX_TENSORS * (STORAGE_BYTES + MAX_TEXT_BYTES);
 
     static final int MAX_CHUNK_BYTES = CHUNK_BYTES + 2 * MAX_MESSAGE_BYTES;
 

@@ -1,5 +1,6 @@
 package io.waybill.replay.slice;
 
+import io.waybill.wire.Envelope;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -16,8 +17,6 @@ import java.util.List;
  */
 record SlicedMessage(
         Kind kind, Payloads payloads, String fileName, byte[] record, byte[] digest, List<SlicedStorage> storages) {
-
-    private static final int MAX_STORAGES = 1024;
 
     /** Numbers in a file are one more than these. */
     enum Kind {
@@ -77,10 +76,10 @@ record SlicedMessage(
                 || kind >= Kind.values().length
                 || payloads < 0
                 || payloads >= Payloads.values().length
-                || storages > MAX_STORAGES
+                || storages > Envelope.MAX_TENSORS
                 || from.getShort(SliceLayout.RESERVED) != 0) {
             throw new MalformedSliceException("expected a message of kind 1 or 2, with payloads 0 to 2 and at most "
-                    + MAX_STORAGES + " storages, found kind " + (kind + 1) + ", payloads " + payloads + " and "
+                    + Envelope.MAX_TENSORS + " storages, found kind " + (kind + 1) + ", payloads " + payloads + " and "
                     + storages + " storages");
         }
         int digestLength = payloads == Payloads.DIGEST.ordinal() ? SliceLayout.DIGEST_BYTES : 0;
