@@ -1,6 +1,7 @@
 package io.waybill.api;
 
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -120,7 +121,7 @@ public final class MessageType {
      */
     public static MessageType of(int code) {
         if (!isKnown(code)) {
-            throw new IllegalArgumentException(String.format("no message type has the code 0x%x", code));
+            throw new IllegalArgumentException(String.format(Locale.ROOT, "no message type has the code 0x%x", code));
         }
         return BY_CODE[code];
     }
@@ -128,7 +129,8 @@ public final class MessageType {
     /** Returns the request type of a user's own kind, 0x42–0xef. */
     public static MessageType userRequest(int kind) {
         if (kind < FIRST_USER_KIND || kind > LAST_USER_KIND) {
-            throw new IllegalArgumentException(String.format("a user's kind is from 0x42 to 0xef: 0x%x", kind));
+            throw new IllegalArgumentException(
+                    String.format(Locale.ROOT, "a user's kind is from 0x42 to 0xef: 0x%x", kind));
         }
         return BY_CODE[kind | REQUEST_FLAG];
     }
@@ -138,7 +140,7 @@ public final class MessageType {
         for (MessageType type : BY_CODE) {
             if (type != null
                     && (type.name.equals(name)
-                            || String.format("0x%x", type.code).equalsIgnoreCase(name))) {
+                            || String.format(Locale.ROOT, "0x%x", type.code).equalsIgnoreCase(name))) {
                 return Optional.of(type);
             }
         }

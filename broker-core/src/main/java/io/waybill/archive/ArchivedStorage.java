@@ -1,5 +1,6 @@
 package io.waybill.archive;
 
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -59,6 +60,6 @@ public record ArchivedStorage(
 
     /** The checksum in eight hexadecimal digits. */
     public String digest() {
-        return String.format("%08x", checksum);
+        return String.format(Locale.ROOT, "%08x", checksum);
     }
 }

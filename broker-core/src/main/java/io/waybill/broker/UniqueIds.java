@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -110,6 +111,6 @@ public final class UniqueIds {
         String start = "ids 1 next " + next;
         CRC32 crc = new CRC32();
         crc.update(start.getBytes(StandardCharsets.ISO_8859_1));
-        return String.format("%s crc %08x\n", start, crc.getValue());
+        return String.format(Locale.ROOT, "%s crc %08x\n", start, crc.getValue());
     }
 }

@@ -16,6 +16,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -307,8 +308,8 @@ public final class Home {
         int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
         // the superuser may write in spite of the mode, but its mode was set on purpose
         if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
-            throw new HomeException("home " + home + " is not writable: mode " + String.format("%04o", mode & 07777)
-                    + ", uid " + files.owner());
+            throw new HomeException("home " + home + " is not writable: mode "
+                    + String.format(Locale.ROOT, "%04o", mode & 07777) + ", uid " + files.owner());
         }
     }
 

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -57,7 +58,7 @@ final class OwnerLock implements AutoCloseable {
 
     void writeEpoch(long epoch) throws IOException {
         // padded, so that a shorter number never leaves digits of a longer one behind
-        byte[] text = String.format("%-20d%n", epoch).getBytes(StandardCharsets.US_ASCII);
+        byte[] text = String.format(Locale.ROOT, "%-20d%n", epoch).getBytes(StandardCharsets.US_ASCII);
         try (FileChannel channel = files.channelOf(file)) {
             channel.write(ByteBuffer.wrap(text), 0);
         }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 
 /** Attributes of the file at a path. Immutable. */
@@ -92,7 +93,7 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     }
 
     String modeText() {
-        return String.format("%04o", mode & 07777);
+        return String.format(Locale.ROOT, "%04o", mode & 07777);
     }
 
     private String kindText() {

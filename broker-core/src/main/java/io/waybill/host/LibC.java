@@ -9,7 +9,8 @@ import com.kenai.jffi.LastError;
 import com.kenai.jffi.Library;
 import com.kenai.jffi.MemoryIO;
 import com.kenai.jffi.Type;
-import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /**
  * libc's functions, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single functions.
@@ -25,6 +26,10 @@ class LibC {
     private static final Type INT = Type.SINT32;
     private static final Type LONG = Type.SINT64;
     private static final Type POINTER = Type.POINTER;
+
+    static {
+        loadLibrary();
+    }
 
     private final Library library = Library.getDefault();
     private final Invoker invoker = Invoker.getInstance();
@@ -224,11 +229,25 @@ class LibC {
         return (int) invoker.invokeVrN(geteuid);
     }
 
-    /** The text for an error, in the language of the process. */
+    /** Loads jffi's library. It writes the version in the library's name with the digits of the default locale, and the name has others. */
+    private static void loadLibrary() {
+        if (String.format(Locale.getDefault(Locale.Category.FORMAT), "%d", 0).equals("0")) {
+            return; // it is loaded at the first use
+        }
+        Locale digits = Locale.getDefault(Locale.Category.FORMAT);
+        Locale.setDefault(Locale.Category.FORMAT, Locale.ROOT);
+        try {
+            Library.getDefault();
+        } finally {
+            Locale.setDefault(Locale.Category.FORMAT, digits);
+        }
+    }
+
+    /** The text for an error, in the language of the process; read as UTF-8. */
     String strerror(int errno) {
         return new String(
                 MemoryIO.getInstance().getZeroTerminatedByteArray(invoker.invokeNrN(strerror, errno)),
-                Charset.defaultCharset());
+                StandardCharsets.UTF_8);
     }
 
     int getpid() {

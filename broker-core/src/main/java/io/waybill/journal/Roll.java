@@ -15,6 +15,7 @@ import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalQueries;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.Set;
 import net.openhft.chronicle.queue.RollCycle;
@@ -55,7 +56,7 @@ public enum Roll {
         this.cycle = cycle;
         this.spanMs = span.toMillis();
         this.maxNumbers = maxNumbers;
-        this.name = DateTimeFormatter.ofPattern(cycle.format()).withZone(ZoneOffset.UTC);
+        this.name = DateTimeFormatter.ofPattern(cycle.format(), Locale.ROOT).withZone(ZoneOffset.UTC);
         this.firstName = fileName(0);
     }
 

@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.context.CallContext;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Locale;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -38,14 +39,18 @@ public final class RecordView {
         }
         int magic = Short.toUnsignedInt(memory.getShort(Envelope.MAGIC_AT, ByteOrder.LITTLE_ENDIAN));
         if (magic != Envelope.MAGIC) {
-            throw new MalformedRecordException(
-                    String.format("a record has the magic 0x%x at offset 4, this one 0x%x", Envelope.MAGIC, magic));
+            throw new MalformedRecordException(String.format(
+                    Locale.ROOT, "a record has the magic 0x%x at offset 4, this one 0x%x", Envelope.MAGIC, magic));
         }
         int found = memory.getInt(Envelope.CHECKSUM, ByteOrder.LITTLE_ENDIAN);
         int expected = buffer.checksum();
         if (found != expected) {
             throw new MalformedRecordException(String.format(
-                    "the checksum of the %d bytes is 0x%08x, and 0x%08x is written", length, expected, found));
+                    Locale.ROOT,
+                    "the checksum of the %d bytes is 0x%08x, and 0x%08x is written",
+                    length,
+                    expected,
+                    found));
         }
         int version = Byte.toUnsignedInt(memory.getByte(Envelope.VERSION_AT));
         if (version != Envelope.VERSION) {
@@ -85,7 +90,8 @@ public final class RecordView {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
         }
         if (!MessageType.isKnown(typeCode())) {
-            throw new MalformedRecordException(String.format("no message type has the code 0x%x", typeCode()));
+            throw new MalformedRecordException(
+                    String.format(Locale.ROOT, "no message type has the code 0x%x", typeCode()));
         }
     }
 

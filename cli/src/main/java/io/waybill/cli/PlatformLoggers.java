@@ -1,6 +1,7 @@
 package io.waybill.cli;
 
 import java.text.MessageFormat;
+import java.util.Locale;
 import java.util.ResourceBundle;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,7 +55,7 @@ public final class PlatformLoggers extends System.LoggerFinder {
                         .log(
                                 parameters == null || parameters.length == 0
                                         ? text
-                                        : MessageFormat.format(text, parameters));
+                                        : new MessageFormat(text, Locale.ROOT).format(parameters));
             }
         }
 

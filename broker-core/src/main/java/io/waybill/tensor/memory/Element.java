@@ -4,6 +4,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Locale;
 
 /** Reads single elements of a tensor in host memory. Slow, and meant for the few that are shown. */
 public final class Element {
@@ -80,7 +81,9 @@ public final class Element {
             case FLOAT8_E8M0FNU:
                 break;
         }
-        return size == 1 ? String.format("0x%02x", bytes.get(0)) : String.format("0x%04x", bytes.getShort(0));
+        return size == 1
+                ? String.format(Locale.ROOT, "0x%02x", bytes.get(0))
+                : String.format(Locale.ROOT, "0x%04x", bytes.getShort(0));
     }
 
     private static Object unsigned(long bits) {

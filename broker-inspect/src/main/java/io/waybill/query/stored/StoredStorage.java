@@ -2,6 +2,7 @@ package io.waybill.query.stored;
 
 import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.DescribedTensors;
+import java.util.Locale;
 import java.util.zip.CRC32C;
 
 /**
@@ -29,7 +30,7 @@ public record StoredStorage(int number, long sizeBytes, Location location, Strin
         long bytes = tensor.storage().sizeBytes();
         CRC32C checksum = new CRC32C();
         checksum.update(tensor.storage().bytes(0, (int) bytes));
-        String digest = String.format("%08x", checksum.getValue());
+        String digest = String.format(Locale.ROOT, "%08x", checksum.getValue());
         int number = DescribedTensors.storageOf(tensor);
         return new StoredStorage(number, bytes, Location.RECORD, digest, "in the record, crc32c " + digest);
     }

@@ -5,6 +5,7 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -152,7 +153,7 @@ public final class ValueLine {
         if (start.length > 0) {
             add(":");
             for (byte one : start) {
-                add(String.format(" %02x", one));
+                add(String.format(Locale.ROOT, " %02x", one));
             }
             add(payloadBytes > start.length ? " " + CUT : "");
         }

@@ -3,6 +3,7 @@ package io.waybill.osgi.log;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.Locale;
 import org.osgi.framework.Bundle;
 import org.osgi.service.log.FormatterLogger;
 import org.osgi.service.log.Logger;
@@ -86,7 +87,7 @@ public final class ServiceLog implements LoggerFactory {
         }
         int last = parameters.length - 1;
         Throwable cause = last >= 0 && parameters[last] instanceof Throwable thrown ? thrown : null;
-        target.atLevel(level).setCause(cause).log(String.format(text, parameters));
+        target.atLevel(level).setCause(cause).log(String.format(Locale.ROOT, text, parameters));
     }
 
     /** Returns the parameters after the text: one or two objects, or an array of them. */

@@ -4,6 +4,7 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -110,6 +111,6 @@ public final class ContentComparison implements ResponseComparison {
     }
 
     private static String at(byte[] bytes, int offset) {
-        return offset < bytes.length ? String.format("0x%02x", bytes[offset]) : "the end";
+        return offset < bytes.length ? String.format(Locale.ROOT, "0x%02x", bytes[offset]) : "the end";
     }
 }

@@ -5,6 +5,7 @@ import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.memory.Element;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -136,7 +137,7 @@ final class ElementComparison {
         ByteBuffer element = bytes.at(location * elementBytes, elementBytes);
         StringBuilder text = new StringBuilder();
         for (int i = elementBytes - 1; i >= 0; i--) {
-            text.append(String.format("%02x", element.get(element.position() + i)));
+            text.append(String.format(Locale.ROOT, "%02x", element.get(element.position() + i)));
         }
         return " (bits 0x" + text + ")";
     }

@@ -10,6 +10,7 @@ import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.tensor.DescribedTensors;
 import java.io.IOException;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
@@ -40,7 +41,7 @@ final class SlicedTensors implements StoredTensors {
         }
         CRC32C checksum = new CRC32C();
         slice.file().read(SliceLayout.tensorName(record.id(), kind, number), checksum::update);
-        String digest = String.format("%08x", checksum.getValue());
+        String digest = String.format(Locale.ROOT, "%08x", checksum.getValue());
         return new StoredStorage(number, bytes, Location.SLICE, digest, "in the slice, crc32c " + digest);
     }
 

@@ -1,6 +1,7 @@
 package io.waybill.cli.doctor;
 
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -64,7 +65,7 @@ final class HostCheck {
     private void processors(int processors) {
         double quota = quota();
         String found = processors + " for this process"
-                + (quota > 0 ? ", quota of its control group %.2f".formatted(quota) : ", no quota");
+                + (quota > 0 ? String.format(Locale.ROOT, ", quota of its control group %.2f", quota) : ", no quota");
         if (quota > 0 && quota < MIN_PROCESSORS) {
             findings.add(
                     Health.WARNING,

@@ -71,9 +71,11 @@ final class CallLines {
         }
         if (!begun) {
             begun = true;
-            out.printf(FORMAT, "SENT", "ID", "FROM", "TO", "TYPE", "BYTES", "OUTCOME", "TOOK", "OPERATION");
+            out.printf(
+                    Locale.ROOT, FORMAT, "SENT", "ID", "FROM", "TO", "TYPE", "BYTES", "OUTCOME", "TOOK", "OPERATION");
         }
         out.printf(
+                Locale.ROOT,
                 FORMAT,
                 ShownTime.of(request.sentNs()),
                 MessageId.text(request.id()),

@@ -8,6 +8,7 @@ import io.waybill.query.StoredEntry;
 import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.StoredRecord;
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.function.Consumer;
 
 /** Prints records as they come, one to a line. */
@@ -39,6 +40,7 @@ final class EntryLines implements Consumer<StoredEntry> {
             return;
         }
         out.printf(
+                Locale.ROOT,
                 "%s  %-14s  %s -> %s  %s%s  %d bytes%s%n",
                 ShownTime.of(record.sentNs()),
                 MessageId.text(record.id()),

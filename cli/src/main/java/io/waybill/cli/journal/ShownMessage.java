@@ -15,6 +15,7 @@ import io.waybill.query.stored.ValueLine;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -58,6 +59,7 @@ final class ShownMessage {
 
     private void print(String what, StoredRecord record, Payload payload, PrintWriter out) throws IOException {
         out.printf(
+                Locale.ROOT,
                 "%-9s %s from %s (id %d) to %s (id %d)%s%n",
                 what,
                 record.type(),

@@ -254,6 +254,7 @@ public final class ReplayCommand implements Callable<Integer> {
                     .err()
                     .println(String.format(
                             Locale.ROOT,
+                            Locale.ROOT,
                             "%d calls replayed in %.1f s, %.0f a second",
                             calls.replayed(),
                             seconds,

@@ -1,5 +1,7 @@
 package io.waybill.cli.show;
 
+import java.util.Locale;
+
 /** Makes foreign text safe to print on a terminal: removes control characters. Stateless. */
 public final class Printable {
 
@@ -11,7 +13,7 @@ public final class Printable {
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
             if (c != '\n' && c != '\t' && Character.isISOControl(c)) {
-                shown.append(String.format("\\u%04x", (int) c));
+                shown.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
             } else {
                 shown.append(c);
             }

@@ -3,6 +3,7 @@ package io.waybill.cli.tool;
 import io.waybill.api.Value;
 import io.waybill.cli.show.Printable;
 import java.io.PrintWriter;
+import java.util.Locale;
 
 /** Writes the help of a command of a bundle. Stateless. */
 final class ToolHelp {
@@ -32,7 +33,7 @@ final class ToolHelp {
         }
         out.println();
         for (Value option : ToolFields.items(command, "options")) {
-            line(out, String.format("      %-22s %s", written(option), ToolFields.text(option, "text")));
+            line(out, String.format(Locale.ROOT, "      %-22s %s", written(option), ToolFields.text(option, "text")));
         }
         long limitMs = ToolFields.number(command, "limit_ms");
         line(

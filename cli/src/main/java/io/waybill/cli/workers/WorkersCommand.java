@@ -55,7 +55,7 @@ import picocli.CommandLine.Option;
         })
 public final class WorkersCommand implements Callable<Integer>, CommandGroup {
 
-    private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss");
+    private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss", Locale.ROOT);
 
     private final Surroundings surroundings;
 

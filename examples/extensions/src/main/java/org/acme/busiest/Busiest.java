@@ -9,6 +9,7 @@ import io.waybill.api.tool.ToolFailedException;
 import io.waybill.api.tool.ToolRun;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -60,7 +61,7 @@ public final class Busiest implements ToolCommand, CallEvents {
             Map<String, Counts> now = counts();
             Map<Value, Value> list = new HashMap<>();
             if (!run.isJson()) {
-                run.line(String.format("%-40s %10s %10s", "OPERATION", "CALLS/S", "ERRORS/S"));
+                run.line(String.format(Locale.ROOT, "%-40s %10s %10s", "OPERATION", "CALLS/S", "ERRORS/S"));
             }
             for (Map.Entry<String, Counts> each : now.entrySet()) {
                 Counts old = before.getOrDefault(each.getKey(), new Counts(0, 0));
@@ -68,7 +69,7 @@ public final class Busiest implements ToolCommand, CallEvents {
                 double errors = (double) (each.getValue().errors() - old.errors()) / seconds;
                 list.put(Value.of(each.getKey()), Value.list(Value.of(calls), Value.of(errors)));
                 if (!run.isJson()) {
-                    run.line(String.format("%-40s %10.1f %10.1f", each.getKey(), calls, errors));
+                    run.line(String.format(Locale.ROOT, "%-40s %10.1f %10.1f", each.getKey(), calls, errors));
                 }
             }
             if (run.isJson()) {

@@ -8,6 +8,7 @@ import io.waybill.api.tool.ToolFailedException;
 import io.waybill.api.tool.ToolRun;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -39,13 +40,15 @@ public final class ContextsCommand implements ToolCommand {
         }
         List<ContextStatus> all = autograd.contexts();
         if (!run.isJson()) {
-            run.line(String.format(FORMAT, "CONTEXT", "DRIVER", "SENDS", "RECEIVES", "GRADIENTS", "BYTES", "KNOWN BY"));
+            run.line(String.format(
+                    Locale.ROOT, FORMAT, "CONTEXT", "DRIVER", "SENDS", "RECEIVES", "GRADIENTS", "BYTES", "KNOWN BY"));
         }
         for (ContextStatus each : all) {
             if (run.isJson()) {
                 run.json(value(each));
             } else {
                 run.line(String.format(
+                        Locale.ROOT,
                         FORMAT,
                         MessageId.text(each.id()),
                         each.driver(),

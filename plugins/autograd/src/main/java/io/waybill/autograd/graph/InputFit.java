@@ -1,6 +1,7 @@
 package io.waybill.autograd.graph;
 
 import java.util.Arrays;
+import java.util.Locale;
 import org.bytedeco.pytorch.InputMetadata;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TypeMeta;
@@ -44,8 +45,13 @@ final class InputFit {
         try {
             torch.ScalarType expected = type.toScalarType();
             if (!gradient.is_floating_point() && gradient.is_complex() != torch.isComplexType(expected)) {
-                throw new GradientMismatchException("gradient %d of %s has a wrong type: expected %s, found %s"
-                        .formatted(edge, name(source), expected, gradient.scalar_type()));
+                throw new GradientMismatchException(String.format(
+                        Locale.ROOT,
+                        "gradient %d of %s has a wrong type: expected %s, found %s",
+                        edge,
+                        name(source),
+                        expected,
+                        gradient.scalar_type()));
             }
             return Pointers.own(gradient.to(expected));
         } finally {
@@ -64,7 +70,12 @@ final class InputFit {
         Tensor like = Pointers.own(wanted.zeros_like());
         String expected = Arrays.toString(like.shape());
         Pointers.free(like);
-        throw new GradientMismatchException("gradient %d of %s has a wrong shape: expected %s, found %s"
-                .formatted(edge, name(source), expected, Arrays.toString(gradient.shape())));
+        throw new GradientMismatchException(String.format(
+                Locale.ROOT,
+                "gradient %d of %s has a wrong shape: expected %s, found %s",
+                edge,
+                name(source),
+                expected,
+                Arrays.toString(gradient.shape())));
     }
 }

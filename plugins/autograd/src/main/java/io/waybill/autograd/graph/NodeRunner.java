@@ -3,6 +3,7 @@ package io.waybill.autograd.graph;
 import io.waybill.torch.OperatorEvents;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.PriorityQueue;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
@@ -217,8 +218,12 @@ final class NodeRunner {
     /** Passes the results of a node on along its edges. */
     private void pass(GraphNode from, TensorVector out) {
         if (out.size() != from.targets.length) {
-            throw new GradientMismatchException("%s returned a wrong number of gradients: expected %d, found %d"
-                    .formatted(from.name(), from.targets.length, out.size()));
+            throw new GradientMismatchException(String.format(
+                    Locale.ROOT,
+                    "%s returned a wrong number of gradients: expected %d, found %d",
+                    from.name(),
+                    from.targets.length,
+                    out.size()));
         }
         for (int i = 0; i < from.targets.length; i++) {
             if (from.targets[i] != null) {

@@ -1,6 +1,7 @@
 package io.waybill.autograd.graph;
 
 import java.util.List;
+import java.util.Locale;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -88,8 +89,12 @@ final class PassEntry implements Comparable<PassEntry> {
      */
     void requireAll() {
         if (gradients.length != targets.length) {
-            throw new GradientMismatchException("%s has a wrong number of gradients: expected %d, found %d"
-                    .formatted(this, targets.length, gradients.length));
+            throw new GradientMismatchException(String.format(
+                    Locale.ROOT,
+                    "%s has a wrong number of gradients: expected %d, found %d",
+                    this,
+                    targets.length,
+                    gradients.length));
         }
     }
 

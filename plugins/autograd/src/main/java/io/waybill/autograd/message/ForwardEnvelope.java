@@ -4,6 +4,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Locale;
 
 /**
  * Payload of {@code FORWARD_AUTOGRAD_REQ} and {@code FORWARD_AUTOGRAD_RESP}: a message of a context with another message inside, whose tensors
@@ -71,7 +72,10 @@ public record ForwardEnvelope(long contextId, long messageId, MessageType type, 
         }
         if (!MessageType.isKnown(code) || isRequest != MessageType.of(code).isRequest()) {
             throw reader.malformed(String.format(
-                    "has a %s inside, and this one has the type 0x%x", isRequest ? "request" : "response", code));
+                    Locale.ROOT,
+                    "has a %s inside, and this one has the type 0x%x",
+                    isRequest ? "request" : "response",
+                    code));
         }
         return new ForwardEnvelope(contextId, messageId, MessageType.of(code), reader.rest());
     }

@@ -7,6 +7,7 @@ import io.waybill.profiler.profile.ProfilerConfig;
 import io.waybill.profiler.profile.ProfilerState;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Locale;
 
 /**
  * Payload of {@code RUN_WITH_PROFILING_REQ}: a profiled call, with the request inside, whose tensors and references are those of the outer one.
@@ -50,7 +51,7 @@ public record ProfilingRequest(ProfilingId id, ProfilerConfig config, MessageTyp
             throw malformed("has flags up to " + (SHAPES | MEMORY) + ", and this one has " + flags);
         }
         if (!MessageType.isKnown(code) || !MessageType.of(code).isRequest()) {
-            throw malformed(String.format("has a request inside, and this one has the type 0x%x", code));
+            throw malformed(String.format(Locale.ROOT, "has a request inside, and this one has the type 0x%x", code));
         }
         ProfilerConfig config = new ProfilerConfig(state(state), (flags & SHAPES) != 0, (flags & MEMORY) != 0);
         return new ProfilingRequest(id, config, MessageType.of(code), bytes.slice());

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Payload of {@code RUN_WITH_PROFILING_RESP}: the outcome of a profiled call, with the response or the error inside, and what was recorded at the
@@ -66,7 +67,7 @@ public record ProfilingResponse(
             throw malformed("has 0 behind the type, and this one has " + reserved);
         }
         if (!MessageType.isKnown(code) || !MessageType.of(code).isResponse()) {
-            throw malformed(String.format("has a response inside, and this one has the type 0x%x", code));
+            throw malformed(String.format(Locale.ROOT, "has a response inside, and this one has the type 0x%x", code));
         }
         if (length < 0 || length > bytes.remaining() - EventBytes.HEAD) {
             throw malformed("has a response inside and events behind it, and this one has " + bytes.remaining()
