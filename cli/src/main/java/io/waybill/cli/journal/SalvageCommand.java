@@ -112,7 +112,6 @@ final class SalvageCommand implements Callable<Integer> {
             }
             out.printf(
                     Locale.ROOT,
-                    Locale.ROOT,
                     "%s: epoch %d, the places of %d peers, %d other files%n",
                     name,
                     salvaged.epoch(),

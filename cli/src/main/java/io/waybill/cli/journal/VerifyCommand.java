@@ -72,7 +72,6 @@ final class VerifyCommand implements Callable<Integer> {
         } else {
             out.printf(
                     Locale.ROOT,
-                    Locale.ROOT,
                     "%d records in %d journals: %s, %d requests without a response%n",
                     verification.records(),
                     verification.journals(),

@@ -254,7 +254,6 @@ public final class ReplayCommand implements Callable<Integer> {
                     .err()
                     .println(String.format(
                             Locale.ROOT,
-                            Locale.ROOT,
                             "%d calls replayed in %.1f s, %.0f a second",
                             calls.replayed(),
                             seconds,

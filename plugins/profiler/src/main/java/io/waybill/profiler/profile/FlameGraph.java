@@ -54,11 +54,7 @@ final class FlameGraph {
             nodes.add(node);
         }
         StringBuilder out = new StringBuilder(String.format(
-                Locale.ROOT,
-                Locale.ROOT,
-                "<svg width=\"%d\" height=\"%d\">\n",
-                WIDTH + 10,
-                (root.depth() - 1) * ROW + 10));
+                Locale.ROOT, "<svg width=\"%d\" height=\"%d\">\n", WIDTH + 10, (root.depth() - 1) * ROW + 10));
         draw(root, 0, -1, WIDTH / (double) Math.max(1, root.widthNs()), out);
         return out.append("</svg>\n").toString();
     }
@@ -71,7 +67,6 @@ final class FlameGraph {
         if (node.first != null) {
             out.append(String.format(
                     Locale.ROOT,
-                    Locale.ROOT,
                     "<g><title>%s\n%d times, %.1f µs</title><rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
                     ProfilePage.escaped(node.first.name()),
                     node.count,
@@ -82,7 +77,6 @@ final class FlameGraph {
                     width,
                     ROW - 2));
             out.append(String.format(
-                    Locale.ROOT,
                     Locale.ROOT,
                     "<text class=\"on\" x=\"%.1f\" y=\"%d\">%s</text></g>\n",
                     x + 3,

@@ -14,19 +14,9 @@ final class ProfileTable {
     /** Writes a line for each name, times in microseconds. */
     public static String of(List<NameTotals> all) {
         StringBuilder table = new StringBuilder(String.format(
-                Locale.ROOT,
-                Locale.ROOT,
-                FORMAT,
-                "COUNT",
-                "TOTAL US",
-                "MEAN US",
-                "P50 US",
-                "P99 US",
-                "MAX US",
-                "NAME"));
+                Locale.ROOT, FORMAT, "COUNT", "TOTAL US", "MEAN US", "P50 US", "P99 US", "MAX US", "NAME"));
         for (NameTotals each : all) {
             table.append(String.format(
-                    Locale.ROOT,
                     Locale.ROOT,
                     FORMAT,
                     each.count(),

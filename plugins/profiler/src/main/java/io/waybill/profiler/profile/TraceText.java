@@ -32,7 +32,6 @@ final class TraceText {
             json.append(comma)
                     .append(String.format(
                             Locale.ROOT,
-                            Locale.ROOT,
                             "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":%s}}",
                             worker.getKey(),
                             quoted(profile.worker(worker.getKey()) + " (" + worker.getKey() + ")")));
@@ -48,13 +47,11 @@ final class TraceText {
         ProfileEvent event = events.get(index);
         String place = String.format(
                 Locale.ROOT,
-                Locale.ROOT,
                 "\"pid\":%d,\"tid\":%d,\"ts\":%.3f",
                 event.worker(),
                 tracks.track(index),
                 (event.beginNs() - beginNs) / US);
         json.append(String.format(
-                Locale.ROOT,
                 Locale.ROOT,
                 ",\n{\"name\":%s,\"ph\":\"X\",%s,\"dur\":%.3f,\"cat\":\"%s\",\"args\":{\"thread\":%d,\"device\":%s,\"outcome\":\"%s\","
                         + "\"shapes\":%s,\"memory_bytes\":%d}}",
@@ -78,7 +75,6 @@ final class TraceText {
 
     private static String flow(String phase, int call, String place) {
         return String.format(
-                Locale.ROOT,
                 Locale.ROOT,
                 ",\n{\"name\":\"request\",\"cat\":\"request\",\"ph\":%s,\"id\":%d,%s}",
                 phase,
