@@ -1,6 +1,7 @@
 """Finds the gateway of a home, and starts one where there is none."""
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -23,8 +24,23 @@ def home_of(init_method: Optional[str] = None) -> str:
     if named:
         return named
     state = os.environ.get("XDG_STATE_HOME", "")
-    base = state if state.startswith("/") else os.path.join(os.path.expanduser("~"), ".local", "state")
+    base = state if state.startswith("/") else os.path.join(_user_directory(), ".local", "state")
     return os.path.join(base, "waybill", "home")
+
+
+def _user_directory() -> str:
+    directory = os.environ.get("HOME", "")
+    if not directory.startswith("/"):
+        try:
+            directory = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            directory = ""
+    if not directory.startswith("/"):
+        raise CallError(
+            "gateway: expected a directory of this user in HOME or passwd, found none; set WAYBILL_HOME or HOME",
+            "UNKNOWN_WORKER",
+        )
+    return directory
 
 
 def find(home: str) -> str:

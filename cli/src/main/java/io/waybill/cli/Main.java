@@ -9,8 +9,11 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
+import picocli.CommandLine.ExitCode;
 
 /** Entry point of the launcher. The only class of the command that reads the environment and system properties. */
 public final class Main {
@@ -23,11 +26,21 @@ public final class Main {
     /** Columns of the terminal that standard output is, as the launcher found out; not set when it is none. */
     static final String COLUMNS_PROPERTY = "waybill.columns";
 
+    /** Below the user's directory: that of programs' state. */
+    private static final String STATE = ".local/state";
+
     private Main() {}
 
     public static void main(String[] args) {
-        int code = Commands.run(surroundings(System.getenv()), args);
-        System.exit(code);
+        // digits, letters and messages are the same for every operator, and for every bundle of a node
+        Locale.setDefault(Locale.ROOT);
+        Map<String, String> environment = System.getenv();
+        Optional<String> misread = GivenText.misread(args, environment);
+        if (misread.isPresent()) {
+            writer(FileDescriptor.err).println("waybill: " + misread.get());
+            System.exit(ExitCode.USAGE);
+        }
+        System.exit(Commands.run(surroundings(environment), args));
     }
 
     private static Surroundings surroundings(Map<String, String> environment) {
@@ -35,7 +48,7 @@ public final class Main {
                 writer(FileDescriptor.out),
                 writer(FileDescriptor.err),
                 Boolean.getBoolean(TERMINAL_PROPERTY) ? Surroundings.Watcher.PERSON : Surroundings.Watcher.PROGRAM,
-                home(environment),
+                home(environment, System.getProperty("user.home")),
                 Optional.ofNullable(System.getProperty(DISTRIBUTION_PROPERTY)).map(Path::of),
                 Path.of(System.getProperty("java.io.tmpdir")),
                 System.getProperty("java.version") + " in " + System.getProperty("java.home"),
@@ -48,16 +61,22 @@ public final class Main {
         return new PrintWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8), true);
     }
 
-    private static Path home(Map<String, String> environment) {
+    /** Returns the default home; empty for a user without a directory. */
+    static Optional<Path> home(Map<String, String> environment, String userHome) {
         String home = environment.getOrDefault("WAYBILL_HOME", "");
         if (!home.isEmpty()) {
-            return Path.of(home);
+            return Optional.of(Path.of(home));
         }
-        String state = environment.getOrDefault("XDG_STATE_HOME", "");
-        // the specification of those directories requires to ignore a relative path
-        Path directory =
-                state.startsWith("/") ? Path.of(state) : Path.of(System.getProperty("user.home"), ".local", "state");
-        return directory.resolve("waybill").resolve("home");
+        // the specification of those directories requires to ignore a relative path; and Java has ? for a user that is
+        // not in passwd
+        Path user = Path.of(environment.getOrDefault("HOME", ""));
+        return Stream.of(
+                        Path.of(environment.getOrDefault("XDG_STATE_HOME", "")),
+                        user.isAbsolute() ? user.resolve(STATE) : user,
+                        Path.of(userHome).resolve(STATE))
+                .filter(Path::isAbsolute)
+                .findFirst()
+                .map(directory -> directory.resolve("waybill").resolve("home"));
     }
 
     /** Returns the variables by which a process of the same distribution runs on the same Java. */

@@ -19,9 +19,20 @@ public final class HomeOption {
                             + " ~/.local/state.")
     private Path directory;
 
-    /** The directory that is meant, whether it is there or not. */
+    /**
+     * The directory that is meant, whether it is there or not.
+     *
+     * @throws IllegalStateException when none is named, and the user has none
+     */
     public Path path(Surroundings surroundings) {
-        return directory == null ? surroundings.home() : directory;
+        if (directory != null) {
+            return directory;
+        }
+        return surroundings
+                .home()
+                .orElseThrow(
+                        () -> new IllegalStateException(
+                                "no home: expected a directory of this user in HOME or passwd, found none; set WAYBILL_HOME or HOME"));
     }
 
     /** Opens the home, which must be there. */

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param out for results
  * @param err for errors, hints and progress
  * @param watcher reader of {@code err}
- * @param home default home
+ * @param home default home; empty for a user without a directory
  * @param distribution the directory that holds {@code bin}, {@code conf}, {@code lib} and {@code bundles}; empty when
  * the classes run from elsewhere
  * @param temporary parent of temporary directories
@@ -25,7 +25,7 @@ public record Surroundings(
         PrintWriter out,
         PrintWriter err,
         Watcher watcher,
-        Path home,
+        Optional<Path> home,
         Optional<Path> distribution,
         Path temporary,
         String java,
@@ -61,7 +61,7 @@ public record Surroundings(
             Path temporary,
             String java,
             Map<String, String> environment) {
-        this(out, err, watcher, home, distribution, temporary, java, environment, 0);
+        this(out, err, watcher, Optional.of(home), distribution, temporary, java, environment, 0);
     }
 
     /** The distribution, for a command that can't do without. */
@@ -73,6 +73,7 @@ public record Surroundings(
 
     /** Returns a copy with another home. */
     public Surroundings withHome(Path other) {
-        return new Surroundings(out, err, watcher, other, distribution, temporary, java, environment, columns);
+        return new Surroundings(
+                out, err, watcher, Optional.of(other), distribution, temporary, java, environment, columns);
     }
 }

@@ -67,7 +67,7 @@ class TopCommandTest {
                         new PrintWriter(out),
                         new PrintWriter(err),
                         Surroundings.Watcher.PROGRAM,
-                        temporary.resolve("home"),
+                        Optional.of(temporary.resolve("home")),
                         Optional.empty(),
                         temporary,
                         "17",
