@@ -5,6 +5,7 @@ import io.waybill.cli.call.CallCommand;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandGroup;
 import io.waybill.cli.command.ErrorLines;
+import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.doctor.DoctorCommand;
 import io.waybill.cli.journal.JournalCommand;
@@ -162,7 +163,7 @@ public final class Commands {
         line.getSubcommands().values().forEach(Commands::addVersion);
     }
 
-    /** Runs a command. Returns its exit code. */
+    /** Runs a command. Returns its exit code, which is not 0 if some of its output was lost. */
     public static int run(Surroundings surroundings, String... args) {
         CommandLine line = line(surroundings, args);
         if (args.length == 0) {
@@ -171,8 +172,8 @@ public final class Commands {
             return ErrorLines.USAGE;
         }
         int code = line.execute(isOfBundle(args) ? optionsOf(args) : args);
-        surroundings.out().flush();
+        int outputCode = StandardOutput.exitCode(surroundings.out());
         surroundings.err().flush();
-        return code;
+        return code == 0 ? outputCode : code;
     }
 }

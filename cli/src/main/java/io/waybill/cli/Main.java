@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -26,6 +27,7 @@ public final class Main {
     /** Columns of the terminal that standard output is, as the launcher found out; not set when it is none. */
     static final String COLUMNS_PROPERTY = "waybill.columns";
 
+    private static final Path OUTPUT = Path.of("/proc/self/fd/1");
     /** Below the user's directory: that of programs' state. */
     private static final String STATE = ".local/state";
 
@@ -37,16 +39,17 @@ public final class Main {
         Map<String, String> environment = System.getenv();
         Optional<String> misread = GivenText.misread(args, environment);
         if (misread.isPresent()) {
-            writer(FileDescriptor.err).println("waybill: " + misread.get());
+            errors().println("waybill: " + misread.get());
             System.exit(ExitCode.USAGE);
         }
         System.exit(Commands.run(surroundings(environment), args));
     }
 
     private static Surroundings surroundings(Map<String, String> environment) {
+        PrintWriter err = errors();
         return new Surroundings(
-                writer(FileDescriptor.out),
-                writer(FileDescriptor.err),
+                StandardOutput.of(new FileOutputStream(FileDescriptor.out), OUTPUT, err),
+                err,
                 Boolean.getBoolean(TERMINAL_PROPERTY) ? Surroundings.Watcher.PERSON : Surroundings.Watcher.PROGRAM,
                 home(environment, System.getProperty("user.home")),
                 Optional.ofNullable(System.getProperty(DISTRIBUTION_PROPERTY)).map(Path::of),
@@ -56,8 +59,8 @@ public final class Main {
                 Math.max(0, Integer.getInteger(COLUMNS_PROPERTY, 0)));
     }
 
-    private static PrintWriter writer(FileDescriptor descriptor) {
-        OutputStream stream = new FileOutputStream(descriptor);
+    private static PrintWriter errors() {
+        OutputStream stream = new FileOutputStream(FileDescriptor.err);
         return new PrintWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8), true);
     }
 

@@ -46,6 +46,9 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
         if (e instanceof UsageException) {
             return usage(command, e.getMessage());
         }
+        if (e instanceof StandardOutput.EndedException) {
+            return StandardOutput.exitCode(command.getOut());
+        }
         print(command, text(e));
         return e instanceof CommandFailedException failed ? failed.exitCode() : FAILED;
     }

@@ -2,6 +2,7 @@ package io.waybill.cli.journal;
 
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.select.OutcomeSelection;
@@ -72,6 +73,7 @@ final class ListCommand implements Callable<Integer> {
             journals.list(filter, limit, call -> {
                 watched.done();
                 lines.accept(call);
+                StandardOutput.requireOpen(surroundings.out());
             });
             watched.done();
             lines.end(surroundings.err());
