@@ -13,6 +13,7 @@ import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
+import io.waybill.cli.show.ShownTime;
 import io.waybill.cli.show.Table;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
@@ -20,8 +21,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -367,11 +366,7 @@ final class BundleCommand implements Runnable {
 
     private static String since(Value fields) {
         Value since = field(fields, "since");
-        return since instanceof Value.Int ns && ns.value() > 0
-                ? Instant.ofEpochSecond(0, ns.value())
-                        .truncatedTo(ChronoUnit.SECONDS)
-                        .toString()
-                : "-";
+        return since instanceof Value.Int ns && ns.value() > 0 ? ShownTime.seconds(ns.value()) : "-";
     }
 
     private static String text(Value fields, String name) {

@@ -22,9 +22,11 @@ import io.waybill.home.PeerState;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -126,7 +128,7 @@ public final class CallCommand implements Callable<Integer> {
     @Option(
             names = "--payload",
             paramLabel = "TEXT|@FILE",
-            description = "The payload of a --type call: text, or a file's bytes.")
+            description = "The payload of a --type call: text, or a file's bytes; @- is standard input.")
     private String payload;
 
     @Option(
@@ -297,14 +299,16 @@ public final class CallCommand implements Callable<Integer> {
         if (!payload.startsWith("@")) {
             return payload.getBytes(StandardCharsets.UTF_8);
         }
-        Path file = Path.of(payload.substring(1));
-        if (!Files.isRegularFile(file)) {
-            throw new CommandFailedException("no file " + file + "; text stands without an @: --payload TEXT");
+        String file = payload.substring(1);
+        try (InputStream in = file.equals("-") ? System.in : Files.newInputStream(Path.of(file))) {
+            byte[] bytes = in.readNBytes(MAX_PAYLOAD_BYTES + 1);
+            if (bytes.length > MAX_PAYLOAD_BYTES) {
+                throw new CommandFailedException(
+                        "a payload has at most " + MAX_PAYLOAD_BYTES + " bytes, and " + file + " has more");
+            }
+            return bytes;
+        } catch (NoSuchFileException e) {
+            throw new CommandFailedException("no file " + file + "; text stands without an @: --payload TEXT", e);
         }
-        if (Files.size(file) > MAX_PAYLOAD_BYTES) {
-            throw new CommandFailedException(
-                    "a payload has at most " + MAX_PAYLOAD_BYTES + " bytes, and " + file + " has " + Files.size(file));
-        }
-        return Files.readAllBytes(file);
     }
 }

@@ -21,7 +21,7 @@ import java.util.Optional;
 /** Prints calls as they come, one to a line. */
 final class CallLines {
 
-    private static final String FORMAT = "%-26s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %s%n";
+    private static final String FORMAT = "%-32s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %s%n";
 
     private static final int MAX_CONTROL_CHARS = 400;
 

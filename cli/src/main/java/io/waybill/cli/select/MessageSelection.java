@@ -5,19 +5,13 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.argument.ArgumentException;
 import io.waybill.cli.argument.ValueReader;
 import io.waybill.cli.command.UsageException;
-import io.waybill.cli.node.Quantities;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.query.ArgumentCondition;
 import io.waybill.query.MessageFilter;
-import java.time.DateTimeException;
-import java.time.Instant;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Option;
 
 /** Command-line options that select messages by their header fields. */
@@ -63,7 +57,9 @@ public final class MessageSelection {
     @Option(
             names = "--since",
             paramLabel = "TIME",
-            description = "Only sent at this time or later: 2026-11-20, 2026-11-20T08:00, or 10m for ten minutes ago.")
+            description =
+                    "Only sent at this time or later: 2026-11-20, 2026-11-20T08:00, 2026-11-20T08:00+01:00, 08:00 for today,"
+                            + " or 10m for ten minutes ago. Without an offset, in this time zone.")
     private String since;
 
     @Option(names = "--until", paramLabel = "TIME", description = "Only sent before this time.")
@@ -90,13 +86,22 @@ public final class MessageSelection {
         for (String argument : arguments) {
             filter.argument(condition(argument));
         }
+        addTimes(filter, clock.wallNs(), ZoneId.systemDefault());
+        return filter;
+    }
+
+    private void addTimes(MessageFilter.Builder filter, long nowNs, ZoneId zone) throws UsageException {
+        long sinceNs = since == null ? Long.MIN_VALUE : WrittenTime.parse(since, nowNs, zone);
+        long untilNs = until == null ? Long.MAX_VALUE : WrittenTime.parse(until, nowNs, zone);
+        if (sinceNs >= untilNs) {
+            throw new UsageException("no time is in --since " + since + " --until " + until);
+        }
         if (since != null) {
-            filter.since(timeNs(since, clock));
+            filter.since(sinceNs);
         }
         if (until != null) {
-            filter.until(timeNs(until, clock));
+            filter.until(untilNs);
         }
-        return filter;
     }
 
     private void addControl(MessageFilter.Builder filter) throws UsageException {
@@ -130,31 +135,5 @@ public final class MessageSelection {
     private static MessageType typeNamed(String name) throws UsageException {
         return MessageType.named(name.toUpperCase(Locale.ROOT).replace("0X", "0x"))
                 .orElseThrow(() -> new UsageException("no message type is named " + name));
-    }
-
-    private static long timeNs(String text, Clock clock) throws UsageException {
-        try {
-            return clock.wallNs() - Quantities.duration(text).toNanos();
-        } catch (IllegalArgumentException notADuration) {
-            return nanoseconds(instant(text));
-        }
-    }
-
-    private static Instant instant(String text) throws UsageException {
-        try {
-            if (text.endsWith("Z")) {
-                return Instant.parse(text);
-            }
-            LocalDateTime local = text.contains("T")
-                    ? LocalDateTime.parse(text)
-                    : LocalDate.parse(text).atStartOfDay();
-            return local.atZone(ZoneId.systemDefault()).toInstant();
-        } catch (DateTimeException e) {
-            throw new UsageException("a time is written 2026-11-20, 2026-11-20T08:00:30 or 10m, not " + text, e);
-        }
-    }
-
-    private static long nanoseconds(Instant instant) {
-        return TimeUnit.SECONDS.toNanos(instant.getEpochSecond()) + instant.getNano();
     }
 }

@@ -11,7 +11,9 @@ public final class ShownTime {
 
     private static final long NS_PER_S = 1_000_000_000;
     private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS", Locale.ROOT);
+            DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSSxxx", Locale.ROOT);
+
+    private static final DateTimeFormatter SECONDS = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ssxxx", Locale.ROOT);
 
     private static final DateTimeFormatter UTC = DateTimeFormatter.ofPattern(
                     "uuuu-MM-dd'T'HH:mm:ss.SSSSSS'Z'", Locale.ROOT)
@@ -19,10 +21,16 @@ public final class ShownTime {
 
     private ShownTime() {}
 
-    /** Formats a wall clock time in the reader's time zone. */
+    /** Formats a wall clock time in the reader's time zone, with its offset: {@code 2026-11-23 09:00:00.123456+01:00}. */
     public static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));
+    }
+
+    /** As {@link #of}, without fractions of a second. */
+    public static String seconds(long wallNs) {
+        return SECONDS.format(
+                Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S)).atZone(ZoneId.systemDefault()));
     }
 
     /** Formats a wall clock time for programs: ISO 8601, UTC, with six digits, such as {@code 2026-11-23T08:00:00.123456Z}. */

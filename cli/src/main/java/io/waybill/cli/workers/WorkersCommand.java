@@ -19,8 +19,6 @@ import io.waybill.host.Liveness;
 import io.waybill.worker.metrics.PublishedMetrics;
 import java.io.IOException;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -54,8 +52,6 @@ import picocli.CommandLine.Option;
             "  waybill workers remove --all-departed"
         })
 public final class WorkersCommand implements Callable<Integer>, CommandGroup {
-
-    private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss", Locale.ROOT);
 
     private final Surroundings surroundings;
 
@@ -113,7 +109,7 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
                         peer.name(),
                         record.map(r -> Long.toString(r.process().pid())).orElse("-"),
                         state(peer),
-                        record.map(r -> SINCE.format(since(r).atZone(ZoneId.systemDefault())))
+                        record.map(r -> ShownTime.seconds(TimeUnit.SECONDS.toNanos(since(r).getEpochSecond())))
                                 .orElse("-"),
                         peer.epoch(),
                         peer.state().isThere() ? lags.getOrDefault(peer.id(), 0L) : "-",

@@ -132,7 +132,7 @@ class StoredCallsTest {
                 .containsPattern(
                         "  begun    [0-9.]+ [mu]?s after the request was sent, responded [0-9.]+ [mu]?s after that\n")
                 .contains("  tensor   1: bfloat16[2], storage 1 of ")
-                .containsPattern("  observed time 20[0-9]{2}-[-0-9]+ [:.0-9]+, random seed -?[0-9]+\n")
+                .containsPattern("  observed time 20[0-9]{2}-[-0-9]+ [:.0-9]+[+-][:0-9]+, random seed -?[0-9]+\n")
                 .containsPattern("\ntree\n  " + call + " app -> callee tensor.pass  ok  [^\n]*  <- this message\n"
                         + "    1\\.[0-9]+ callee -> app text.inner  ok  ");
     }

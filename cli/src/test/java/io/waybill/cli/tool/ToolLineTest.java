@@ -8,6 +8,7 @@ import io.waybill.api.tool.ToolDescription;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.api.tool.ToolRun;
 import io.waybill.cli.Commands;
+import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
@@ -199,7 +200,7 @@ class ToolLineTest {
                 throw new IOException("Broken pipe");
             }
         });
-        assertThat(run(closed, "greet", "--node", "ps0", "--for-ever")).isZero();
+        assertThat(run(closed, "greet", "--node", "ps0", "--for-ever")).isEqualTo(StandardOutput.FAILED);
         greet.ended.await();
     }
 }
