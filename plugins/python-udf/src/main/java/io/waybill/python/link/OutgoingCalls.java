@@ -76,11 +76,7 @@ final class OutgoingCalls implements AutoCloseable {
         if (exchange <= 0) {
             throw new ProtocolException("a call has an exchange from 1 on, and this one has " + exchange);
         }
-        try (ProcessMessage message = CallFrame.message(frame, shared)) {
-            long[] regions = message.regions();
-            if (regions.length > 0) {
-                channel.write(SocketFrame.of(SocketFrame.Kind.RELEASE, regions));
-            }
+        try (ProcessMessage message = ServedCalls.read(channel, frame, shared)) {
             if (head.to().isEmpty()) {
                 operate(exchange, head, message);
                 return;

@@ -277,8 +277,8 @@ final class ServedCalls {
             if (head.creates()) {
                 link.forget(head.number());
             }
-            try (ProcessMessage message = CallFrame.message(frame, shared)) {
-                release(message);
+            try {
+                read(channel, frame, shared).close();
             } catch (ProtocolException e) {
                 throw e;
             } catch (IOException e) {
@@ -317,8 +317,7 @@ final class ServedCalls {
                 value.accept(kept.value()); // takes the count
                 return;
             }
-            try (ProcessMessage result = CallFrame.message(frame, shared.with(buffers))) {
-                release(result);
+            try (ProcessMessage result = read(channel, frame, shared.with(buffers))) {
                 for (Tensor tensor : result.tensors()) { // the response takes a count for each
                     tensor.storage().retain();
                 }
@@ -354,10 +353,15 @@ final class ServedCalls {
                 ErrorCode.TIMED_OUT, ProcessError.TIMED_OUT + name + " did not respond before the deadline", e);
     }
 
-    private void release(ProcessMessage message) {
-        long[] regions = message.regions();
-        if (regions.length > 0) {
-            channel.write(SocketFrame.of(SocketFrame.Kind.RELEASE, regions));
+    /** Reads the message of a frame. The process may write again where its storages were, also if there is no memory for them. */
+    static ProcessMessage read(FrameChannel channel, SocketFrame frame, CallFrame.Shared shared) throws IOException {
+        long[] regions = CallFrame.regions(frame);
+        try {
+            return CallFrame.message(frame, shared);
+        } finally {
+            if (regions.length > 0) {
+                channel.write(SocketFrame.of(SocketFrame.Kind.RELEASE, regions));
+            }
         }
     }
 

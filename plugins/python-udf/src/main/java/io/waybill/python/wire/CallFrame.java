@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /**
  * The parts of a CALL or RESULT before its message.
@@ -153,6 +154,21 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
             at += FramedMessage.STORAGE;
         }
         return bytes < 0 ? Long.MAX_VALUE : bytes;
+    }
+
+    /** Returns the positions of the regions that the message at the position of a frame's body names, as it says: nothing is checked here. */
+    public static long[] regions(SocketFrame frame) {
+        ByteBuffer body = frame.body();
+        int at = body.position() + FramedMessage.HEAD;
+        LongStream.Builder regions = LongStream.builder();
+        int storages = at > body.limit() ? 0 : Short.toUnsignedInt(body.getShort(body.position() + Integer.BYTES));
+        for (int i = 0; i < storages && at + FramedMessage.STORAGE <= body.limit(); i++) {
+            if (body.get(at + 2 * Long.BYTES) == FramedMessage.REGION) {
+                regions.add(body.getLong(at + Long.BYTES));
+            }
+            at += FramedMessage.STORAGE;
+        }
+        return regions.build().toArray();
     }
 
     /** Reads the message behind these parts. */

@@ -31,7 +31,7 @@ public final class FramedMessage {
     static final int DIMENSION = 16;
     static final int REFERENCE = 16;
     static final int ALIGNMENT = 16;
-    static final int MAX_ENTRIES = 1024; // of a table
+    static final int MAX_INLINED = 1 << 20; // in all, where there are regions
     static final int INLINED = 0;
     static final int REGION = 1;
     static final int PART = 2;
@@ -43,6 +43,7 @@ public final class FramedMessage {
     private final Map<Storage, Integer> indices = new IdentityHashMap<>();
     private final List<Storage> storages = new ArrayList<>();
     private final List<Place> places = new ArrayList<>();
+    private long inlined; // bytes
 
     /**
      * Where a storage is.
@@ -106,17 +107,19 @@ public final class FramedMessage {
         }
     }
 
-    private static Place place(Storage storage, CallFrame.Shared shared) throws IOException, RejectedMessageException {
+    private Place place(Storage storage, CallFrame.Shared shared) throws IOException, RejectedMessageException {
         Optional<SegmentParts.Part> part = shared.parts().add(storage);
         if (part.isPresent()) {
             return Place.of(part.get());
         }
-        if (shared.regions() != null && storage.sizeBytes() > INLINE_MAX) {
+        if (shared.regions() != null
+                && (storage.sizeBytes() > INLINE_MAX || inlined + storage.sizeBytes() > MAX_INLINED)) {
             return new Place(REGION, shared.regions().write(storage), null);
         }
         if (storage.sizeBytes() > SocketFrame.MAX_BODY) {
             throw tooLarge(storage.sizeBytes());
         }
+        inlined += storage.sizeBytes();
         return new Place(INLINED, 0, storage.bytes(0, (int) storage.sizeBytes()));
     }
 

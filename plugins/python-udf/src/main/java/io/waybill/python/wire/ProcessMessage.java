@@ -22,7 +22,6 @@ public final class ProcessMessage implements AutoCloseable {
     private final List<Storage> storages = new ArrayList<>();
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RRef> references = new ArrayList<>();
-    private final List<Long> regions = new ArrayList<>();
     private ByteBuffer payload;
 
     private ProcessMessage(ByteBuffer body) {
@@ -49,9 +48,10 @@ public final class ProcessMessage implements AutoCloseable {
         Regions files = shared.regions();
         require(FramedMessage.HEAD, "the head of a message");
         int payloadLength = body.getInt();
-        int storageCount = count("storages");
-        int tensorCount = count("tensors");
-        int referenceCount = count("references");
+        int storageCount =
+                Short.toUnsignedInt(body.getShort()); // too many of them are refused with the message, by the worker
+        int tensorCount = Short.toUnsignedInt(body.getShort());
+        int referenceCount = Short.toUnsignedInt(body.getShort());
         body.getShort();
         long inlinedLeft = body.limit();
         long regionsLeft = storageCount == 0 || files == null ? 0 : files.size();
@@ -76,7 +76,6 @@ public final class ProcessMessage implements AutoCloseable {
                 requireInside(size, position, files.size(), regionsLeft, "the region file");
                 regionsLeft -= size;
                 files.read(position, allocate(size, shared.buffers()));
-                regions.add(position);
             }
         }
         for (int i = 0; i < tensorCount; i++) {
@@ -89,15 +88,6 @@ public final class ProcessMessage implements AutoCloseable {
         }
         require(payloadLength, "the payload");
         payload = body.slice(body.position(), payloadLength);
-    }
-
-    private int count(String what) throws ProtocolException {
-        int count = Short.toUnsignedInt(body.getShort());
-        if (count > FramedMessage.MAX_ENTRIES) {
-            throw new ProtocolException(
-                    "a message has at most " + FramedMessage.MAX_ENTRIES + " " + what + ", not " + count);
-        }
-        return count;
     }
 
     private void require(int bytes, String what) throws ProtocolException {
@@ -159,11 +149,6 @@ public final class ProcessMessage implements AutoCloseable {
     /** Returns the references, of which the process keeps its handles. */
     public List<RRef> references() {
         return references;
-    }
-
-    /** Returns the positions of the regions that were copied, which the process may write again. */
-    public long[] regions() {
-        return regions.stream().mapToLong(Long::longValue).toArray();
     }
 
     @Override
