@@ -39,7 +39,7 @@ class PythonCallsTest(unittest.TestCase):
         self.assertTrue(call.plain)
         result = python_calls.encode_plain(call.function(*call.args, **call.kwargs))
         self.assertEqual(decode_value(result.payload), {"result": 4.0})
-        with self.assertRaisesRegex(TypeError, "expected a value"):
+        with self.assertRaisesRegex(TypeError, "found object"):
             python_calls.encode_plain(object())
 
     def test_a_call_without_a_pickle_calls_functions_only(self) -> None:

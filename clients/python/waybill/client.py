@@ -4,9 +4,9 @@ import atexit
 import os
 import threading
 from functools import partial
-from typing import Any, Callable, Dict, Optional, TypeVar
+from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
 
-from waybill import gateway
+from waybill import gateway, timeouts
 from waybill.worker import Worker, WorkerInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,14 +51,27 @@ class Client:
         """Name and id of this process in the home."""
         return self._worker.info
 
-    def call(self, operation: str, *args: Any, to: str, timeout: float = _DEFAULT_TIMEOUT, **fields: Any) -> Any:
+    def call(
+        self,
+        operation: str,
+        /,
+        *args: Any,
+        to: Any,
+        timeout: Optional[float] = _DEFAULT_TIMEOUT,
+        fields: Optional[Mapping[str, Any]] = None,
+        **named: Any,
+    ) -> Any:
         """Calls an operation of a worker and returns its response.
 
         :param operation: such as ``text.count``, or ``aten::mm`` for an operator of libtorch
         :param to: name or id of the worker
-        :param timeout: in seconds; 0 means none
+        :param timeout: in seconds; 0 and None mean none
+        :param fields: further fields, of any name: the only way for those that are named ``to``, ``timeout`` and
+            ``fields``
+        :raises TypeError: for a value that can't be sent, before anything is; also :class:`ValueError`
         """
-        return self._worker.call_named(str(to), operation, args, fields, int(timeout * 1000) * 1000000)
+        timeout_ns = timeouts.to_limit_ns(timeout)
+        return self._worker.call_named(str(to), operation, args, _merged(named, fields), timeout_ns)
 
     def close(self) -> None:
         """Leaves the home."""
@@ -76,8 +89,32 @@ def connect(name: Optional[str] = None, home: Optional[str] = None, serve: bool 
     return Client(name or "python-%d" % os.getpid(), home, serve=serve)
 
 
-def call(operation: str, *args: Any, to: str, timeout: float = _DEFAULT_TIMEOUT, **fields: Any) -> Any:
+def _merged(named: Dict[str, Any], fields: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    if fields is None:
+        return named
+    if not isinstance(fields, Mapping):
+        raise TypeError(
+            "fields: expected a mapping of names to values, found %s; a field of this name goes into the mapping"
+            % type(fields).__name__
+        )
+    for name in fields:
+        if name in named:
+            raise TypeError("fields: expected each field once, found %r as a named argument, too" % (name,))
+    return {**named, **fields}
+
+
+def call(
+    operation: str,
+    /,
+    *args: Any,
+    to: Any,
+    timeout: Optional[float] = _DEFAULT_TIMEOUT,
+    fields: Optional[Mapping[str, Any]] = None,
+    **named: Any,
+) -> Any:
     """Calls an operation by name; the first call joins the home, the end of the process leaves it.
+
+    Parameters and errors are those of :meth:`Client.call`.
 
     Example::
 
@@ -89,4 +126,4 @@ def call(operation: str, *args: Any, to: str, timeout: float = _DEFAULT_TIMEOUT,
             _shared = connect(serve=False)
             atexit.register(_shared.close)
         client = _shared
-    return client.call(operation, *args, to=to, timeout=timeout, **fields)
+    return client.call(operation, *args, to=to, timeout=timeout, fields=fields, **named)

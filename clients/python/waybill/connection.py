@@ -381,8 +381,12 @@ class Connection:
             return
         places: List[frames.Where] = []
         try:
+            frames.check_counts(message)
+            inlined = 0
             for storage in storages:
-                places.append(self.storages.place(storage, self._allocate))
+                place = self.storages.place(storage, self._allocate, inlined)
+                inlined += len(storage) if place == frames.INLINED else 0
+                places.append(place)
             pieces = frames.message_frame(kind, exchange, prefix, message, places, self.max_frame)
         except BaseException:
             self.storages.withdraw(places)

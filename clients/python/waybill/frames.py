@@ -6,6 +6,7 @@ from typing import Any, List, NamedTuple, Sequence, Tuple, Union
 from waybill import tensors
 from waybill.errors import MalformedError, ProtocolError
 from waybill.tensors import Descriptor
+from waybill.values import utf8
 
 PROTOCOL = 1
 HELLO, WELCOME, CALL, RESULT, FAILED, CANCEL, RELEASE, DROP, FORGET, LEAVE, UNMAP = range(1, 12)
@@ -21,7 +22,10 @@ KEPT = 1
 NO_DEADLINE = (1 << 63) - 1
 DEFAULT_TIMEOUT = -(1 << 63)
 MAX_FRAME = 64 << 20
-MAX_TABLE = 1024
+MAX_TENSORS = 1 << 15
+MAX_REFERENCES = 1024
+MAX_TEXT = 1 << 16
+MAX_NAME = 1 << 10
 
 HEAD = struct.Struct("<IBBHQ")
 _MESSAGE = struct.Struct("<IHHHH")
@@ -130,7 +134,9 @@ def numbers(kind: int, values: Sequence[int]) -> bytes:
 
 def call_prefix(call: Call) -> bytes:
     """The body of ``CALL`` before its message."""
-    receiver = call.receiver.encode("utf-8")
+    receiver = utf8(call.receiver, "name of a worker")
+    if len(receiver) > MAX_NAME:
+        raise ValueError("name of a worker: expected at most %d bytes, found %d" % (MAX_NAME, len(receiver)))
     return _CALL.pack(call.type, call.flags, call.sender, len(receiver), call.parent, call.time_ns) + receiver
 
 
@@ -141,7 +147,7 @@ def result_prefix(result: Result) -> bytes:
 
 def failed(exchange: int, code: int, kind: int, text: str) -> bytes:
     """A frame ``FAILED``."""
-    content = text.encode("utf-8", "replace")
+    content = text.encode("utf-8", "replace")[:MAX_TEXT]
     return frame(FAILED, exchange, _FAILED.pack(code, kind, len(content)) + content)
 
 
@@ -151,6 +157,9 @@ def message_frame(
     """A frame with a message, in pieces. ``places`` has the place of each storage."""
     payload, descriptors, storages, references = message
     length = len(payload)
+    if length > max_frame:
+        raise _too_large(length, max_frame)
+    check_counts(message)
     head = _MESSAGE.pack(length, len(storages), len(descriptors), len(references), 0)
     if not (storages or references):
         size = len(prefix) + _MESSAGE.size + length
@@ -182,6 +191,20 @@ def message_frame(
         raise _too_large(at, max_frame)
     first = b"".join((HEAD.pack(at, kind, 0, 0, exchange), prefix, head, entries, tables, payload))
     return [first] + inlined
+
+
+def check_counts(message: Message) -> None:
+    """Raises ValueError for a message of more tensors or references than a message of the home has."""
+    tensor_count = max(len(message.storages), len(message.descriptors))
+    if tensor_count > MAX_TENSORS:
+        raise ValueError(
+            "message: expected at most %d tensors, found %d; send fewer, or stack those of one shape"
+            % (MAX_TENSORS, tensor_count)
+        )
+    if len(message.references) > MAX_REFERENCES:
+        raise ValueError(
+            "message: expected at most %d remote references, found %d" % (MAX_REFERENCES, len(message.references))
+        )
 
 
 def _too_large(found: int, limit: int) -> ValueError:
@@ -234,8 +257,6 @@ def read_message(body: memoryview, at: int, region: Any, part: Any = None) -> Me
         if at + length > len(body):
             _need(body, length, at)
         return Message(body[at : at + length])
-    if storage_count > MAX_TABLE or tensor_count > MAX_TABLE or reference_count > MAX_TABLE:
-        raise ProtocolError("message: expected tables of at most %d entries, found more" % MAX_TABLE)
     _need(body, storage_count * _STORAGE.size, at)
     stored = [Stored(*_STORAGE.unpack_from(body, at + i * _STORAGE.size)) for i in range(storage_count)]
     at += storage_count * _STORAGE.size

@@ -3,6 +3,8 @@
 import threading
 from typing import Any, Callable, Generic, Iterable, List, Optional, TypeVar
 
+from waybill import timeouts
+
 T = TypeVar("T")
 Callback = Callable[["Future[Any]"], Any]
 
@@ -31,9 +33,14 @@ class Future(Generic[T]):
         return self._done
 
     def wait(self, timeout: Optional[float] = None) -> T:
-        """Waits for the value and returns it, or raises the error; ``timeout`` is in seconds."""
+        """Waits for the value and returns it, or raises the error.
+
+        :param timeout: in seconds; None means no limit, and 0 that it does not wait
+        :raises TimeoutError: at its end
+        """
+        limit = timeouts.to_wait(timeout)
         with self._lock:
-            if not self._lock.wait_for(lambda: self._done, timeout):
+            if not self._lock.wait_for(lambda: self._done, limit):
                 raise TimeoutError("future: expected its value within %s s, found none" % timeout)
         return self.value()
 

@@ -6,7 +6,7 @@ from waybill import pickling, tensors
 from waybill.errors import MalformedError
 from waybill.frames import Message, Reference
 from waybill.tensors import TensorTable
-from waybill.values import ReferenceIndex, TensorIndex
+from waybill.values import ReferenceIndex, SparseIndex, TensorIndex, refused
 
 
 def references_of(message: Message) -> List[Any]:
@@ -22,13 +22,13 @@ class Place:
         self._references: List[Reference] = []
 
     def __call__(self, value: Any) -> Any:
-        reference = getattr(value, "_wire_reference", None)
+        reference = getattr(type(value), "_wire_reference", None)
         if reference is not None:
-            self._references.append(reference())
+            self._references.append(reference(value))
             return ReferenceIndex(len(self._references) - 1)
         placed = tensors.place_native(self._table, value)
         if placed is None:
-            raise TypeError("value: expected a value, a tensor or a remote reference, found %s" % type(value).__name__)
+            raise refused(value)
         return placed
 
     def message(self, payload: bytes) -> Message:
@@ -40,6 +40,8 @@ def resolve(value: Any, message: Message, references: Sequence[Any]) -> Any:
     if isinstance(value, TensorIndex):
         _check_below(value.position, len(message.descriptors), "tensor")
         return tensors.to_native(message.descriptors[value.position], message.storages)
+    if isinstance(value, SparseIndex):
+        return _sparse(value, message)
     if isinstance(value, ReferenceIndex):
         _check_below(value.position, len(references), "reference")
         return references[value.position]
@@ -48,6 +50,21 @@ def resolve(value: Any, message: Message, references: Sequence[Any]) -> Any:
     if isinstance(value, dict):
         return {key: resolve(element, message, references) for key, element in value.items()}
     return value
+
+
+def _sparse(value: SparseIndex, message: Message) -> Any:
+    """A tensor in coordinate form; where torch is not loaded, what the message says of it."""
+    if not tensors.has_torch():
+        return value
+    for position in (value.indices, value.values):
+        _check_below(position, len(message.descriptors), "tensor")
+    indices, values = tensors.restore_torch(
+        [message.descriptors[value.indices], message.descriptors[value.values]], message.storages
+    )
+    try:
+        return tensors.sparse(indices, values, value.sizes, value.coalesced)
+    except (RuntimeError, TypeError, IndexError) as e:
+        raise MalformedError("value: expected a tensor in coordinate form: %s" % e) from e
 
 
 def _check_below(index: int, limit: int, what: str) -> None:

@@ -18,11 +18,19 @@ from waybill.values import (
     encode_string,
     encode_value,
     invocation_head,
+    readable,
+    utf8,
 )
 
 _MAX_NAME = 256
 _MAX_DESCRIBED = 32
 _MAX_TEXT = 64
+# of an int whose digits are shown: Python refuses to make too many of them
+_MAX_BITS = 200
+# a longer pickle lies beside the payload, as a tensor
+_MAX_PICKLE = 1 << 16
+# of an error, in characters
+_MAX_ERROR = 1 << 18
 _ARGS, _KWARGS, _VALUE, _PICKLE = map(encode_string, ("args", "kwargs", "value", "pickle"))
 _NO_ARGS = encode_value([])
 _NO_KWARGS = encode_value({})
@@ -67,6 +75,8 @@ def describe(value: Any) -> str:
     kind = type(value)
     if value is None:
         text = "None"
+    elif kind is int and value.bit_length() > _MAX_BITS:
+        text = "int of %d bits" % value.bit_length()
     elif kind in (int, float, bool):
         text = "%s %r" % (kind.__name__, value)
     elif kind in (str, bytes):
@@ -77,7 +87,7 @@ def describe(value: Any) -> str:
         text = "class " + value.__qualname__
     else:
         text = kind.__name__ + _shape(value)
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+    return readable(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…")
 
 
 def _shape(value: Any) -> str:
@@ -104,7 +114,12 @@ def _fields_behind(packed: pickling.Packed, autograd: Any, profile: Any) -> Dict
 def _message(pieces: List[bytes], packed: pickling.Packed, behind: Dict[str, Any]) -> Message:
     """A message that begins with these pieces; the pickle, and what follows it, are added."""
     payload, table, _, references = packed
-    pieces += (_PICKLE, bytes_head(len(payload)), payload)
+    if len(payload) <= _MAX_PICKLE:
+        pieces += (_PICKLE, bytes_head(len(payload)), payload)
+    else:
+        # behind the buffers
+        table = tensors.TensorTable() if not table.descriptors else table
+        pieces += (_PICKLE, encode_value(TensorIndex(table.add_buffer(memoryview(payload), payload))))
     for key, value in behind.items():
         pieces += (encode_string(key), encode_value(value))
     return Message(b"".join(pieces), table.descriptors, table.storages, references)
@@ -126,8 +141,8 @@ def encode_call(
     shown_named = _NO_KWARGS
     if kwargs:
         keys = list(kwargs)[:_MAX_DESCRIBED]
-        shown_named = encode_value({str(key)[:_MAX_TEXT]: describe(kwargs[key]) for key in keys})
-    name = function_name(function).encode("utf-8")
+        shown_named = encode_value({readable(str(key)[:_MAX_TEXT]): describe(kwargs[key]) for key in keys})
+    name = utf8(function_name(function), "name of a function")
     if len(name) > _MAX_NAME:
         name = name[-_MAX_NAME:].decode("utf-8", "ignore").encode("utf-8")
     behind = _fields_behind(packed, autograd, profile)
@@ -195,7 +210,14 @@ def encode_plain(value: Any) -> Message:
 
 def encode_error(error: RemoteException) -> Message:
     """The message of an error that a function raised."""
-    return Message(encode_value({"error": error.msg, "type": error.type_name}))
+    text = error.msg
+    if len(text) > _MAX_ERROR:
+        text = "%s\n… %d characters left out …\n%s" % (
+            text[: _MAX_ERROR // 2],
+            len(text) - _MAX_ERROR // 2 * 2,
+            text[-_MAX_ERROR // 2 :],
+        )
+    return Message(encode_value({"error": readable(text), "type": readable(error.type_name)}))
 
 
 def decode_result(message: Message, load: Callable[..., Any]) -> Tuple[Any, Optional[Any]]:
@@ -212,7 +234,14 @@ def decode_result(message: Message, load: Callable[..., Any]) -> Tuple[Any, Opti
 
 def _loaded(fields: Dict[str, Any], message: Message, load: Callable[..., Any], what: str) -> Any:
     content = fields.get("pickle")
-    if not isinstance(content, bytes):
+    if isinstance(content, TensorIndex):
+        last = len(message.descriptors) - 1
+        if content.position != last or not _is_bytes(message.descriptors[last]):
+            raise MalformedError("%s: expected the message's last tensor, of bytes, as its pickle" % what)
+        place = message.descriptors[last]
+        content = message.storages[place.storage][place.offset : place.offset + place.sizes[0]]
+        message = message._replace(descriptors=message.descriptors[:last])
+    elif not isinstance(content, bytes):
         raise MalformedError("%s: expected bytes as its pickle, found %s" % (what, type(content).__name__))
     buffers = fields.get("buffers")
     if buffers is None:
@@ -221,9 +250,13 @@ def _loaded(fields: Dict[str, Any], message: Message, load: Callable[..., Any], 
     if [TensorIndex(first + i) for i in range(len(buffers))] != buffers:
         raise MalformedError("%s: expected its buffers as the last tensors of the message" % what)
     for descriptor in message.descriptors[first:]:
-        if descriptor.dtype != tensors.UINT8 or len(descriptor.sizes) != 1 or descriptor.strides != (1,):
+        if not _is_bytes(descriptor):
             raise MalformedError("%s: expected bytes of one dimension as a buffer" % what)
     return load(content, message, len(buffers), _autograd_of(fields, what))
+
+
+def _is_bytes(descriptor: tensors.Descriptor) -> bool:
+    return descriptor.dtype == tensors.UINT8 and len(descriptor.sizes) == 1 and descriptor.strides == (1,)
 
 
 def _autograd_of(fields: Dict[str, Any], what: str) -> Any:

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Callable, Optional, Sequence
 
+from waybill import timeouts
 from waybill.connection import Connection
 from waybill.errors import CallTimeout, NotSent, WorkerLost, timeout_text
 
@@ -58,13 +59,13 @@ class Connections:
                 if left is not None and left <= 0:
                     raise CallTimeout(
                         "%s; it was not sent, as this process has no connection to a gateway: %s"
-                        % (timeout_text(timeout_ns // 1000000), self._why or ended),
+                        % (timeout_text(timeouts.in_ms(timeout_ns)), self._why or ended),
                         "TIMED_OUT",
                     ) from None
                 if not self._is_connecting:
                     # no thread is to be had: look again
                     left = _MAX_PAUSE if left is None else min(left, _MAX_PAUSE)
-                self._changed.wait(left)
+                self._changed.wait(left if left is None else min(left, timeouts.MAX_WAIT_SECONDS))
             return self.present
 
     def lost(self, connection: Connection, error: BaseException) -> bool:

@@ -8,6 +8,9 @@ from waybill.errors import ProtocolError
 from waybill.parts import Parts, Place
 from waybill.regions import InRegion, OutRegion
 
+# bytes of a message; beyond that small storages are placed as large ones are
+_MAX_INLINED = 1 << 20
+
 
 class Storages:
     """The memory that a process shares with its gateway. Any thread may call."""
@@ -43,13 +46,17 @@ class Storages:
 
     # Sent storages
 
-    def place(self, storage: memoryview, allocate: Callable[[int], Optional[Place]]) -> frames.Where:
+    def place(
+        self, storage: memoryview, allocate: Callable[[int], Optional[Place]], inlined: int = 0
+    ) -> frames.Where:
         """Writes a storage that is to be sent, and returns where it is.
 
         :param allocate: asks the gateway for a part of so many bytes; None if it gives none
+        :param inlined: bytes of the message that are inlined already
         """
         size = len(storage)
-        if size <= self._inline_max or self._out is None or not self._has_regions:
+        is_small = size <= self._inline_max and inlined + size <= _MAX_INLINED
+        if is_small or self._out is None or not self._has_regions:
             return frames.INLINED
         kept = self.parts.buffer_of(storage)
         if kept is not None:

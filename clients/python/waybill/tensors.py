@@ -8,7 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from waybill import torch_tensors
 from waybill.errors import MalformedError
 from waybill.libraries import loaded
-from waybill.values import TensorIndex
+from waybill.values import SparseIndex, TensorIndex, refused
 
 MAX_DIMENSIONS = 64
 UINT8 = 0
@@ -85,16 +85,20 @@ class TensorTable:
 
     def add_numpy(self, array: Any) -> int:
         """Appends a numpy array of a numeric type and returns its index."""
-        item = array.itemsize
+        kind = array.dtype
+        if not kind.isnative:
+            array = array.astype(kind.newbyteorder("="))
         flags = array.flags
         if not (flags.c_contiguous or flags.f_contiguous):
             array = array.copy()
             flags = array.flags
-        flat = array if flags.c_contiguous else array.T
-        self.storages.append(memoryview(flat.reshape(-1)).cast("B") if array.size else memoryview(b""))
-        strides = tuple(stride // item for stride in array.strides)
+        is_rows = flags.c_contiguous
+        flat = (array if is_rows else array.T).reshape(-1)
+        self.storages.append(memoryview(flat.view("u1")) if array.size else memoryview(b""))
+        # numpy's own are anything where there is one element, or none
+        strides = _strides(array.shape) if is_rows else _strides(array.shape[::-1])[::-1]
         index = len(self.storages) - 1
-        return self._add(Descriptor(CODE_OF_NUMPY[array.dtype.name], 0, array.shape, strides, 0, index), array)
+        return self._add(Descriptor(CODE_OF_NUMPY[kind.name], 0, array.shape, strides, 0, index), array)
 
     def add_buffer(self, content: memoryview, source: Any) -> int:
         """Appends bytes as a tensor of one dimension and returns its index."""
@@ -162,24 +166,89 @@ def to_numpy(tensor: Descriptor, storages: Sequence[memoryview]) -> Any:
 
 
 def to_native(tensor: Descriptor, storages: Sequence[memoryview]) -> Any:
-    """The tensor as the program sees it: a torch tensor if torch is loaded, else a numpy array."""
-    if loaded("torch") is not None:
+    """The tensor as the program sees it: a torch tensor if torch is loaded and has the type, else a numpy array."""
+    if has_torch() and (torch_tensors.has(tensor.dtype) or tensor.dtype not in NUMPY_OF_CODE):
         return torch_tensors.restore([tensor], storages)[0]
     return to_numpy(tensor, storages)
 
 
 def place_native(table: TensorTable, value: Any) -> Any:
-    """Appends a torch tensor or numpy array to the message and returns its index; None for other objects."""
+    """Appends a torch tensor or numpy array to the message and returns its index; None for other objects.
+
+    numpy's numbers and texts, and the sizes of a tensor, become Python's, equal to them.
+    """
     torch = loaded("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        return TensorIndex(table.add_torch(value))
+    if torch is not None:
+        if isinstance(value, torch.Tensor):
+            return _place_torch(table, torch, value)
+        if type(value) is torch.Size:
+            return tuple(value)
     numpy = loaded("numpy")
     if numpy is None:
         return None
     if isinstance(value, numpy.generic):
-        return value.item()
+        return _plain(numpy, value)
     if not isinstance(value, numpy.ndarray):
         return None
+    if type(value) is not numpy.ndarray:
+        raise refused(value, "what it adds to an array would be lost; pass numpy.asarray(...) of it, or its parts")
     if value.dtype.name not in CODE_OF_NUMPY:
-        raise TypeError("numpy array: expected a numeric element type, found %s" % value.dtype)
+        raise TypeError(
+            "numpy array: expected a numeric element type, found %s; pass a view of another type, or its tolist()"
+            % value.dtype
+        )
     return TensorIndex(table.add_numpy(value))
+
+
+def _plain(numpy: Any, value: Any) -> Any:
+    """The number or text of Python that equals one of numpy."""
+    if isinstance(value, (numpy.str_, numpy.bytes_)):
+        return str(value) if isinstance(value, numpy.str_) else bytes(value)
+    if value.dtype.name not in CODE_OF_NUMPY:
+        raise refused(value, "Python has no equal number; pass another type of it, or a str")
+    return value.item()
+
+
+def _place_torch(table: TensorTable, torch: Any, value: Any) -> Any:
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        raise refused(value, "what it adds to a tensor would be lost; pass as_subclass(torch.Tensor) of it")
+    if value.layout is torch.sparse_coo:
+        indices, values = value._indices(), value._values()
+        if value.requires_grad:
+            values = values.detach().requires_grad_()
+        places = [TensorIndex(table.add_torch(each)).position for each in (indices, values)]
+        return SparseIndex(places[0], places[1], bool(value.is_coalesced()), tuple(value.shape))
+    if not torch_tensors.travels(value):
+        raise TypeError(
+            "tensor: expected a dense one, or one in coordinate form, of a numeric type, found %s of %s%s"
+            % (value.layout, value.dtype, ", quantized" if value.is_quantized else "")
+        )
+    return TensorIndex(table.add_torch(value))
+
+
+def has_torch() -> bool:
+    """Whether the program has imported torch."""
+    return loaded("torch") is not None
+
+
+def restore_torch(descriptors: Sequence[Descriptor], storages: Sequence[memoryview]) -> List[Any]:
+    """Tensors of torch."""
+    return torch_tensors.restore(descriptors, storages)
+
+
+def sparse(indices: Any, values: Any, sizes: Tuple[int, ...], coalesced: bool) -> Any:
+    """A tensor in coordinate form, which requires a gradient if its values do."""
+    torch = loaded("torch")
+    needs_gradient = values.requires_grad
+    tensor = torch.sparse_coo_tensor(indices, values.detach(), sizes)._coalesced_(coalesced)
+    return tensor.requires_grad_() if needs_gradient else tensor
+
+
+def _strides(sizes: Tuple[int, ...]) -> Tuple[int, ...]:
+    """Strides of rows that follow each other, in elements."""
+    strides = []
+    step = 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(1, size)
+    return tuple(reversed(strides))

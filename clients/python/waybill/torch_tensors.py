@@ -50,6 +50,12 @@ def travels(tensor: Any) -> bool:
     return tensor.layout is torch.strided and tensor.dtype in _codes and not tensor.is_quantized
 
 
+def has(code: int) -> bool:
+    """Whether this torch has the element type of a code."""
+    _load()
+    return code in _types
+
+
 def code_of(dtype: Any) -> int:
     """libtorch's code of an element type."""
     _load()

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Tuple, Union
 from waybill.errors import MalformedError
 
 MAX_DEPTH = 32
+_MAX_INT = (1 << 63) - 1
 _NONE, _FALSE, _TRUE, _INT, _FLOAT, _COMPLEX, _STRING, _BYTES, _TENSOR, _LIST, _TUPLE, _DICT, _DEVICE, _DTYPE = range(
     14
 )
@@ -65,10 +66,30 @@ class Invocation(NamedTuple):
     is_async: bool = False
 
 
+_MAX_BYTES = (1 << 32) - 1
+_PLAIN = (bool, int, float, complex, str, bytes, list, tuple, dict)
+
+
 def _refuse(value: Any) -> Any:
-    raise TypeError(
+    raise refused(value)
+
+
+def refused(value: Any, why: str = "") -> TypeError:
+    """The error for an object that no value can stand for."""
+    kind = type(value)
+    if not why:
+        plain = next((each for each in _PLAIN if isinstance(value, each)), None)
+        why = "" if plain is None else "its class would be lost; pass %s(...) of it" % plain.__name__
+    return TypeError(
         "value: expected None, bool, int, float, complex, str, bytes, list, tuple, dict, a numpy array, a tensor or a "
-        "remote reference, found %s" % type(value).__name__
+        "remote reference, found %s%s%s" % (kind.__qualname__, "; " if why else "", why)
+    )
+
+
+def _refuse_key(value: Any) -> Any:
+    raise TypeError(
+        "value: expected None, bool, int, float, complex, str, bytes or a tuple of them as a key of a dict, found %s"
+        % type(value).__qualname__
     )
 
 
@@ -89,7 +110,7 @@ def decode_value(payload: Union[bytes, bytearray, memoryview]) -> Any:
 
 def encode_invocation(call: Invocation, place: Place = _refuse) -> bytes:
     """Encodes a call by name."""
-    name = call.name.encode("utf-8")
+    name = utf8(call.name, "name of an operation")
     if not 1 <= len(name) <= 256:
         raise ValueError("name of an operation: expected 1 to 256 bytes, found %d" % len(name))
     out = bytearray(_U16.pack(len(name) | (0x8000 if call.is_async else 0)))
@@ -99,7 +120,10 @@ def encode_invocation(call: Invocation, place: Place = _refuse) -> bytes:
         write_value(out, value, place)
     out += _U32.pack(len(call.named))
     for key, value in call.named.items():
-        write_value(out, key, place)
+        if type(key) is not str:
+            raise TypeError("name of a field: expected a str, found %s" % type(key).__qualname__)
+        content = utf8(key, "name of a field")
+        out += _TAG_U32.pack(_STRING, len(content)) + content
         write_value(out, value, place)
     return bytes(out)
 
@@ -117,13 +141,33 @@ def dict_head(size: int) -> bytes:
 
 def bytes_head(size: int) -> bytes:
     """What a value of bytes begins with: so many bytes follow."""
+    if size > _MAX_BYTES:
+        raise ValueError("bytes: expected at most %d, found %d; send them as a tensor" % (_MAX_BYTES, size))
     return _TAG_U32.pack(_BYTES, size)
+
+
+def utf8(text: str, what: str = "str") -> bytes:
+    """The UTF-8 of a text; raises ValueError where it has none."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as e:
+        raise ValueError(
+            "%s: expected text that UTF-8 has, found half of a surrogate pair, U+%04X, at %d of %d characters; "
+            "pass bytes, such as os.fsencode(...) of it" % (what, ord(text[e.start]), e.start, len(text))
+        ) from None
 
 
 def encode_string(text: str) -> bytes:
     """Encodes a string."""
-    content = text.encode("utf-8")
+    content = utf8(text)
+    if len(content) > _MAX_BYTES:
+        raise ValueError("str: expected at most %d bytes of UTF-8, found %d" % (_MAX_BYTES, len(content)))
     return _TAG_U32.pack(_STRING, len(content)) + content
+
+
+def readable(text: str) -> str:
+    """A text for readers, in which UTF-8 has each character."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def decode_invocation(payload: Union[bytes, bytearray, memoryview]) -> Invocation:
@@ -143,7 +187,7 @@ def decode_invocation(payload: Union[bytes, bytearray, memoryview]) -> Invocatio
 
 
 def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> None:
-    """Appends one value."""
+    """Appends one value. An object of another class than those of values is given to ``place``."""
     kind = type(value)
     if depth > MAX_DEPTH:
         raise ValueError("value: expected at most %d levels of lists, tuples and dicts" % MAX_DEPTH)
@@ -160,30 +204,47 @@ def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> Non
         out += b"\x08" + _U32.pack(value[0])
     elif kind is ReferenceIndex:
         out += b"\x0f" + _U32.pack(value[0])
-    elif isinstance(value, int):
+    elif kind is int:
+        if not -_MAX_INT - 1 <= value <= _MAX_INT:
+            raise ValueError(
+                "int: expected -2**63 to 2**63 - 1, found one of %d bits; pass a str, or an array of uint64"
+                % value.bit_length()
+            )
         out.append(_INT)
         out += _I64.pack(value)
-    elif isinstance(value, float):
+    elif kind is float:
         out.append(_FLOAT)
         out += _F64.pack(value)
-    elif isinstance(value, complex):
+    elif kind is complex:
         out.append(_COMPLEX)
         out += _C128.pack(value.real, value.imag)
-    elif isinstance(value, str):
-        out += encode_string(value)
-    elif isinstance(value, (bytearray, memoryview)):
-        write_value(out, bytes(value), place, depth)
-    elif isinstance(value, (list, tuple)):
-        out += _TAG_U32.pack(_LIST if isinstance(value, list) else _TUPLE, len(value))
+    elif kind is list or kind is tuple:
+        out += _TAG_U32.pack(_LIST if kind is list else _TUPLE, len(value))
         for element in value:
             write_value(out, element, place, depth + 1)
-    elif isinstance(value, dict):
+    elif kind is dict:
         out += dict_head(len(value))
         for key, element in value.items():
-            write_value(out, key, place, depth + 1)
+            write_value(out, key, _refuse_key, depth + 1)
             write_value(out, element, place, depth + 1)
+    elif kind is SparseIndex:
+        out += struct.pack("<BIIBB", _SPARSE, value.indices, value.values, int(value.coalesced), len(value.sizes))
+        out += struct.pack("<%dq" % len(value.sizes), *value.sizes)
+    elif kind is bytearray:
+        write_value(out, bytes(value), place, depth)
+    elif kind is memoryview:
+        write_value(out, _bytes_of(value), place, depth)
     else:
         write_value(out, place(value), _refuse, depth)
+
+
+def _bytes_of(view: memoryview) -> bytes:
+    if view.ndim != 1 or view.format not in ("B", "b", "c"):
+        raise TypeError(
+            "value: expected a memoryview of bytes in one dimension, found one of format %s in %d dimensions; pass "
+            "numpy.asarray(...) of it, or its tobytes()" % (view.format, view.ndim)
+        )
+    return view.tobytes()
 
 
 class _Reader:

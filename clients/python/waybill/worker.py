@@ -24,8 +24,6 @@ DEFAULT_THREADS = 16
 _LEAVE_SECONDS = 10.0
 # how long what has no timeout of its own waits for a connection
 _CONNECTION_NS = 60 * 10**9
-# timeout of a call that waited for a connection until just before its deadline
-_MIN_NS = 10**6
 _NAME = re.compile(r"^[A-Za-z0-9\-_:]*$")
 _current = threading.local()
 
@@ -198,7 +196,7 @@ class Worker(Listener):
                 connection = self._connections.following(ended, connection, limit_ns, end)
                 left_ns = timeout_ns
                 if timeout_ns and end is not None:
-                    left_ns = max(_MIN_NS, min(timeout_ns, int((end - time.monotonic()) * 1e9)))
+                    left_ns = max(1, min(timeout_ns, int((end - time.monotonic()) * 1e9)))
                 try:
                     return attempt(connection, left_ns)
                 except NotSent as e:

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
-from waybill import gateway, pickling, profiling, python_calls
+from waybill import gateway, pickling, profiling, python_calls, timeouts
 from waybill.connection import Exchange, Outcome
 from waybill.errors import CallError, CallTimeout, timeout_text
 from waybill.python_calls import RemoteException
@@ -122,15 +122,14 @@ class Agent:
 
     @rpc_timeout.setter
     def rpc_timeout(self, seconds: float) -> None:
-        self._timeout = float(seconds)
+        self._timeout = timeouts.to_seconds(seconds, "rpc_timeout")
 
     def timeout_ns(self, seconds: Optional[float]) -> int:
-        """A timeout for the gateway: whole milliseconds, 0 for none. -1 means the default."""
-        seconds = self._timeout if seconds is None or seconds == constants.UNSET_RPC_TIMEOUT else seconds
-        milliseconds = int(seconds * 1000)
-        if milliseconds < 0:
-            raise CallTimeout(timeout_text(milliseconds), "TIMED_OUT")
-        return milliseconds * 1000000
+        """A timeout for the gateway, in ns, 0 for none. -1 means the default; other negative ones are over at once."""
+        found = timeouts.to_ns(self._timeout if seconds == constants.UNSET_RPC_TIMEOUT else seconds)
+        if found < 0:
+            raise CallTimeout(timeout_text(timeouts.in_ms(found)), "TIMED_OUT")
+        return found
 
     # Calls
 
@@ -140,7 +139,7 @@ class Agent:
         function: Any,
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
-        timeout: Optional[float] = None,
+        timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT,
     ) -> Any:
         """Calls a function and returns what it returns, or raises its error."""
         worker = self.worker
@@ -153,7 +152,7 @@ class Agent:
         function: Any,
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
-        timeout: Optional[float] = None,
+        timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT,
         profile: Optional[profiling.Call] = None,
     ) -> Any:
         """Calls a function and returns a future of what it returns."""
@@ -211,7 +210,7 @@ class Agent:
         function: Any,
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
-        timeout: Optional[float] = None,
+        timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT,
         profile: Optional[profiling.Call] = None,
     ) -> "RRef[Any]":
         """Calls a function whose result stays with the callee; returns the reference at once."""
@@ -251,9 +250,10 @@ class Agent:
 
     # Leaving
 
-    def join(self, shutdown: bool = False, timeout: float = 0) -> None:
+    def join(self, shutdown: bool = False, timeout: Optional[float] = 0) -> None:
         """Waits until no call of this process is in flight."""
-        end = time.monotonic() + timeout if timeout else None
+        limit_ns = timeouts.to_limit_ns(timeout)
+        end = time.monotonic() + limit_ns / 1e9 if limit_ns else None
         while self.calls_in_flight() or self.worker.connection.in_flight():
             if end is not None and time.monotonic() > end:
                 raise RuntimeError(
@@ -261,9 +261,10 @@ class Agent:
                 )
             time.sleep(0.001)
 
-    def release_references(self, timeout: float) -> List[str]:
+    def release_references(self, timeout: Optional[float]) -> List[str]:
         """Releases references, and waits until no member holds one to a value of this process; returns what is left."""
-        fields = {"workers": sorted(self._members), "limit_ms": int((timeout or constants.REFERENCES_TIMEOUT) * 1000)}
+        limit_ns = timeouts.to_limit_ns(timeout) or timeouts.to_limit_ns(constants.REFERENCES_TIMEOUT)
+        fields = {"workers": sorted(self._members), "limit_ms": timeouts.in_ms(limit_ns)}
         left = self.worker.ask_gateway("gateway.shutdown", fields)["left"]
         return [str(line) for line in left] if isinstance(left, (list, tuple)) else ([str(left)] if left else [])
 

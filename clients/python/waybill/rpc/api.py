@@ -8,6 +8,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple, TypeVar
 
+from waybill import timeouts
 from waybill.futures import wait_all
 from waybill.rpc import constants, internal, state
 from waybill.rpc.agent import Agent, Destination
@@ -116,7 +117,7 @@ def rpc_sync(
     func: Any,
     args: Any = None,
     kwargs: Optional[Dict[str, Any]] = None,
-    timeout: float = UNSET_RPC_TIMEOUT,
+    timeout: Optional[float] = UNSET_RPC_TIMEOUT,
 ) -> Any:
     """Calls a function on a worker and returns what it returns.
 
@@ -124,7 +125,7 @@ def rpc_sync(
     :param func: a function, class or bound method that the callee can import under the same name
     :param args: positional arguments
     :param kwargs: named arguments
-    :param timeout: in seconds; 0 means none, -1 the default
+    :param timeout: in seconds; 0 and None mean none, -1 the default; any other negative one is over at once
     :raises CallTimeout: when there is no result in time; the function may still run
     :raises WorkerLost: when the callee ended before it responded
     :raises Exception: what the function raised, with its class and the callee's traceback in the text
@@ -141,7 +142,7 @@ def rpc_async(
     func: Any,
     args: Any = None,
     kwargs: Optional[Dict[str, Any]] = None,
-    timeout: float = UNSET_RPC_TIMEOUT,
+    timeout: Optional[float] = UNSET_RPC_TIMEOUT,
 ) -> Any:
     """Calls a function on a worker and returns a future of what it returns.
 
@@ -162,7 +163,7 @@ def remote(
     func: Any,
     args: Any = None,
     kwargs: Optional[Dict[str, Any]] = None,
-    timeout: float = UNSET_RPC_TIMEOUT,
+    timeout: Optional[float] = UNSET_RPC_TIMEOUT,
 ) -> "RRef[Any]":
     """Calls a function on a worker, where its result stays; returns a reference to it at once.
 
@@ -225,7 +226,7 @@ def _broadcast_to_followers(sequence_id: str, objects_map: Dict[str, Any]) -> No
 
 @_require_initialized
 def _all_gather(
-    obj: Any, worker_names: Optional[Set[str]] = None, timeout: float = UNSET_RPC_TIMEOUT
+    obj: Any, worker_names: Optional[Set[str]] = None, timeout: Optional[float] = UNSET_RPC_TIMEOUT
 ) -> Dict[str, Any]:
     """Gives every member what each of them has; the member with the first name collects and distributes it."""
     members = set(worker_names or state.current_agent().member_names())
@@ -237,7 +238,7 @@ def _all_gather(
         _all_gather_sequence_id[group] = number + 1
     sequence_id = group + str(number)
     call_timeout = get_rpc_timeout() if timeout == UNSET_RPC_TIMEOUT else timeout
-    signal_timeout = None if timeout in (UNSET_RPC_TIMEOUT, DEFAULT_SHUTDOWN_TIMEOUT) else timeout
+    signal_timeout = None if timeout in (UNSET_RPC_TIMEOUT, DEFAULT_SHUTDOWN_TIMEOUT) else timeouts.to_wait(timeout)
     if own == leader:
         _gather_to_leader(sequence_id, own, obj, members)
     else:
@@ -251,7 +252,7 @@ def _all_gather(
         return _all_gather_sequence_id_to_states.pop(sequence_id).gathered_objects
 
 
-def _distribute(sequence_id: str, followers: Set[str], objects: Dict[str, Any], timeout: float) -> None:
+def _distribute(sequence_id: str, followers: Set[str], objects: Dict[str, Any], timeout: Optional[float]) -> None:
     futures = {
         name: rpc_async(name, _broadcast_to_followers, args=(sequence_id, objects), timeout=timeout)
         for name in followers
@@ -265,7 +266,7 @@ def _distribute(sequence_id: str, followers: Set[str], objects: Dict[str, Any], 
     if errors:
         raise RuntimeError(
             "Followers %s timed out in _all_gather after %.2f seconds. The first exception is %s"
-            % ([name for name, _ in errors], timeout, errors[0][1])
+            % ([name for name, _ in errors], 0 if timeout is None else timeout, errors[0][1])
         )
 
 
@@ -279,7 +280,7 @@ def _barrier(worker_names: Any) -> None:
 
 
 @_require_initialized
-def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
+def _wait_all_workers(timeout: Optional[float] = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
     """Waits until every member of the group has called this function."""
     try:
         _all_gather(None, timeout=timeout)
@@ -292,7 +293,7 @@ def _wait_all_workers(timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
 
 
 @_require_initialized
-def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 0) -> Any:
+def _delete_all_user_and_unforked_owner_rrefs(timeout: Optional[float] = 0) -> Any:
     """Releases the references of this process, and waits until no other worker holds one to its values."""
     left = state.current_agent().release_references(timeout)
     if left:
@@ -301,12 +302,15 @@ def _delete_all_user_and_unforked_owner_rrefs(timeout: float = 0) -> Any:
 
 
 @_require_initialized
-def shutdown(graceful: bool = True, timeout: float = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
+def shutdown(graceful: bool = True, timeout: Optional[float] = DEFAULT_SHUTDOWN_TIMEOUT) -> None:
     """Leaves the home.
 
     :param graceful: first wait until every member of the group calls this function and no call or reference is left
-    :param timeout: of the wait for each member, in seconds; 0 means none
+    :param timeout: of the wait for each member, in seconds; 0 and None mean none
     """
+    if timeout == UNSET_RPC_TIMEOUT:
+        timeout = DEFAULT_SHUTDOWN_TIMEOUT
+    timeouts.to_limit_ns(timeout)
     left: Any = None
     try:
         if graceful:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any, Dict, List, Optional
 
+from waybill import timeouts
 from waybill.rpc import constants
 
 
@@ -18,9 +19,9 @@ class RpcBackendOptions:
     ) -> None:
         if isinstance(rpc_timeout, timedelta) or not isinstance(rpc_timeout, (int, float)):
             raise TypeError("rpc_timeout: expected a number of seconds, found %s" % type(rpc_timeout).__name__)
-        if rpc_timeout < 0:
+        if timeouts.to_ns(rpc_timeout, "rpc_timeout") < 0:
             raise RuntimeError("RPC Timeout must be non-negative")
-        self.rpc_timeout = float(rpc_timeout)
+        self.rpc_timeout = timeouts.to_seconds(rpc_timeout, "rpc_timeout")
         self.init_method = init_method
 
 

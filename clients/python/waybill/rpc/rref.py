@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any, Callable, Generic, List, NamedTuple, Optional, TypeVar
 
-from waybill import pickling, python_calls
+from waybill import pickling, python_calls, timeouts
 from waybill.connection import Exchange
 from waybill.errors import CallTimeout, timeout_text
 from waybill.frames import Reference
@@ -119,8 +119,12 @@ class RRef(Generic[T]):
                 self._value = found
             return self._value
 
-    def to_here(self, timeout: float = constants.UNSET_RPC_TIMEOUT) -> T:
-        """A copy of the value, or the value itself on its owner. ``timeout`` is in seconds; 0 means none."""
+    def to_here(self, timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT) -> T:
+        """A copy of the value, or the value itself on its owner.
+
+        :param timeout: in seconds; 0 and None mean none, -1 the default
+        """
+        timeouts.to_ns(timeout)
         if self.is_owner():
             return self.local_value()
         self._check_usable("to_here() on it")
@@ -172,19 +176,19 @@ class RRef(Generic[T]):
 
     # Methods of the value
 
-    def rpc_sync(self, timeout: float = constants.UNSET_RPC_TIMEOUT) -> Any:
+    def rpc_sync(self, timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT) -> Any:
         """An object whose methods call those of the value, and wait."""
         return _Proxy(self, "sync", timeout)
 
-    def rpc_async(self, timeout: float = constants.UNSET_RPC_TIMEOUT) -> Any:
+    def rpc_async(self, timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT) -> Any:
         """An object whose methods call those of the value, and return futures."""
         return _Proxy(self, "async", timeout)
 
-    def remote(self, timeout: float = constants.UNSET_RPC_TIMEOUT) -> Any:
+    def remote(self, timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT) -> Any:
         """An object whose methods call those of the value, and return references to what they return."""
         return _Proxy(self, "remote", timeout)
 
-    def _get_type(self, timeout: float = constants.UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
+    def _get_type(self, timeout: Optional[float] = constants.UNSET_RPC_TIMEOUT, blocking: bool = True) -> Any:
         """The type of the value, or a future of it; asked for once."""
         if self._type_future is None:
             if self.is_owner():
@@ -227,7 +231,7 @@ class RRef(Generic[T]):
                 exchange.outcome()
                 if timeout_ns and time.monotonic_ns() - began >= timeout_ns:
                     # the owner has kept that the call ran out of time, and confirms this
-                    raise CallTimeout(timeout_text(timeout_ns // 1000000), "TIMED_OUT")
+                    raise CallTimeout(timeout_text(timeouts.in_ms(timeout_ns)), "TIMED_OUT")
             except Exception as e:
                 created.set_exception(e)
             else:
@@ -267,15 +271,16 @@ class RRef(Generic[T]):
 class _Proxy:
     """Calls methods of a reference's value."""
 
-    def __init__(self, rref: "RRef[Any]", mode: str, timeout: float) -> None:
+    def __init__(self, rref: "RRef[Any]", mode: str, timeout: Optional[float]) -> None:
         self._rref = rref
         self._mode = mode
+        timeouts.to_ns(timeout)
         self._timeout = timeout
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return functools.partial(self._invoke, name)
 
-    def _invoke(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def _invoke(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         agent = state.current_agent()
         owner = self._rref.owner()
         if self._mode == "remote":
