@@ -154,6 +154,56 @@ class PackageTest {
                 () -> ProcessHandle.of(former).filter(ProcessHandle::isAlive).isEmpty());
     }
 
+    @Test
+    void valuesAndTimesArriveAsTheyWereSent() throws Exception {
+        assertThat(roundTrips("1", "")).containsExactly("answer pickle 104857600", "server pickle 104857600", "end");
+    }
+
+    @Test
+    void arraysAndTensorsArriveAsTheyWereSent() throws Exception {
+        String libraries = "numpy,torch";
+        assumeTrue(imports(libraries), "there is no " + libraries);
+        List<String> sent = List.of("pickle 104857600", "sum 524800.0", "sum 12497500.0");
+        List<String> found = roundTrips("2", libraries);
+        for (String to : List.of("answer", "server")) {
+            assertThat(found)
+                    .containsAll(sent.stream().map(each -> to + " " + each).toList());
+        }
+        assertThat(found.stream().filter(line -> line.contains("at most 32768 tensors, found 4000")))
+                .as("one line for each way: %s", found)
+                .hasSize(3);
+        assertThat(found).contains("back 524800.0", "back 12497500.0", "back 2").hasSize(13);
+    }
+
+    /** Returns what a process says that sends values to another one and to the pool: what did not arrive, and the end. */
+    private List<String> roundTrips(String number, String libraries) throws Exception {
+        String served = "answers" + number;
+        Process answers = worker("round_trips.py", served, libraries);
+        try {
+            Waits.until(
+                    "the other one serves",
+                    () -> Files.readString(log(served)).contains("ready") || !answers.isAlive());
+            Process caller = worker("round_trips.py", "c" + number, libraries);
+            try {
+                assertThat(caller.waitFor(240, TimeUnit.SECONDS))
+                        .as(() -> said("c" + number) + said(served))
+                        .isTrue();
+            } finally {
+                caller.destroyForcibly();
+            }
+            return said("c" + number).lines().toList();
+        } finally {
+            answers.destroyForcibly();
+        }
+    }
+
+    private static boolean imports(String libraries) throws Exception {
+        return new ProcessBuilder(PYTHON.toString(), "-c", "import " + libraries)
+                        .start()
+                        .waitFor()
+                == 0;
+    }
+
     /** Returns the directory of the operator's modules. */
     private Path code() {
         return directory.resolve("code");
