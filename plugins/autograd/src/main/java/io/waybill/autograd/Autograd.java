@@ -26,6 +26,7 @@ import io.waybill.autograd.context.Notifications;
 import io.waybill.autograd.context.Orphans;
 import io.waybill.autograd.context.WorkerIds;
 import io.waybill.autograd.graph.ContextGraph;
+import io.waybill.autograd.graph.LeafGradient;
 import io.waybill.autograd.optim.DistributedOptimizer;
 import io.waybill.autograd.optim.OptimizerSettings;
 import io.waybill.autograd.pass.BackwardHandler;
@@ -34,11 +35,13 @@ import io.waybill.autograd.pass.ReferencePasses;
 import io.waybill.autograd.pass.RootPasses;
 import io.waybill.autograd.step.OptimizerTable;
 import io.waybill.autograd.step.OwnersOptimizer;
+import io.waybill.torch.NativeAutograd;
 import io.waybill.torch.NativeState;
 import io.waybill.torch.NativeTensors;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -52,11 +55,11 @@ import org.osgi.service.component.annotations.Reference;
  * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases what the contexts hold of libtorch.
  */
 @Component(
-        service = {Autograd.class, DistAutograd.class, CallInterceptor.class},
+        service = {Autograd.class, DistAutograd.class, NativeAutograd.class, CallInterceptor.class},
         property = "service.ranking:Integer=" + Autograd.RANKING)
 @InterceptsMessage
 @IgnoresMessage({"BACKWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ", "RREF_BACKWARD_REQ"})
-public final class Autograd implements DistAutograd, CallInterceptor {
+public final class Autograd implements DistAutograd, NativeAutograd, CallInterceptor {
 
     /** Nearer to the program than profilers and compression: what they see is the wrapped call. */
     static final int RANKING = 1000;
@@ -258,6 +261,14 @@ public final class Autograd implements DistAutograd, CallInterceptor {
     @Override
     public ContextGradients gradients(long context) {
         return new LiveGradients(require(context), natives);
+    }
+
+    @Override
+    public void visitGradients(
+            long context, BiConsumer<org.bytedeco.pytorch.Tensor, org.bytedeco.pytorch.Tensor> visitor) {
+        for (LeafGradient each : require(context).graph().gradients()) {
+            visitor.accept(each.leaf(), each.gradient());
+        }
     }
 
     @Override

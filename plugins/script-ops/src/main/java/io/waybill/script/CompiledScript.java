@@ -1,6 +1,7 @@
 package io.waybill.script;
 
 import io.waybill.api.Script;
+import io.waybill.script.source.Intrinsic;
 import io.waybill.script.source.RpcText;
 import io.waybill.script.source.ScriptRefusedException;
 import io.waybill.script.source.SourceText;
@@ -104,6 +105,10 @@ final class CompiledScript implements AutoCloseable {
                     new RpcSite(target.way(), module + "." + target.function(), ParameterType.of(result, result, 0));
             sites.add(site.register());
             RpcGraphs.call(bridge, sites.get(sites.size() - 1));
+        }
+        for (Intrinsic intrinsic : prepared.intrinsics()) {
+            defined.remove(intrinsic.caller());
+            RpcGraphs.call(defined.remove(intrinsic.bridge()), intrinsic);
         }
         for (Function function : defined.values()) {
             RpcGraphs.await(function);

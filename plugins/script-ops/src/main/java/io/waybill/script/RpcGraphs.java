@@ -2,6 +2,7 @@ package io.waybill.script;
 
 import io.waybill.api.CallException;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.script.source.Intrinsic;
 import io.waybill.script.source.RpcText;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,6 +50,20 @@ public final class RpcGraphs {
         }
     };
 
+    private static final Callback INTRINSIC = new Callback() {
+        @Override
+        void run(IValueVector stack, long top) throws RejectedMessageException {
+            Intrinsic intrinsic = Intrinsic.values()[(int) stack.get(top - 1).toInt()];
+            long first = top - 1 - intrinsic.arity();
+            IValue result = calls().run(intrinsic, stack, first);
+            IValueVector pair = new IValueVector();
+            pair.push_back(result);
+            pair.push_back(new IValue(true));
+            stack.resize(first);
+            stack.push_back(new IValue(org.bytedeco.pytorch.Tuple.create(pair)));
+        }
+    };
+
     private static final Callback AWAIT = new Callback() {
         @Override
         void run(IValueVector stack, long top) throws RejectedMessageException {
@@ -61,12 +76,21 @@ public final class RpcGraphs {
 
     /** Replaces the body of a bridge by a call, whose number it keeps. */
     static void call(Function bridge, long site) {
+        call(bridge, site, CALL);
+    }
+
+    /** Replaces the body of a bridge by what it stands for. */
+    static void call(Function bridge, Intrinsic intrinsic) {
+        call(bridge, intrinsic.ordinal(), INTRINSIC);
+    }
+
+    private static void call(Function bridge, long siteNumber, Callback callback) {
         Graph graph = torch.toGraphFunction(bridge).graph();
         Type.TypePtr type = new Type.TypePtr(graph.outputs().get(0).type()); // its owner is destroyed
-        Value number = graph.insertConstant(new IValue(site));
+        Value number = graph.insertConstant(new IValue(siteNumber));
         number.node().moveBefore(graph.block().return_node()); // out of the blocks of the old body
         empty(graph.block(), number.node());
-        ProfileIValueOp call = node(graph, CALL);
+        ProfileIValueOp call = node(graph, callback);
         ValueArrayRef inputs = graph.inputs();
         for (long i = 0; i < inputs.size(); i++) {
             call.addInput(inputs.get(i));

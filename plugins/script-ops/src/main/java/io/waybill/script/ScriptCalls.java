@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
+import io.waybill.script.source.Intrinsic;
 import io.waybill.torch.LeasedTensors;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,6 +41,10 @@ final class ScriptCalls implements AutoCloseable {
     private static final ThreadLocal<ScriptCalls> CURRENT = new ThreadLocal<>();
 
     private static final double NANOS = 1e9;
+    /** As PyTorch means it. */
+    private static final double DEFAULT_TIMEOUT = -1;
+    /** Longer than any program: no limit. */
+    private static final double MAX_SECONDS = 1e9;
 
     /** What a future of the function represents: a pending response, or a reference. */
     private record Pending(ParameterType type, String what, CompletableFuture<Response> response, RRef reference) {}
@@ -49,7 +54,12 @@ final class ScriptCalls implements AutoCloseable {
     private final List<Response> responses = new ArrayList<>();
     private final List<RRef> made = new ArrayList<>();
     private LeasedTensors tensors;
+    private ScriptGradients gradients;
     private ScriptCalls outer;
+    /** How the next value is fetched: its timeout in seconds, -1 for the default; only if it is here. */
+    private double nextTimeout = DEFAULT_TIMEOUT;
+
+    private boolean isNextLocal;
 
     /**
      * Creates the calls of a run.
@@ -73,8 +83,9 @@ final class ScriptCalls implements AutoCloseable {
     }
 
     /** The function begins to run on this thread. */
-    void begin(LeasedTensors ofCall) {
+    void begin(LeasedTensors ofCall, ScriptGradients ofEngine) {
         tensors = ofCall;
+        gradients = ofEngine;
         outer = CURRENT.get();
         CURRENT.set(this);
     }
@@ -91,8 +102,8 @@ final class ScriptCalls implements AutoCloseable {
         Results given = new Results(tensors, this);
         try {
             Invocation call = invocation(site, given, args, kwargs);
-            boolean isDefault = timeout == -1; // as PyTorch means it
-            Duration limit = Duration.ofNanos((long) (timeout * NANOS));
+            boolean isDefault = timeout == DEFAULT_TIMEOUT;
+            Duration limit = isDefault ? null : limit(timeout);
             switch (site.way()) {
                 case RPC_SYNC:
                     Response response =
@@ -112,6 +123,59 @@ final class ScriptCalls implements AutoCloseable {
         } finally {
             given.release(); // the sender copies first
         }
+    }
+
+    /** @param seconds 0 for none */
+    private static Duration limit(double seconds) {
+        if (Double.isNaN(seconds) || seconds < 0) {
+            throw new IllegalArgumentException(
+                    "a timeout is seconds, 0 for none, -1 for the default, and this is " + seconds);
+        }
+        if (seconds == 0 || seconds > MAX_SECONDS) {
+            return Duration.ZERO;
+        }
+        return Duration.ofNanos(Math.max(1, (long) (seconds * NANOS)));
+    }
+
+    /** Does what a bridge stands for, with its arguments on the stack. */
+    IValue run(Intrinsic intrinsic, IValueVector stack, long first) throws RejectedMessageException {
+        return switch (intrinsic) {
+            case IS_OWNER -> new IValue(required(stack.get(first)).isOwner());
+            case CONFIRMED_BY_OWNER -> new IValue(required(stack.get(first)).confirmedByOwner());
+            case TO_HERE_WITHIN -> {
+                nextTimeout = stack.get(first).toDouble();
+                yield new IValue(true);
+            }
+            case LOCAL_VALUE -> {
+                isNextLocal = true;
+                yield new IValue(true);
+            }
+            case GET_GRADIENTS -> gradients.of(stack.get(first).toInt());
+            case BACKWARD -> {
+                gradients.backward(
+                        stack.get(first).toInt(),
+                        stack.get(first + 1).toList(),
+                        stack.get(first + 2).toBool());
+                yield new IValue();
+            }
+        };
+    }
+
+    private static void requireOwner(RRef reference) {
+        if (!reference.isOwner()) {
+            throw new IllegalStateException(
+                    "Can't call RRef.local_value() on a non-owner RRef: the value is with worker " + reference.owner()
+                            + "; to_here() fetches it");
+        }
+    }
+
+    private RRef required(IValue value) {
+        RRef reference = value.isFuture() ? reference(value.toFuture()) : null;
+        if (reference == null) {
+            throw new IllegalArgumentException(
+                    "a reference is expected, and this is " + value.tagKind().getString());
+        }
+        return reference;
     }
 
     private static Invocation invocation(RpcSite site, Results given, IValue args, IValue kwargs)
@@ -161,15 +225,24 @@ final class ScriptCalls implements AutoCloseable {
 
     /** Waits until a future of this is complete; another one is let alone. */
     void complete(Future future) throws RejectedMessageException {
+        double timeout = nextTimeout;
+        boolean isLocal = isNextLocal;
+        nextTimeout = DEFAULT_TIMEOUT;
+        isNextLocal = false;
         Pending pending = futures.get(future.address());
+        if (isLocal) {
+            requireOwner(required(new IValue(future)));
+        }
         if (pending != null && !future.completed()) {
-            future.markCompleted(result(pending.type, pending.what, awaited(pending)));
+            future.markCompleted(result(pending.type, pending.what, awaited(pending, timeout, isLocal)));
         }
     }
 
-    private static Response awaited(Pending pending) {
-        if (pending.reference != null) {
-            return pending.reference.toHere();
+    private static Response awaited(Pending pending, double timeout, boolean isLocal) {
+        if (isLocal) {
+            return pending.reference.localValue();
+        } else if (pending.reference != null) {
+            return timeout == DEFAULT_TIMEOUT ? pending.reference.toHere() : pending.reference.toHere(limit(timeout));
         }
         try {
             return pending.response.join();

@@ -7,6 +7,7 @@ import io.waybill.api.Value;
 import io.waybill.api.handler.Outbox;
 import io.waybill.script.source.TorchError;
 import io.waybill.torch.LeasedTensors;
+import io.waybill.torch.NativeAutograd;
 import io.waybill.torch.NativeOperators;
 import io.waybill.torch.NativeTensors;
 import io.waybill.torch.OperatorEvents;
@@ -24,6 +25,9 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+import org.osgi.service.component.annotations.ReferencePolicyOption;
 
 /**
  * Runs calls by name on libtorch, and returns their results. The handlers of this bundle share one engine.
@@ -47,6 +51,7 @@ public final class ScriptEngine implements NativeOperators {
     private final Operators operators;
     private final Functions functions = new Functions();
     private final NativeTensors natives;
+    private final ScriptGradients gradients;
     /** Written when the component ends, read by callers of the service. */
     private volatile boolean left;
 
@@ -78,6 +83,7 @@ public final class ScriptEngine implements NativeOperators {
 
     ScriptEngine(NativeTensors natives, OperatorPolicy policy) {
         this.natives = natives;
+        this.gradients = new ScriptGradients(natives);
         this.operators = new Operators(policy);
         rehearse();
     }
@@ -112,6 +118,21 @@ public final class ScriptEngine implements NativeOperators {
                     "No further operator is allowed until conf/" + ScriptEngine.class.getName() + ".cfg is right: "
                             + e.getMessage());
         }
+    }
+
+    /** Has functions run backward passes and read gradients, in the contexts of this. */
+    @Reference(
+            unbind = "disconnect",
+            cardinality = ReferenceCardinality.OPTIONAL,
+            policy = ReferencePolicy.DYNAMIC,
+            policyOption = ReferencePolicyOption.GREEDY)
+    public void connect(NativeAutograd autograd) {
+        gradients.connect(autograd);
+    }
+
+    /** Takes it away again, unless another one has come. */
+    public void disconnect(NativeAutograd autograd) {
+        gradients.disconnect(autograd);
     }
 
     /** The component ends. Calls that run go on. */
@@ -233,7 +254,7 @@ public final class ScriptEngine implements NativeOperators {
         try (PointerScope scope = new PointerScope()) {
             CallStack stack = new CallStack(tensors, calls);
             function.begin(stack);
-            calls.begin(tensors);
+            calls.begin(tensors, gradients);
             function.signature().push(call, stack);
             return new Results(tensors, calls).take(runObserved(function, stack, call.mode(), calls), false);
         } catch (RuntimeException e) {

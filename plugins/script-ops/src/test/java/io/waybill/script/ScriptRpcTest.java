@@ -135,6 +135,18 @@ class ScriptRpcTest {
 
             def held() -> int:
                 return 5
+
+            def states(of: List[RRef[Tensor]]):
+                return of[0].is_owner(), of[0] . confirmed_by_owner()
+
+            def here(of: RRef[Tensor]):
+                return of.local_value() + of.local_value()
+
+            def fetched_within(to: str, seconds: float):
+                return rpc.remote(to, held).to_here(timeout=seconds)
+
+            def gradients(context: int):
+                return len(torch.distributed.autograd.get_gradients(context))
             """;
 
     @TempDir
@@ -329,6 +341,44 @@ class ScriptRpcTest {
     }
 
     @Test
+    void knowsOfAReferenceWhoOwnsItAndGivesItsValueThere() {
+        try (Response response = a.rpc().rpcSync("a", invocation("left", "b", x))) {
+            Value reference = response.value();
+            call("states", value -> assertThat(value).isEqualTo(pair(false)), List.of(reference));
+            try (Response atOwner = a.rpc().rpcSync("b", invocation("states", List.of(reference)))) {
+                assertThat(atOwner.value()).isEqualTo(pair(true));
+            }
+            assertThat(error("here", reference))
+                    .hasMessageContaining("Can't call RRef.local_value() on a non-owner RRef");
+            try (Response atOwner = a.rpc().rpcSync("b", invocation("here", reference))) {
+                holds(4, 8).accept(atOwner.value());
+            }
+        }
+    }
+
+    private static Value pair(boolean isOwner) {
+        return new Value.Tuple(List.of(Value.of(isOwner), Value.of(true)));
+    }
+
+    @Test
+    void fetchesWithinTheTimeoutThatIsGiven() {
+        assertThat(error("fetched_within", "b", 0.05))
+                .hasMessageContaining("RPC ran for more than set timeout (50 ms)");
+        assertThat(error("fetched_within", "b", 0.0000001)).hasMessageContaining("RPC ran for more than set timeout");
+        for (double seconds : new double[] {Double.NaN, -2, Double.NEGATIVE_INFINITY}) {
+            for (String function : List.of("fetched_within", "limited", "limited_later")) {
+                assertThat(error(function, "b", seconds))
+                        .hasMessageContaining("a timeout is seconds, 0 for none, -1 for the default, and this is");
+            }
+        }
+    }
+
+    @Test
+    void saysThatDistributedAutogradIsNotHere() {
+        assertThat(error("gradients", 1)).hasMessageContaining("install the bundle io.waybill.autograd in this node");
+    }
+
+    @Test
     void timesOutAsItsCallSaysOrWithTheRequestThatItServes() {
         for (String function : List.of("limited", "limited_later")) {
             assertThat(error(function, "b", 0.05)).hasMessageContaining("RPC ran for more than set timeout (50 ms)");
@@ -357,6 +407,6 @@ class ScriptRpcTest {
         assertThat(script.functions())
                 .extracting(ScriptFunction::name)
                 .doesNotContain("calls.__rpc_sync__add")
-                .hasSize(19);
+                .hasSize(23);
     }
 }

@@ -2,12 +2,15 @@ package io.waybill.script.source;
 
 import io.waybill.script.RpcGraphs;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The text of a source with its calls of other workers as libtorch can compile them. Libtorch for Java knows no {@code rpc.rpc_sync}, and a
@@ -55,11 +58,11 @@ public final class RpcText {
     private static final Pattern HEADER = Pattern.compile("^def\\s+(\\w+)\\s*\\(", Pattern.MULTILINE);
     private static final Pattern KEYWORD = Pattern.compile("\\s*(\\w+)\\s*=(?!=)");
     private static final Pattern RREF_TYPE = Pattern.compile("(?<![\\w.])(?:rpc\\s*\\.\\s*)?RRef\\s*\\[");
-    private static final Pattern TO_HERE = Pattern.compile("\\.\\s*to_here\\s*\\(");
     private static final List<String> PARAMETERS = List.of("to", "func", "args", "kwargs", "timeout");
 
     private final Map<String, String> headers = new LinkedHashMap<>();
     private final Map<Target, Boolean> targets = new LinkedHashMap<>();
+    private final Set<Intrinsic> intrinsics = EnumSet.noneOf(Intrinsic.class);
     private String code;
     private String masked;
 
@@ -75,16 +78,17 @@ public final class RpcText {
     /** Whether the text calls other workers, or has to do with references. */
     public static boolean isNeeded(String text) {
         String masked = mask(text, true);
-        return CALL.matcher(masked).find() || RREF_TYPE.matcher(masked).find();
+        return CALL.matcher(masked).find() || RREF_TYPE.matcher(masked).find() || PassText.isNeeded(masked);
     }
 
-    /** The text to compile, and its call targets. */
-    public record Prepared(String text, List<Target> targets) {}
+    /** The text to compile, its call targets, and what else of it leaves libtorch. */
+    public record Prepared(String text, List<Target> targets, Set<Intrinsic> intrinsics) {}
 
     public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
         RpcText rpc = new RpcText(text);
         // References are futures to the compiler, which knows no method of theirs: waiting for one fetches it.
-        rpc.set(rpc.withoutRRefs());
+        rpc.set(PassText.rewritten(rpc.code, rpc.intrinsics));
+        rpc.set(ReferenceText.rewritten(replaced(RREF_TYPE, "Future[", rpc.code), rpc.intrinsics));
         rpc.readHeaders();
         String body = rpc.rewritten(0, rpc.code.length());
         StringBuilder added = new StringBuilder(body).append("\n");
@@ -92,14 +96,11 @@ public final class RpcText {
             String result = rpc.resultType(target, inference);
             added.append(helpers(target, result));
         }
-        return new Prepared(added.toString(), List.copyOf(rpc.targets.keySet()));
+        added.append(rpc.intrinsicFunctions());
+        return new Prepared(added.toString(), List.copyOf(rpc.targets.keySet()), rpc.intrinsics);
     }
 
-    private String withoutRRefs() {
-        return replaced(TO_HERE, ".wait(", replaced(RREF_TYPE, "Future[", code));
-    }
-
-    private static String replaced(Pattern pattern, String by, String text) {
+    static String replaced(Pattern pattern, String by, String text) {
         Matcher found = pattern.matcher(mask(text, true));
         StringBuilder result = new StringBuilder();
         int from = 0;
@@ -144,7 +145,11 @@ public final class RpcText {
                 text.append(code, starts.get(i), starts.get(i + 1));
             }
         }
-        return text.toString();
+        return text.append("\n").append(intrinsicFunctions()).toString();
+    }
+
+    private String intrinsicFunctions() {
+        return intrinsics.stream().map(Intrinsic::functions).collect(Collectors.joining());
     }
 
     private String rewritten(int from, int to) throws ScriptRefusedException {
@@ -228,12 +233,17 @@ public final class RpcText {
      */
     private static String helpers(Target target, String result) {
         String type = target.way == Way.RPC_SYNC ? result : "Future[" + result + "]";
-        String header = "(to: str, args: Any, kwargs: Any, timeout: float) -> ";
-        return "def " + target.caller() + header + type + ":\n"
-                + "    result, called = " + target.bridge() + "(to, args, kwargs, timeout)\n"
+        String parameters = "to: str, args: Any, kwargs: Any, timeout: float";
+        return helpers(target.caller(), target.bridge(), parameters, "to, args, kwargs, timeout", type);
+    }
+
+    static String helpers(String caller, String bridge, String parameters, String arguments, String type) {
+        String header = "(" + parameters + ") -> ";
+        return "def " + caller + header + type + ":\n"
+                + "    result, called = " + bridge + "(" + arguments + ")\n"
                 + "    assert called\n"
                 + "    return result\n"
-                + "def " + target.bridge() + header + "Tuple[" + type + ", bool]:\n"
+                + "def " + bridge + header + "Tuple[" + type + ", bool]:\n"
                 + "    nothing: Optional[Tuple[" + type + ", bool]] = None\n"
                 + "    assert nothing is not None\n"
                 + "    return nothing\n";
@@ -262,7 +272,7 @@ public final class RpcText {
         return -1;
     }
 
-    private static int depthOf(char c) {
+    static int depthOf(char c) {
         return switch (c) {
             case '(', '[', '{' -> 1;
             case ')', ']', '}' -> -1;

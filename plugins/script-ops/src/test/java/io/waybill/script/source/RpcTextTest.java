@@ -76,6 +76,39 @@ class RpcTextTest {
     }
 
     @Test
+    void callsMethodsOfReferencesWithWhatStandsBeforeThem() throws Exception {
+        String body =
+                "    return not f(r)[0] . is_owner(), (a.b[1](2)).confirmed_by_owner(), x + r.to_here(timeout=s.to_here())"
+                        + ", r.local_value()\n";
+        Prepared prepared = prepared("def g(r: RRef[int]):\n" + body);
+        assertThat(prepared.text().split("\n")[1])
+                .isEqualTo("    return not __is_owner(f(r)[0] ), __confirmed_by_owner((a.b[1](2))),"
+                        + " x + (r, __to_here_within(float(s.wait())))[0].wait(), (r, __local_value())[0].wait()");
+        assertThat(prepared.intrinsics())
+                .containsExactly(
+                        Intrinsic.IS_OWNER,
+                        Intrinsic.CONFIRMED_BY_OWNER,
+                        Intrinsic.TO_HERE_WITHIN,
+                        Intrinsic.LOCAL_VALUE);
+        assertThat(prepared("def g(r: RRef[int]):\n    return 'r.is_owner()'  # r.is_owner()\n")
+                        .intrinsics())
+                .isEmpty();
+    }
+
+    @Test
+    void callsPassesAsFunctions() throws Exception {
+        String text = "import torch.distributed.autograd as dist_autograd\n\ndef g(c: int, x: Tensor):\n"
+                + "    dist_autograd.backward(c, [x], True)\n    return torch.distributed.autograd.get_gradients(c)\n";
+        assertThat(RpcText.isNeeded(text)).isTrue();
+        assertThat(RpcText.isNeeded("def g(a):\n    return a.dist_autograd.backward(1)\n"))
+                .isFalse();
+        Prepared prepared = prepared(text);
+        assertThat(prepared.text())
+                .startsWith(
+                        "\n\ndef g(c: int, x: Tensor):\n    __backward(c, [x], True)\n    return __get_gradients(c)\n");
+    }
+
+    @Test
     void saysWhatIsWrongWithACall() {
         String g = F + "def g(to: str):\n    return ";
         assertThat(problem(g + "rpc.rpc_sync(to, other)\n"))

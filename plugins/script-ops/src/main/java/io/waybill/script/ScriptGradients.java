@@ -1,0 +1,74 @@
+package io.waybill.script;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.torch.NativeAutograd;
+import io.waybill.torch.NativeTensor;
+import io.waybill.torch.NativeTensors;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.bytedeco.pytorch.GenericList;
+import org.bytedeco.pytorch.IValue;
+
+/**
+ * Backward passes and gradients of functions, in the contexts of the distributed autograd that is there.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class ScriptGradients {
+
+    private final NativeTensors natives;
+    private final AtomicReference<NativeAutograd> connected = new AtomicReference<>();
+
+    ScriptGradients(NativeTensors natives) {
+        this.natives = natives;
+    }
+
+    void connect(NativeAutograd autograd) {
+        connected.set(autograd);
+    }
+
+    void disconnect(NativeAutograd autograd) {
+        connected.compareAndSet(autograd, null);
+    }
+
+    private NativeAutograd autograd() {
+        NativeAutograd autograd = connected.get();
+        if (autograd == null) {
+            throw new IllegalStateException("this function uses distributed autograd, which is not here:"
+                    + " install the bundle io.waybill.autograd in this node");
+        }
+        return autograd;
+    }
+
+    /** Returns the leaves of a context that have gradients here, each with its own. */
+    IValue of(long context) {
+        List<IValue> leaves = new ArrayList<>();
+        List<IValue> gradients = new ArrayList<>();
+        autograd().visitGradients(context, (leaf, gradient) -> {
+            leaves.add(new IValue(leaf));
+            gradients.add(new IValue(gradient));
+        });
+        return Dicts.of("Tensor", GivenType.pointer("Tensor"), leaves, gradients);
+    }
+
+    /** Runs a pass and waits for its end. */
+    void backward(long context, GenericList roots, boolean retainGraph) throws RejectedMessageException {
+        NativeAutograd autograd = autograd();
+        List<NativeTensor> handles = new ArrayList<>();
+        List<Tensor> described = new ArrayList<>();
+        try {
+            for (long i = 0; i < roots.size(); i++) {
+                NativeTensor handle = natives.hold(roots.get(i).toTensor());
+                handles.add(handle);
+                described.add(((Value.OfTensor) natives.describe(handle)).value());
+            }
+            autograd.backward(context, described, retainGraph);
+        } finally {
+            described.forEach(tensor -> tensor.storage().release());
+            handles.forEach(NativeTensor::release);
+        }
+    }
+}
