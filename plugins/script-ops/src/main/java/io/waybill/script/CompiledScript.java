@@ -4,6 +4,7 @@ import io.waybill.api.Script;
 import io.waybill.script.source.Intrinsic;
 import io.waybill.script.source.RpcText;
 import io.waybill.script.source.ScriptRefusedException;
+import io.waybill.script.source.SourceArchive;
 import io.waybill.script.source.SourceText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -25,7 +26,6 @@ import org.bytedeco.pytorch.FunctionVector;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.JitModule;
 import org.bytedeco.pytorch.QualifiedName;
-import org.bytedeco.pytorch.QualifiedNameOptional;
 import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
@@ -42,9 +42,14 @@ final class CompiledScript implements AutoCloseable {
 
     private static final int MAX_FUNCTIONS = 1_000;
 
+    /** Functions of a source that libtorch refuses one after the other, before the source is refused. */
+    private static final int MAX_REFUSED = 100;
+
     private final String module;
     private final int ranking;
     private final List<ScriptFunction> functions = new ArrayList<>();
+    /** Why functions of a source are not served, by their name. */
+    private final Map<String, String> refusals = new LinkedHashMap<>();
     /** Native objects; each holds one reference. */
     private final List<Pointer> owned = new ArrayList<>(2);
     /** The numbers of the sites at which it calls other workers. */
@@ -87,71 +92,97 @@ final class CompiledScript implements AutoCloseable {
     }
 
     private void compile(Path file) throws IOException, ScriptRefusedException {
-        String text = SourceText.prepared(text(file));
-        if (!RpcText.isNeeded(text)) {
-            define(own(new CompilationUnit()), text).forEach(this::add);
-            return;
+        String text = text(file);
+        RpcText.Prepared prepared = null;
+        while (prepared == null && RpcText.isNeeded(text)) {
+            try {
+                prepared = RpcText.of(text, (function, plain) -> resultType(file, function, plain));
+            } catch (ScriptRefusedException e) {
+                SourceText.Cut cut = SourceText.without(text, e).orElseThrow(() -> e);
+                refusals.put(cut.function(), e.getMessage());
+                text = cut.text();
+            }
         }
-        RpcText.Prepared prepared = RpcText.of(text, this::resultType);
-        Map<String, Function> defined = new LinkedHashMap<>();
-        for (Function function : define(own(new CompilationUnit()), prepared.text())) {
-            defined.put(Signature.text(function.name()), function);
-        }
-        for (RpcText.Target target : prepared.targets()) {
-            Function bridge = defined.remove(target.bridge());
-            defined.remove(target.caller());
-            Type result = RpcGraphs.resultType(target.way(), bridge);
-            RpcSite site =
-                    new RpcSite(target.way(), module + "." + target.function(), ParameterType.of(result, result, 0));
-            sites.add(site.register());
-            RpcGraphs.call(bridge, sites.get(sites.size() - 1));
+        SourceText source = SourceText.of(module, prepared == null ? text : prepared.text());
+        Map<String, Function> defined = define(source, file);
+        refusals.putAll(source.refusals());
+        for (RpcText.Target target : prepared == null ? List.<RpcText.Target>of() : prepared.targets()) {
+            bridge(target, defined);
         }
         for (Intrinsic intrinsic : prepared.intrinsics()) {
             defined.remove(intrinsic.caller());
             RpcGraphs.call(defined.remove(intrinsic.bridge()), intrinsic);
         }
         for (Function function : defined.values()) {
-            RpcGraphs.await(function);
-            add(function);
+            functions.add(ScriptFunction.plain(this, module, function));
         }
     }
 
-    private void add(Function function) {
-        functions.add(ScriptFunction.plain(this, module, function));
+    private void bridge(RpcText.Target target, Map<String, Function> defined) throws ScriptRefusedException {
+        Function bridge = defined.remove(target.bridge());
+        defined.remove(target.caller());
+        if (bridge == null) {
+            throw new ScriptRefusedException(
+                    "the calls of " + target.function() + " can't be compiled: " + refusals.get(target.bridge()));
+        }
+        Type result = RpcGraphs.resultType(target.way(), bridge);
+        RpcSite site = new RpcSite(target.way(), module + "." + target.function(), ParameterType.of(result, result, 0));
+        sites.add(site.register());
+        RpcGraphs.call(bridge, sites.get(sites.size() - 1));
     }
 
-    private List<Function> define(CompilationUnit unit, String text) {
-        FunctionVector defined = unit.define(
-                new QualifiedNameOptional(new QualifiedName(module)),
-                new BytePointer(text, StandardCharsets.UTF_8),
-                torch.nativeResolver(),
-                null);
-        List<Function> all = new ArrayList<>();
-        for (long i = 0; i < defined.size(); i++) {
-            all.add(defined.get(i));
+    /** Compiles the functions of a source, and refuses those in it that can't be. */
+    private Map<String, Function> define(SourceText source, Path file) throws IOException, ScriptRefusedException {
+        for (int refused = 0; ; refused++) {
+            Path archive = Files.createTempFile(file.toAbsolutePath().getParent(), module, ".tmp");
+            try {
+                SourceArchive.write(source, archive);
+                return functions(source, torch.load(new BytePointer(archive.toString(), StandardCharsets.UTF_8)));
+            } catch (RuntimeException e) {
+                ScriptRefusedException refusal = ScriptRefusedException.of(e, source);
+                if (!source.refuse(refusal) || refused == MAX_REFUSED) {
+                    throw refusal;
+                }
+            } finally {
+                Files.delete(archive);
+            }
         }
-        return all;
+    }
+
+    private Map<String, Function> functions(SourceText source, JitModule loaded) {
+        own(loaded);
+        CompilationUnit unit = own(loaded._ivalue().compilation_unit());
+        Map<String, Function> defined = new LinkedHashMap<>();
+        for (String function : source.functions()) {
+            defined.put(function, unit.find_function(new QualifiedName(source.namespace() + "." + function)));
+        }
+        FunctionVector all = unit.get_functions();
+        for (long i = 0; i < all.size(); i++) {
+            RpcGraphs.await(all.get(i)); // methods of classes wait, too
+        }
+        return defined;
     }
 
     /**
      * Returns the type that libtorch infers for a function's result, if the function makes no calls and so compiles by
      * itself.
      */
-    private String resultType(String function, String textWithoutCalls) throws ScriptRefusedException {
+    private String resultType(Path file, String function, String textWithoutCalls) throws ScriptRefusedException {
         String why = "it calls other workers itself";
         try {
-            for (Function defined : define(new CompilationUnit(), textWithoutCalls)) {
-                if (Signature.text(defined.name()).equals(function)) {
-                    return defined.getSchema()
-                            .returns()
-                            .type()
-                            .get()
-                            .annotation_str()
-                            .getString();
-                }
+            SourceText source = SourceText.of(module, textWithoutCalls);
+            Function defined = define(source, file).get(function);
+            if (defined != null) {
+                return defined.getSchema()
+                        .returns()
+                        .type()
+                        .get()
+                        .annotation_str()
+                        .getString();
             }
-        } catch (RuntimeException e) {
-            why = ScriptRefusedException.of(e).getMessage();
+            why = source.refusals().getOrDefault(function, why);
+        } catch (IOException e) {
+            why = e.getMessage();
         }
         throw new ScriptRefusedException("the function " + function
                 + " is called on other workers, and the type of its result is not known: write it behind its header, as in"
@@ -164,6 +195,9 @@ final class CompiledScript implements AutoCloseable {
             String text = StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
             if (text.indexOf('\0') >= 0) {
                 throw new ScriptRefusedException("a source holds text, and this has a zero byte");
+            } else if (text.startsWith("\ufeff")) {
+                throw new ScriptRefusedException("a source begins with its text, and this with a byte order mark:"
+                        + " save it as UTF-8 without one");
             }
             return text;
         } catch (CharacterCodingException e) {
@@ -184,8 +218,11 @@ final class CompiledScript implements AutoCloseable {
 
     private void requireFunctions() throws ScriptRefusedException {
         if (functions.isEmpty() || functions.size() > MAX_FUNCTIONS) {
+            String why = refusals.values().stream().limit(10).collect(java.util.stream.Collectors.joining("\n"));
             throw new ScriptRefusedException(
-                    "a script holds 1 to " + MAX_FUNCTIONS + " functions, and this holds " + functions.size());
+                    why.isEmpty()
+                            ? "a script holds 1 to " + MAX_FUNCTIONS + " functions, and this holds " + functions.size()
+                            : why);
         }
     }
 
@@ -197,6 +234,11 @@ final class CompiledScript implements AutoCloseable {
 
     List<ScriptFunction> functions() {
         return functions;
+    }
+
+    /** Returns why functions of a source are not served, by their name. */
+    Map<String, String> refusals() {
+        return refusals;
     }
 
     int ranking() {

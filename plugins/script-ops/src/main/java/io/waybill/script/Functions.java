@@ -6,7 +6,10 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The functions of all scripts, by name. Of several with the same name the broker calls that of the script with the
@@ -19,6 +22,8 @@ final class Functions {
     /** Guarded by itself. The first of a list is found. */
     private final Map<String, List<ScriptFunction>> byName = new TreeMap<>();
 
+    private final Map<Object, Map<String, String>> refused = new ConcurrentHashMap<>();
+
     void add(CompiledScript script) {
         synchronized (byName) {
             for (ScriptFunction function : script.functions()) {
@@ -30,6 +35,29 @@ final class Functions {
                                 .reversed());
             }
         }
+    }
+
+    /**
+     * Notes why functions are not served, for the errors of calls to them.
+     *
+     * @param owner whose functions they are, until it is {@linkplain #forget forgotten}
+     * @param refusals by the function's name; by the module's name and a dot for all of its functions
+     */
+    void refuse(Object owner, Map<String, String> refusals) {
+        refused.put(owner, Map.copyOf(refusals));
+    }
+
+    /** Forgets what was refused of this owner. */
+    void forget(Object owner) {
+        refused.remove(owner);
+    }
+
+    private Optional<String> refusal(String name) {
+        String module = name.substring(0, name.indexOf('.') + 1);
+        return refused.values().stream()
+                .map(refusals -> refusals.getOrDefault(name, refusals.get(module)))
+                .filter(Objects::nonNull)
+                .findFirst();
     }
 
     void remove(CompiledScript script) {
@@ -60,6 +88,11 @@ final class Functions {
 
     /** The refusal of a call to a function that there is not. */
     RejectedMessageException unknown(String name) {
+        Optional<String> refusal = refusal(name);
+        if (refusal.isPresent()) {
+            return new RejectedMessageException(
+                    ErrorCode.UNKNOWN_OPERATION, "the function " + name + " is not served: " + refusal.get());
+        }
         int worst = Math.max(2, name.length() / 3);
         List<String> nearest;
         synchronized (byName) {

@@ -4,10 +4,14 @@ import io.waybill.api.Script;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.script.source.ScriptRefusedException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceRegistration;
@@ -27,6 +31,8 @@ import org.osgi.service.component.annotations.ReferencePolicy;
         service = {},
         immediate = true)
 public final class ScriptRunner {
+
+    private static final Logger LOG = System.getLogger(ScriptRunner.class.getName());
 
     private static final String FUNCTION_PREFIX = "function:";
     private static final String HANDLES = HandlesMessage.PREFIX_ + "handles.message";
@@ -51,12 +57,39 @@ public final class ScriptRunner {
             CompiledScript compiled = CompiledScript.of(script);
             served.put(script, new Served(compiled, publish(script, compiled)));
             engine.functions().add(compiled);
-            script.accepted(compiled.functions().stream()
-                    .map(function -> function.signature().toString())
+            Map<String, String> refusals = refusals(script, compiled);
+            engine.functions().refuse(script, refusals);
+            script.accepted(Stream.concat(
+                            compiled.functions().stream()
+                                    .map(function -> function.signature().toString()),
+                            refusals.entrySet().stream()
+                                    .map(refusal -> refusal.getKey() + " is not served: "
+                                            + refusal.getValue()
+                                                    .lines()
+                                                    .findFirst()
+                                                    .orElse("")))
                     .toList());
         } catch (ScriptRefusedException e) {
+            engine.functions().refuse(script, Map.of(script.module() + ".", where(script, e.getMessage())));
             script.refused(e.getMessage());
         }
+    }
+
+    /** Logs what is refused of a script that is served. */
+    private static Map<String, String> refusals(Script script, CompiledScript compiled) {
+        Map<String, String> refusals = new TreeMap<>();
+        compiled.refusals().forEach((function, why) -> {
+            String name = script.module() + "." + function;
+            refusals.put(name, where(script, why));
+            LOG.log(
+                    Level.WARNING,
+                    "The function " + name + " is not served, the others of its file are: " + where(script, why));
+        });
+        return refusals;
+    }
+
+    private static String where(Script script, String why) {
+        return script.origin() + ", " + why;
     }
 
     private ServiceRegistration<MessageHandler> publish(Script script, CompiledScript compiled) {
@@ -72,6 +105,7 @@ public final class ScriptRunner {
 
     /** A script goes. When this returns, running calls of it have ended or are not waited for any longer. */
     void remove(Script script) {
+        engine.functions().forget(script);
         Served gone = served.remove(script);
         if (gone != null) {
             engine.functions().remove(gone.script);

@@ -8,8 +8,6 @@ public final class ScriptRefusedException extends Exception {
 
     private static final long serialVersionUID = 1;
 
-    private static final Pattern LINE = Pattern.compile("File \"[^\"]*\", line (\\d+)");
-
     public ScriptRefusedException(String message) {
         super(message);
     }
@@ -20,8 +18,21 @@ public final class ScriptRefusedException extends Exception {
 
     /** Converts an error of libtorch; rethrows any other exception. */
     public static ScriptRefusedException of(RuntimeException error) {
+        return of(error, "[^\"]*");
+    }
+
+    /**
+     * Converts an error of libtorch about a source.
+     *
+     * @param source whose first line in the error is the one that is named
+     */
+    public static ScriptRefusedException of(RuntimeException error, SourceText source) {
+        return of(error, Pattern.quote(source.path()));
+    }
+
+    private static ScriptRefusedException of(RuntimeException error, String file) {
         String text = TorchError.refusal(error).getMessage().strip();
-        Matcher line = LINE.matcher(text);
+        Matcher line = Pattern.compile("File \"" + file + "\", line (\\d+)").matcher(text);
         return new ScriptRefusedException(line.find() ? "line " + line.group(1) + ": " + text : text, error);
     }
 }

@@ -3,6 +3,7 @@ package io.waybill.script.source;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** libtorch's errors, which reach Java as bare {@link RuntimeException}s. */
 public final class TorchError {
@@ -12,6 +13,13 @@ public final class TorchError {
 
     /** In each line of the table that follows when an operator has no kernel for a device: some 10 KB of libtorch's own files. */
     private static final String KERNEL = ": registered at ";
+
+    /** In the traces of all code that was imported, in front of a source's name. */
+    private static final String CODE = "File \"code/__torch__/";
+
+    /** How an error of the compiler goes on behind the functions of a source. */
+    private static final Pattern ROOT =
+            Pattern.compile("\\s*'\\w+' is being compiled since it was called from 'Root\\.load'.*", Pattern.DOTALL);
 
     private static final String NO_MEMORY = "DefaultCPUAllocator: ";
 
@@ -27,6 +35,7 @@ public final class TorchError {
             int end = text.indexOf(stack);
             text = end < 0 ? text : text.substring(0, end);
         }
+        text = ROOT.matcher(text.replace(CODE, "File \"")).replaceFirst("");
         int table = text.lastIndexOf('\n', text.indexOf(KERNEL));
         text = table < 0 ? text : text.substring(0, table).stripTrailing();
         ErrorCode code =

@@ -1,0 +1,320 @@
+package io.waybill.script.source;
+
+import io.waybill.script.source.PythonTokens.Kind;
+import io.waybill.script.source.PythonTokens.Token;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Rewrites a statement as PyTorch's front end would, for libtorch's compiler: the names of modules, exceptions,
+ * f-strings and numbers. Everything else stays as it is written, and libtorch decides about it. Lines keep their numbers.
+ *
+ * <p><b>Threads.</b> One. <b>Errors.</b> What only Python could run is refused, with the line.
+ */
+class Translation {
+
+    private static final Set<String> KEYWORDS = Set.of(
+            "and",
+            "as",
+            "assert",
+            "break",
+            "class",
+            "continue",
+            "def",
+            "del",
+            "elif",
+            "else",
+            "except",
+            "finally",
+            "for",
+            "from",
+            "global",
+            "if",
+            "import",
+            "in",
+            "is",
+            "lambda",
+            "nonlocal",
+            "not",
+            "or",
+            "pass",
+            "raise",
+            "return",
+            "try",
+            "while",
+            "with",
+            "yield",
+            "True",
+            "False",
+            "None");
+
+    /** Decorators that say what is so here anyway. */
+    private static final Set<String> DECORATORS =
+            Set.of("torch.jit.script", "torch.jit.export", "torch.jit.script_if_tracing", "torch.jit.script_method");
+
+    private final String text;
+    private final List<Token> tokens;
+    private final Scope scope;
+    private final Locals locals;
+    /** Definitions of the same source that it uses, with the line. */
+    private final Map<String, Integer> uses = new TreeMap<>();
+    /** Replacements, in the order of the text. */
+    private final List<Edit> edits = new ArrayList<>();
+
+    private record Edit(int start, int end, String by) {}
+
+    Translation(String text, List<Token> tokens, Scope scope) {
+        this.text = text;
+        this.tokens = tokens;
+        this.scope = scope;
+        this.locals = Locals.of(tokens);
+    }
+
+    Map<String, Integer> uses() {
+        return uses;
+    }
+
+    /** Returns the text of the tokens between these two, rewritten. */
+    String translated(int from, int to) throws ScriptRefusedException {
+        translate(from, to);
+        StringBuilder result = new StringBuilder();
+        int at = tokens.get(from).start();
+        for (Edit edit : edits) {
+            result.append(text, at, edit.start).append(edit.by);
+            at = edit.end;
+        }
+        return result.append(text, at, tokens.get(to - 1).end()).toString();
+    }
+
+    /** Replaces a part. A string of several lines leaves its line ends behind it, where libtorch ignores them. */
+    private void replace(int start, int end, String by) {
+        edits.add(new Edit(start, end, by));
+    }
+
+    private void translate(int from, int to) throws ScriptRefusedException {
+        for (int i = from; i < to; i++) {
+            Token token = tokens.get(i);
+            if (token.kind() == Kind.STRING) {
+                i = string(i);
+            } else if (token.kind() == Kind.NUMBER) {
+                number(token);
+            } else if (token.is("raise")) {
+                i = raise(i);
+            } else if (token.is("@") && startsLine(i)) {
+                i = decorator(i);
+            } else if (token.isName() && !KEYWORDS.contains(token.text())) {
+                i = name(i);
+            }
+        }
+    }
+
+    private static long lines(String text) {
+        return text.chars().filter(c -> c == '\n').count();
+    }
+
+    private Token at(int index) {
+        return index < tokens.size() ? tokens.get(index) : tokens.get(tokens.size() - 1);
+    }
+
+    private boolean startsLine(int i) {
+        return i == 0 || tokens.get(i - 1).kind() == Kind.NEWLINE;
+    }
+
+    private int string(int i) throws ScriptRefusedException {
+        int last = i;
+        while (last + 1 < tokens.size() && tokens.get(last + 1).kind() == Kind.STRING) {
+            last++;
+        }
+        int start = at(i).start();
+        int end = at(last).end();
+        boolean isDocumentation = i > 0 && startsLine(i) && at(last + 1).kind() == Kind.NEWLINE;
+        String by = isDocumentation ? "pass" : FormattedString.of(tokens.subList(i, last + 1), e -> nested(e, i));
+        String missing = "\n".repeat((int) Math.max(0, lines(text.substring(start, end)) - lines(by)));
+        boolean isCall = by.endsWith(")") && !missing.isEmpty();
+        replace(start, end, isCall ? by.substring(0, by.length() - 1) + missing + ")" : by + missing);
+        return last;
+    }
+
+    private String nested(String expression, int at) throws ScriptRefusedException {
+        List<Token> inner = PythonTokens.of("(" + expression + ")").tokens();
+        // as names of the place where it stands
+        Translation translation = new Translation("(" + expression + ")", inner, scope) {
+            @Override
+            boolean isLocal(int index, String name) {
+                return super.isLocal(index, name) || Translation.this.isLocal(at, name);
+            }
+        };
+        String result;
+        try {
+            result = translation.translated(1, inner.size() - 2);
+        } catch (ScriptRefusedException e) {
+            throw refused(at(at), e.getMessage().replaceFirst("line \\d+: ", ""));
+        }
+        translation.uses.keySet().forEach(name -> uses.putIfAbsent(name, at(at).line()));
+        return result;
+    }
+
+    boolean isLocal(int index, String name) {
+        return locals.has(index, name);
+    }
+
+    /** Libtorch reads decimal numbers only. */
+    private void number(Token token) {
+        String plain = token.text().replace("_", "");
+        String prefix = plain.length() > 2 ? plain.substring(0, 2).toLowerCase(Locale.ROOT) : "";
+        int radix = prefix.equals("0x") ? 16 : prefix.equals("0o") ? 8 : prefix.equals("0b") ? 2 : 10;
+        try {
+            replace(
+                    token.start(),
+                    token.end(),
+                    radix == 10 ? plain : Long.toString(Long.parseLong(plain.substring(2), radix)));
+        } catch (NumberFormatException e) {
+            replace(token.start(), token.end(), token.text()); // libtorch reports it
+        }
+    }
+
+    /** Libtorch itself raises an AssertionError only; others are raised by an operator of the interpreter. */
+    private int raise(int i) throws ScriptRefusedException {
+        int at = i + 1;
+        if (!at(at).isName()) {
+            throw refused(at(i), "raise without an exception repeats one, and TorchScript catches none");
+        }
+        while (at(at + 1).is(".")) {
+            at += 2;
+        }
+        String kind = at(at).text();
+        String head = "raise AssertionError(" + TorchNames.OWN + ".errors.raised(\"" + kind + "\", ";
+        boolean isCalled = at(at + 1).is("(");
+        int close = isCalled ? closing(at + 1) : at;
+        if (!isCalled || at + 2 == close) {
+            replace(at(i).start(), at(close).end(), head + "\"" + kind + "\"))");
+        } else {
+            boolean several = hasComma(at + 1, close);
+            replace(at(i).start(), at(at + 1).end(), head + "\"" + kind + ": \" + str(" + (several ? "(" : ""));
+            translate(at + 2, close);
+            replace(at(close).start(), at(close).end(), several ? "))))" : ")))");
+        }
+        if (!at(close + 1).is("from")) {
+            return close;
+        }
+        int end = close + 1;
+        while (at(end).kind() != Kind.NEWLINE) {
+            end++;
+        }
+        replace(at(close + 1).start(), at(end).start(), "");
+        return end;
+    }
+
+    private int closing(int open) {
+        int depth = 0;
+        for (int i = open; i < tokens.size(); i++) {
+            depth += depth(tokens.get(i));
+            if (depth == 0) {
+                return i;
+            }
+        }
+        return tokens.size() - 1;
+    }
+
+    private boolean hasComma(int open, int close) {
+        int depth = 0;
+        for (int i = open; i + 1 < close; i++) {
+            depth += depth(tokens.get(i));
+            if (depth == 1 && tokens.get(i).is(",")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static int depth(Token token) {
+        if (token.is("(") || token.is("[") || token.is("{")) {
+            return 1;
+        }
+        return token.is(")") || token.is("]") || token.is("}") ? -1 : 0;
+    }
+
+    private int decorator(int i) throws ScriptRefusedException {
+        int last = chain(i + 1);
+        String name = full(i + 1, last);
+        if (!DECORATORS.contains(name)) {
+            throw refused(at(i), "the decorator @" + name + " is Python: TorchScript has none like it");
+        }
+        int end = last;
+        while (at(end + 1).kind() != Kind.NEWLINE) {
+            end++;
+        }
+        replace(at(i).start(), at(end).end(), "");
+        return end;
+    }
+
+    /** Returns the last token of a name with dots. */
+    private int chain(int first) {
+        int last = first;
+        while (at(last + 1).is(".") && at(last + 2).isName()) {
+            last += 2;
+        }
+        return last;
+    }
+
+    /** Returns a name with dots, as the imports have it. */
+    private String full(int first, int last) {
+        StringBuilder name = new StringBuilder(
+                scope.imported(at(first).text()).orElse(at(first).text()));
+        for (int i = first + 2; i <= last; i += 2) {
+            name.append('.').append(at(i).text());
+        }
+        return name.toString();
+    }
+
+    private int name(int i) throws ScriptRefusedException {
+        Token before = at(Math.max(0, i - 1));
+        String head = at(i).text();
+        boolean isKeyword = at(i + 1).is("=") && i > 0 && (before.is("(") || before.is(","));
+        boolean isDefined = i > 0 && (before.is("def") || before.is("class") || before.is("."));
+        if (isKeyword || isDefined || isLocal(i, head) || head.equals("__torch__")) {
+            return isKeyword || isDefined ? i : chain(i);
+        }
+        Optional<String> own = scope.own(head, at(i + 1).is("("));
+        if (own.isPresent()) {
+            uses.putIfAbsent(head, at(i).line());
+            replace(at(i).start(), at(i).end(), own.get());
+            return i;
+        } else if (scope.isVariable(head)) {
+            throw refused(at(i), head + " is no constant: a function takes it as an argument");
+        } else if (scope.imported(head).isPresent()) {
+            return imported(i);
+        }
+        Scope.builtInType(head)
+                .filter(type -> at(i + 1).is("["))
+                .ifPresent(type -> replace(at(i).start(), at(i).end(), type));
+        return i;
+    }
+
+    private int imported(int first) throws ScriptRefusedException {
+        int whole = chain(first);
+        for (int last = whole; last >= first; last -= 2) {
+            String name = full(first, last);
+            boolean isCalled = at(last + 1).is("(");
+            if (name.equals("torch.jit.is_tracing") && isCalled) {
+                replace(at(first).start(), at(last + 2).end(), "False");
+                return last + 2;
+            }
+            Optional<String> known = TorchNames.of(name, isCalled);
+            if (known.isPresent()) {
+                replace(at(first).start(), at(last).end(), known.get());
+                return whole;
+            }
+        }
+        throw refused(at(first), full(first, whole) + " is Python: TorchScript has nothing like it");
+    }
+
+    private static ScriptRefusedException refused(Token token, String why) {
+        return new ScriptRefusedException("line " + token.line() + ": " + why);
+    }
+}

@@ -1,0 +1,3 @@
+def raised(kind: str, message: str) -> str:
+    ops.prim.RaiseException(message, "builtins." + kind)
+    return message

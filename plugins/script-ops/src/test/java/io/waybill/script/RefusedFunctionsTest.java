@@ -1,0 +1,134 @@
+package io.waybill.script;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.Value;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Functions of a source that can't be compiled: refused alone, with line and reason, while the others are served. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class RefusedFunctionsTest {
+
+    private static final Calls CALLS = new Calls();
+
+    @TempDir
+    private Path directory;
+
+    private Map<String, String> refusals(String text) throws Exception {
+        try (CompiledScript script = CompiledScript.of(ScriptFile.source(directory, "math", text))) {
+            assertThat(script.functions()).extracting(ScriptFunction::name).containsExactly("math.good");
+            return script.refusals();
+        }
+    }
+
+    private static final String GOOD = "\n\ndef good(n: int) -> int:\n    return n + 1\n";
+
+    @Test
+    void refusesAFunctionAloneWithItsLine() throws Exception {
+        assertThat(refusals("import numpy as np\n\ndef bad(x):\n    return np.sum(x)" + GOOD))
+                .containsEntry("bad", "line 4: numpy.sum is Python: TorchScript has nothing like it");
+        assertThat(refusals("def bad(x):\n    return x +" + GOOD).get("bad")).startsWith("line 2: expected ident but");
+        assertThat(refusals("def bad(x):\n    if x:" + GOOD).get("bad"))
+                .isEqualTo("line 2: a block is expected behind this line");
+        assertThat(refusals("def bad(x):\n    return foo(x)" + GOOD).get("bad"))
+                .startsWith("line 2: undefined value foo");
+        assertThat(refusals("import functools\n@functools.cache\ndef bad(x):\n    return x" + GOOD)
+                        .get("bad"))
+                .isEqualTo("line 2: the decorator @functools.cache is Python: TorchScript has none like it");
+        assertThat(refusals("table = [1, 2]\ndef bad(i: int):\n    return table[i]" + GOOD)
+                        .get("bad"))
+                .isEqualTo("line 3: table is no constant: a function takes it as an argument");
+        assertThat(refusals("def bad(x: float):\n    return f\"{x:.2f}\"" + GOOD)
+                        .get("bad"))
+                .isEqualTo("line 2: an f-string of TorchScript has no formats and conversions: {x:.2f}");
+        assertThat(refusals("def bad(n: int) -> int:\n    return bad(n - 1)" + GOOD)
+                        .get("bad"))
+                .isEqualTo("line 1: bad calls itself: functions of TorchScript can't be recursive");
+    }
+
+    @Test
+    void refusesWhatUsesARefusedFunctionOrClass() throws Exception {
+        Map<String, String> refusals = refusals("""
+                class Net(torch.nn.Module):
+                    def forward(self, x):
+                        return x
+
+                def first(x):
+                    return second(x)
+
+                def second(x):
+                    try:
+                        return x
+                    except ValueError:
+                        return x
+
+                def third(x):
+                    return Net()(x)
+                """ + GOOD);
+
+        assertThat(refusals.get("second")).startsWith("line 9: ");
+        assertThat(refusals.get("first")).startsWith("line 6: it uses second, which is refused: line 9: ");
+        assertThat(refusals.get("third"))
+                .isEqualTo("line 15: it uses Net, which is refused: line 1: torch.nn.Module is Python: TorchScript has"
+                        + " nothing like it");
+    }
+
+    @Test
+    void saysInTheCallWhyTheFunctionIsNotServed() throws Exception {
+        Functions functions = CALLS.engine.functions();
+        functions.refuse(this, Map.of("math.bad", "math.py, line 4: why", "other.", "other.py, line 1: why not"));
+
+        assertThat(functions.unknown("math.bad"))
+                .hasMessage("the function math.bad is not served: math.py, line 4: why");
+        assertThat(functions.unknown("other.any"))
+                .hasMessage("the function other.any is not served: other.py, line 1: why not");
+        functions.forget(this);
+        assertThat(functions.unknown("math.bad")).hasMessageStartingWith("no script here has a function math.bad");
+    }
+
+    @Test
+    void keepsTheMeaningOfPython() throws Exception {
+        String text = """
+                import math
+                import torch.nn.functional as F
+                from torch import Tensor as T
+
+                LIMIT = 0x10
+                NAMES: Final[str] = "a" 'b'
+
+                def between(x: int) -> bool:
+                    return 0 <= x < LIMIT != 3 and not 1 == x
+
+                def shadows(LIMIT: int, math: float) -> float:
+                    F = math  # not the module
+                    return F + LIMIT + len(NAMES)
+
+                def text(x: T, n: int = 1_000) -> str:
+                    '''What it does,
+                    in two lines.'''
+                    return f"{n}{{x}} {x.size(0)} {NAMES}" r"\\d"
+                """;
+        try (CompiledScript script = CompiledScript.of(ScriptFile.source(directory, "math", text))) {
+            assertThat(script.refusals()).isEmpty();
+            CALLS.engine.functions().add(script);
+            assertThat(run("math.between", 5)).isEqualTo(Value.of(true));
+            assertThat(run("math.between", -5)).isEqualTo(Value.of(false));
+            assertThat(run("math.between", 16)).isEqualTo(Value.of(false));
+            assertThat(run("math.shadows", 1, 2.0)).isEqualTo(Value.of(5.0));
+            assertThat(run("math.text", DirectStorage.floats(new long[] {2}, 1, 2)))
+                    .isEqualTo(Value.of("1000{x} 2 ab\\d"));
+            CALLS.engine.functions().remove(script);
+        }
+    }
+
+    private static Value run(String name, Object... arguments) throws Exception {
+        io.waybill.api.Invocation call = new io.waybill.api.Invocation(
+                name, java.util.Arrays.stream(arguments).map(Calls::value).toList(), Map.of());
+        return CALLS.engine.run(CALLS.engine.functions().find(name), call, ScriptCalls.none());
+    }
+}
