@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
@@ -93,8 +94,8 @@ final class CompiledScript implements AutoCloseable {
 
     private void compile(Path file) throws IOException, ScriptRefusedException {
         String text = text(file);
-        RpcText.Prepared prepared = null;
-        while (prepared == null && RpcText.isNeeded(text)) {
+        RpcText.Prepared prepared = RpcText.isNeeded(text) ? null : new RpcText.Prepared(text, List.of(), Set.of());
+        while (prepared == null) {
             try {
                 prepared = RpcText.of(text, (function, plain) -> resultType(file, function, plain));
             } catch (ScriptRefusedException e) {
@@ -103,10 +104,10 @@ final class CompiledScript implements AutoCloseable {
                 text = cut.text();
             }
         }
-        SourceText source = SourceText.of(module, prepared == null ? text : prepared.text());
+        SourceText source = SourceText.of(module, prepared.text());
         Map<String, Function> defined = define(source, file);
         refusals.putAll(source.refusals());
-        for (RpcText.Target target : prepared == null ? List.<RpcText.Target>of() : prepared.targets()) {
+        for (RpcText.Target target : prepared.targets()) {
             bridge(target, defined);
         }
         for (Intrinsic intrinsic : prepared.intrinsics()) {
