@@ -7,6 +7,7 @@ import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.ExitCleanup;
 import io.waybill.cli.command.NewDirectory;
 import io.waybill.cli.command.ScratchDirectory;
+import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.demo.Demo;
 import io.waybill.cli.demo.DemoFailedException;
@@ -113,7 +114,11 @@ final class DemoCommand implements Callable<Integer> {
                 return node;
             }));
         }
-        Shell shell = args -> Commands.run(surroundings.withHome(path), args);
+        Shell shell = args -> {
+            int code = Commands.run(surroundings.withHome(path), args);
+            StandardOutput.requireOpen(surroundings.out());
+            return code;
+        };
         Demo demo = new Demo(new Story(surroundings.out(), directory), shell, directory, wordCount(distribution));
         demo.startNodes(nodes);
         demo.multiply(new HostMemory(new NativeMemory(host.calls())));

@@ -131,6 +131,8 @@ public final class CallCommand implements Callable<Integer> {
             description = "The payload of a --type call: text, or a file's bytes; @- is standard input.")
     private String payload;
 
+    private byte[] content;
+
     @Option(
             names = "--context",
             paramLabel = "NAME=VALUE",
@@ -289,10 +291,18 @@ public final class CallCommand implements Callable<Integer> {
                 .filter(MessageType::isRequest)
                 .orElseThrow(() -> new UsageException(
                         "no request type '" + type + "': give a code such as 0x142, or a name such as SCRIPT_CALL"));
-        return Request.raw(to, requested, ByteBuffer.wrap(payloadBytes()), new ArrayList<>());
+        return Request.raw(to, requested, ByteBuffer.wrap(content()), new ArrayList<>());
     }
 
-    private byte[] payloadBytes() throws CommandFailedException, IOException {
+    /** Reads the payload, once: a pipe has it only once. */
+    private byte[] content() throws CommandFailedException, IOException {
+        if (content == null) {
+            content = readContent();
+        }
+        return content;
+    }
+
+    private byte[] readContent() throws CommandFailedException, IOException {
         if (payload == null) {
             return new byte[0];
         }
