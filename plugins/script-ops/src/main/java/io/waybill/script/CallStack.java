@@ -222,6 +222,9 @@ final class CallStack {
     }
 
     private static long toLong(Value value) {
+        if (value instanceof Value.OfDType dtype) {
+            return dtype.value().code();
+        }
         return value instanceof Value.Bool bool ? (bool.value() ? 1 : 0) : ((Value.Int) value).value();
     }
 

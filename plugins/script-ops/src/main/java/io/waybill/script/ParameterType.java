@@ -173,8 +173,8 @@ final class ParameterType {
         for (int i = 0; i < count; i++) {
             elements.add(of(contained(type, i), contained(onStack, i), 0));
         }
-        boolean isPlain = type.str().getString().startsWith("(") // one with names has a name
-                && elements.stream().noneMatch(element -> element.kind == Kind.OTHER);
+        // One with names has its fields by position on the stack, too.
+        boolean isPlain = elements.stream().noneMatch(element -> element.kind == Kind.OTHER);
         String texts = elements.stream().map(ParameterType::toString).collect(Collectors.joining(", ", "(", ")"));
         return isPlain ? new ParameterType(Kind.TUPLE, List.copyOf(elements), 0, null, texts) : other(type);
     }
@@ -246,7 +246,9 @@ final class ParameterType {
             case SCALAR:
                 return ScriptValues.isNumber(value) ? EXACT : NO_FIT;
             case INT:
-                return value instanceof Value.Int ? EXACT : value instanceof Value.Bool ? CONVERTED : NO_FIT;
+                return value instanceof Value.Int
+                        ? EXACT
+                        : value instanceof Value.Bool || value instanceof Value.OfDType ? CONVERTED : NO_FIT;
             case FLOAT:
                 return value instanceof Value.Float
                         ? EXACT

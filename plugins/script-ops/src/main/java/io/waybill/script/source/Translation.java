@@ -103,6 +103,8 @@ class Translation {
                 i = string(i);
             } else if (token.kind() == Kind.NUMBER) {
                 number(token);
+            } else if (token.is("class") && at(i + 2).is("(")) {
+                i = bases(i);
             } else if (token.is("raise")) {
                 i = raise(i);
             } else if (token.is("@") && startsLine(i)) {
@@ -132,12 +134,29 @@ class Translation {
         }
         int start = at(i).start();
         int end = at(last).end();
+        Optional<String> type = type(i);
+        if (type.isPresent()) {
+            replace(start, end, type.get());
+            return i;
+        }
         boolean isDocumentation = i > 0 && startsLine(i) && at(last + 1).kind() == Kind.NEWLINE;
         String by = isDocumentation ? "pass" : FormattedString.of(tokens.subList(i, last + 1), e -> nested(e, i));
         String missing = "\n".repeat((int) Math.max(0, lines(text.substring(start, end)) - lines(by)));
         boolean isCall = by.endsWith(")") && !missing.isEmpty();
         replace(start, end, isCall ? by.substring(0, by.length() - 1) + missing + ")" : by + missing);
         return last;
+    }
+
+    /** Returns the class that an annotation in quotes names. */
+    private Optional<String> type(int i) {
+        boolean isAnnotation =
+                i > 0 && (at(i - 1).is("->") || at(i - 1).is(":") || at(i - 1).is("["));
+        String name = at(i).text().replaceAll("^['\"]|['\"]$", "");
+        if (!isAnnotation || isLocal(i, name) || scope.definition(name).isEmpty()) {
+            return Optional.empty();
+        }
+        uses.putIfAbsent(name, at(i).line());
+        return scope.own(name, false);
     }
 
     private String nested(String expression, int at) throws ScriptRefusedException {
@@ -192,10 +211,10 @@ class Translation {
         boolean isCalled = at(at + 1).is("(");
         int close = isCalled ? closing(at + 1) : at;
         if (!isCalled || at + 2 == close) {
-            replace(at(i).start(), at(close).end(), head + "\"" + kind + "\"))");
+            replace(at(i).start(), at(close).end(), head + "\"\"))");
         } else {
             boolean several = hasComma(at + 1, close);
-            replace(at(i).start(), at(at + 1).end(), head + "\"" + kind + ": \" + str(" + (several ? "(" : ""));
+            replace(at(i).start(), at(at + 1).end(), head + "str(" + (several ? "(" : ""));
             translate(at + 2, close);
             replace(at(close).start(), at(close).end(), several ? "))))" : ")))");
         }
@@ -251,6 +270,16 @@ class Translation {
         }
         replace(at(i).start(), at(end).end(), "");
         return end;
+    }
+
+    /** A base that every class has is none to libtorch. */
+    private int bases(int i) {
+        int close = at(i + 3).is("object") ? i + 4 : i + 3;
+        if (!at(close).is(")")) {
+            return i;
+        }
+        replace(at(i + 2).start(), at(close).end(), "");
+        return close;
     }
 
     /** Returns the last token of a name with dots. */

@@ -152,11 +152,26 @@ def adaptive_max_pool1d(input: Tensor, output_size: BroadcastingList1[int]) -> T
 def adaptive_max_pool2d(input: Tensor, output_size: BroadcastingList2[int]) -> Tensor:
     return torch.adaptive_max_pool2d(input, output_size)[0]
 
-def unfold(input: Tensor, kernel_size: BroadcastingList2[int], dilation: BroadcastingList2[int] = 1, padding: BroadcastingList2[int] = 0, stride: BroadcastingList2[int] = 1) -> Tensor:
-    return torch.im2col(input, kernel_size, dilation, padding, stride)
+def _pair(value: Any) -> List[int]:
+    if isinstance(value, int):
+        return [value, value]
+    elif isinstance(value, Tuple[int, int]):
+        return [value[0], value[1]]
+    assert isinstance(value, List[int]), "an int or two of them are expected"
+    return value
 
-def fold(input: Tensor, output_size: BroadcastingList2[int], kernel_size: BroadcastingList2[int], dilation: BroadcastingList2[int] = 1, padding: BroadcastingList2[int] = 0, stride: BroadcastingList2[int] = 1) -> Tensor:
-    return torch.col2im(input, output_size, kernel_size, dilation, padding, stride)
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    kernel = __torch__.__waybill__.functional._pair(kernel_size)
+    space = __torch__.__waybill__.functional._pair(padding)
+    step = __torch__.__waybill__.functional._pair(stride)
+    return torch.im2col(input, kernel, __torch__.__waybill__.functional._pair(dilation), space, step)
+
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    size = __torch__.__waybill__.functional._pair(output_size)
+    kernel = __torch__.__waybill__.functional._pair(kernel_size)
+    space = __torch__.__waybill__.functional._pair(padding)
+    step = __torch__.__waybill__.functional._pair(stride)
+    return torch.col2im(input, size, kernel, __torch__.__waybill__.functional._pair(dilation), space, step)
 
 def _sizes(size: Any, count: int) -> Optional[List[int]]:
     if isinstance(size, int):
@@ -165,7 +180,6 @@ def _sizes(size: Any, count: int) -> Optional[List[int]]:
         return size
     elif isinstance(size, Tuple[int, int]):
         return [size[0], size[1]]
-    assert size is None, "size must be an int, two of them, or a list"
     return None
 
 def _factors(factor: Any, count: int) -> Optional[List[float]]:
@@ -177,7 +191,6 @@ def _factors(factor: Any, count: int) -> Optional[List[float]]:
         return factor
     elif isinstance(factor, Tuple[float, float]):
         return [factor[0], factor[1]]
-    assert factor is None, "scale_factor must be a float, two of them, or a list"
     return None
 
 def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Optional[bool] = None) -> Tensor:
