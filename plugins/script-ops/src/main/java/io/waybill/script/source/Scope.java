@@ -113,6 +113,11 @@ final class Scope {
         constants.put(name, constant);
     }
 
+    /** Removes a constant: another statement may change it. */
+    void undefine(String name) {
+        constants.remove(name);
+    }
+
     Optional<String> imported(String name) {
         return Optional.ofNullable(imports.get(name));
     }

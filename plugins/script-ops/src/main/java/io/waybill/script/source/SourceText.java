@@ -94,7 +94,10 @@ public final class SourceText {
     private void translate() {
         for (Statement statement : source.statements()) {
             if (statement.form() == Form.ASSIGNMENT) {
+                scope.undefine(statement.name()); // the last one counts
                 constant(statement);
+            } else if (statement.form() == Form.OTHER) {
+                statement.tokens().stream().filter(Token::isName).forEach(token -> scope.undefine(token.text()));
             }
         }
         for (Statement statement : source.statements()) {
