@@ -245,6 +245,44 @@ class ScriptsIT {
                 .contains("function:math.scale");
     }
 
+    @Test
+    void refusesAFunctionOfAFileAloneAndSaysWhyInLogListAndCall() throws Exception {
+        drop("mixed.py", """
+                import math
+                import numpy as np
+                import torch.nn.functional as F
+                from typing import NamedTuple
+
+                class Point(NamedTuple):
+                    x: float
+                    y: float = 2.0
+
+                def bad(x):
+                    return np.sum(x)
+
+                def area(p: Point) -> float:
+                    if p.x < 0:
+                        raise ValueError(f"negative: {p.x}")
+                    return math.pi * p.x * p.y
+
+                def point(x: float) -> Point:
+                    return Point(float(F.relu(torch.tensor(x))))
+                """);
+        until("the good ones are served", () -> scriptsOfNode().contains("mixed.area"));
+
+        String why = scripts.resolve("mixed.py") + ", line 11: numpy.sum is Python: TorchScript has nothing like it";
+        assertThat(waybill("call", "--to", "ps0", "mixed.area", "(1.0,2.0)"))
+                .isEqualTo(new Result(0, "6.283185307179586\n", ""));
+        assertThat(waybill("call", "--to", "ps0", "mixed.area", "(-1.0,2.0)").err())
+                .contains("File \"mixed.py\", line 15, in area")
+                .contains("builtins.ValueError: negative: -1");
+        assertThat(waybill("call", "--to", "ps0", "function:mixed.bad", "[1]").err())
+                .contains("the function mixed.bad is not served: " + why);
+        assertThat(node.err()).contains("The function mixed.bad is not served, the others of its file are: " + why);
+        assertThat(waybill("bundle", "list", "--node", "ps0", "--scripts").out())
+                .contains("mixed.bad is not served: " + why);
+    }
+
     /** As the book makes it. */
     private Path bundle() {
         Path jar = directory.resolve("math-1.0.0.jar");
