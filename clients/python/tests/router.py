@@ -248,6 +248,10 @@ class Router:
     def admit(self, peer: Peer, hello: Dict[str, Any]) -> str:
         with self.lock:
             name = hello.get("name", "pool")
+            if hello.get("numbered"):
+                numbers = itertools.count(2)
+                while name in self.peers:
+                    name = "%s-%d" % (hello["name"], next(numbers))
             if name in self.peers:
                 return "a live worker has the name %s" % name
             taken = {other.id for other in self.peers.values()}

@@ -147,7 +147,7 @@ class ReconnectionTest(unittest.TestCase):
             os._exit(0)
         os.close(writing)
         with os.fdopen(reading) as found:
-            self.assertEqual(found.read(), "WORKER_LOST")
+            self.assertEqual(found.read(), "CLOSED")
         os.waitpid(child, 0)
 
     def test_a_name_that_is_taken_is_asked_for_again(self) -> None:

@@ -11,6 +11,8 @@ from waybill.worker import Worker, WorkerInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT_TIMEOUT = 60.0
+# the first of those that processes without a name of their own share
+_NAME = "python"
 _operations: Dict[str, Callable[..., Any]] = {}
 _lock = threading.Lock()
 _shared: Optional["Client"] = None
@@ -36,8 +38,16 @@ def operation(name: str) -> Callable[[F], F]:
 class Client:
     """A process in the home: calls operations by name, and serves those that :func:`operation` registered."""
 
-    def __init__(self, name: str, home: Optional[str] = None, socket: Optional[str] = None, serve: bool = True) -> None:
-        hello: Dict[str, Any] = {"role": "client", "name": name}
+    def __init__(
+        self, name: Optional[str], home: Optional[str] = None, socket: Optional[str] = None, serve: bool = True
+    ) -> None:
+        """Joins a home.
+
+        :param name: of the worker; None: ``python``, or ``python-2`` and so on while others have that name
+        """
+        hello: Dict[str, Any] = {"role": "client", "name": _NAME if name is None else name}
+        if name is None:
+            hello["numbered"] = True
         if not serve:
             hello["serves"] = []
         home = home or gateway.home_of()
@@ -85,8 +95,8 @@ class Client:
 
 
 def connect(name: Optional[str] = None, home: Optional[str] = None, serve: bool = True) -> Client:
-    """Joins a home; without a name under one made of the process id."""
-    return Client(name or "python-%d" % os.getpid(), home, serve=serve)
+    """Joins a home; without a name as ``python``, or ``python-2`` and so on while others have that name."""
+    return Client(name or None, home, serve=serve)
 
 
 def _merged(named: Dict[str, Any], fields: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -127,3 +137,14 @@ def call(
             atexit.register(_shared.close)
         client = _shared
     return client.call(operation, *args, to=to, timeout=timeout, fields=fields, **named)
+
+
+def _forget_parents() -> None:
+    """In a forked process: its first call joins the home anew."""
+    global _shared, _lock
+    _shared = None
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parents)

@@ -9,6 +9,7 @@ import socket
 import struct
 import sys
 import threading
+import weakref
 from functools import partial, reduce
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -74,6 +75,7 @@ class Exchange(Waiting):
 
     def rest_until_done(self) -> None:
         """Waits for the response. An exception of a signal ends the wait, and the response is not read by anyone."""
+        self._connection.check_process()
         try:
             self._connection.turns.wait(self)
         except BaseException:
@@ -132,6 +134,10 @@ def _always() -> bool:
     return True
 
 
+# in this process; those of a process that this one was forked from are not its own
+_open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+
+
 class Connection:
     """Frames between this process and its gateway. Any thread may call; threads read :class:`in turns <Turns>`.
 
@@ -170,6 +176,8 @@ class Connection:
         self._is_leaving = False
         self._left = threading.Event()
         self._pid = os.getpid()
+        self._is_abandoned = False
+        self.name = str(hello.get("name", ""))
         self.storages = Storages(self._tell, self._is_connected)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._arrival = select.poll()
@@ -184,6 +192,7 @@ class Connection:
         self.max_frame = min(int(self.welcome["max_frame"]), frames.MAX_FRAME)
         self.name = str(self.welcome["name"])
         self.storages.welcomed(self.welcome)
+        _open.add(self)
 
     def _check_peer(self, path: str) -> None:
         """Refuses a gateway of another user: what it sends is unpickled here."""
@@ -227,6 +236,7 @@ class Connection:
         :raises NotSent: when the connection had ended, and so the call was not begun
         :raises WorkerLost: when a reference of the message belongs to an earlier connection
         """
+        self.check_process()
         if message.references:
             self._check_own(message.references)
         exchange = Exchange(self, listener)
@@ -263,6 +273,35 @@ class Connection:
                     "that ended with an earlier connection; ask its owner for another one",
                     "WORKER_LOST",
                 )
+
+    # Processes that are forked from this one
+
+    def is_own(self) -> bool:
+        """Whether this process made it, and not one that this process was forked from."""
+        return self._pid == os.getpid()
+
+    def check_process(self) -> None:
+        """Raises in a process that was forked from the one that made it."""
+        if self._pid != os.getpid():
+            self.abandon()
+            raise CallError(
+                "worker %s: expected a call of the process that joined (pid %d), found one of its forked child "
+                "(pid %d); join in the child with a name of its own, by rpc.init_rpc or waybill.connect, or use "
+                "waybill.call"
+                % (self.name, self._pid, os.getpid()),
+                "CLOSED",
+            )
+
+    def abandon(self) -> None:
+        """In a forked process: closes its copies of what belongs to its parent, without a word to the gateway."""
+        if self._is_abandoned:
+            return
+        self._is_abandoned = True
+        self.turns.over = True
+        if self._end is None:
+            # the gateway sees the end of the parent when no process has the socket any more
+            self._socket.close()
+            self.storages.abandon()
 
     def has_ended(self) -> bool:
         """Whether no call is sent any more."""
@@ -305,6 +344,8 @@ class Connection:
 
     def leave(self, timeout: float) -> None:
         """Has the gateway leave the home in the name of this process, and closes the connection."""
+        if not self.is_own():
+            return
         try:
             # the gateway may close last, when the memory of others is no longer this worker's
             self._is_leaving = True
@@ -321,6 +362,8 @@ class Connection:
 
     def close(self) -> None:
         """Closes the connection; calls in flight end with ``WORKER_LOST``."""
+        if not self.is_own():
+            return
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -409,6 +452,7 @@ class Connection:
         return found[0] if found else None
 
     def _write(self, pieces: List[Bytes], sent: Optional[List[int]] = None) -> None:
+        self.check_process()
         with self._write_lock:
             self._send(pieces, [] if sent is None else sent)
         if self._releases:
@@ -592,3 +636,12 @@ def process_names() -> str:
     from waybill import __version__
 
     return "Python %d.%d.%d, waybill %s" % (sys.version_info[0], sys.version_info[1], sys.version_info[2], __version__)
+
+
+def _abandon_all() -> None:
+    for connection in list(_open):
+        connection.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_all)

@@ -1,5 +1,6 @@
 """Results of calls that are in flight, for programs without torch: the part of ``torch.futures`` that calls need."""
 
+import os
 import threading
 from typing import Any, Callable, Generic, Iterable, List, Optional, TypeVar
 
@@ -16,7 +17,7 @@ class Future(Generic[T]):
     completed future runs at once, on the thread that adds it.
     """
 
-    __slots__ = ("_lock", "_done", "_value", "_error", "_callbacks", "__weakref__")
+    __slots__ = ("_lock", "_done", "_value", "_error", "_callbacks", "_pid", "__weakref__")
 
     def __init__(self) -> None:
         self._lock = threading.Condition(threading.Lock())
@@ -24,6 +25,7 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: Optional[BaseException] = None
         self._callbacks: List[Callback] = []
+        self._pid = os.getpid()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise RuntimeError("Can not pickle waybill.futures.Future")
@@ -38,6 +40,11 @@ class Future(Generic[T]):
         :param timeout: in seconds; None means no limit, and 0 that it does not wait
         :raises TimeoutError: at its end
         """
+        if not self._done and self._pid != os.getpid():
+            raise RuntimeError(
+                "future: expected a wait in the process that made it (pid %d), where it is completed, found one in a "
+                "forked child (pid %d); wait before the fork, or call in the child" % (self._pid, os.getpid())
+            )
         limit = timeouts.to_wait(timeout)
         with self._lock:
             if not self._lock.wait_for(lambda: self._done, limit):

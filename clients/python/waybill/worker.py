@@ -1,8 +1,11 @@
 """A Python process as a worker of a home: its calls, the requests that it serves, and objects behind references."""
 
+import os
 import re
+import sys
 import threading
 import time
+import traceback
 import weakref
 from functools import partial
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
@@ -98,7 +101,8 @@ class Worker(Listener):
         first = self._connect(path)
         welcome = first.welcome
         # it stays the same worker
-        self._hello["id"] = int(welcome["worker"])
+        self._hello.update(id=int(welcome["worker"]), name=str(welcome["name"]))
+        self._hello.pop("numbered", None)
         self._connections = Connections(first, self._connect if hello["role"] == "client" else None, paths)
         self.info = WorkerInfo(str(welcome["name"]), int(welcome["worker"]) - base)
         self.home = str(welcome.get("home", ""))
@@ -124,6 +128,9 @@ class Worker(Listener):
 
     def leave(self, timeout: float = _LEAVE_SECONDS) -> None:
         """Leaves the home; calls in flight end with ``WORKER_LOST``. Ends at once when there is no connection."""
+        if not self.connection.is_own():
+            # a forked process: the member is its parent
+            return
         self._connections.close()
         self.connection.leave(timeout)
         self.executor.close()
@@ -339,7 +346,8 @@ class Worker(Listener):
         except CodeRefused as e:
             self._fail(incoming, "REFUSED", str(e))
         except BaseException as e:
-            self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e))
+            if connection.is_own():
+                self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e))
         finally:
             _current.incoming = outer
 
@@ -370,10 +378,14 @@ class Worker(Listener):
                     "%s.%s." % (found.__module__, found.__qualname__)
                 )
         except BaseException as e:
+            if not incoming.connection.is_own():
+                _end_child(e)
             error = python_calls.remote_exception(e, self.info)
             python_calls.report(error)
             self._complete(served._replace(context=None), error)
             return
+        if not incoming.connection.is_own():
+            _end_child(None)
         if call.is_async:
             del call, run
             value.add_done_callback(lambda done: self._complete_from(served, done))
@@ -458,11 +470,17 @@ class Worker(Listener):
         named = {key: resolve(value, message, references) for key, value in call.named.items()}
         try:
             value = function(*positional, **named)
-        except Exception as e:
+        except BaseException as e:
+            if not incoming.connection.is_own():
+                _end_child(e)
+            if not isinstance(e, Exception):
+                raise
             self._fail(
                 incoming, "REFUSED" if isinstance(e, CallError) else "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e)
             )
             return
+        if not incoming.connection.is_own():
+            _end_child(None)
         incoming.connection.requests.pop(incoming.exchange, None)
         place = Place()
         payload = encode_value(value, place)
@@ -526,6 +544,23 @@ def _run_in_context(context: Optional[int], call: python_calls.PythonCall) -> An
         return call.function(*call.args, **call.kwargs)
     finally:
         autograd.leave(outer)
+
+
+def _end_child(error: Optional[BaseException]) -> None:
+    """Ends a process that a function forked and whose copy of the function has returned: the caller is its parent's."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        traceback.print_exception(type(error), error, error.__traceback__)
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            # it is closed, or there is none
+            pass
+    os._exit(code)
 
 
 def _drop(objects: List[Any]) -> None:

@@ -140,6 +140,7 @@ class RRef(Generic[T]):
         return value  # type: ignore[no-any-return]
 
     def _check_usable(self, use: str) -> None:
+        self._worker.connection.check_process()
         if not state.is_current(self._worker):
             raise RuntimeError("%s has been deleted. Cannot call %s after deletion." % (self, use))
         if self._created is not None and self._created.done():

@@ -1,5 +1,6 @@
 """The agent of this process, and futures of the kind that its program uses."""
 
+import os
 from typing import TYPE_CHECKING, Any, Optional
 
 from waybill.futures import Future
@@ -9,11 +10,14 @@ if TYPE_CHECKING:
     from waybill.rpc.agent import Agent
 
 _agent: Optional[Any] = None
+# of the process whose agent it is
+_pid = 0
 
 
 def current_agent() -> "Agent":
     """The agent; raises before ``init_rpc`` and after ``shutdown``."""
-    if _agent is None:
+    if _agent is None or _pid != os.getpid():
+        _check_fork()
         raise RuntimeError(
             "Current RPC agent is not set! Did you initialize the RPC framework (e.g. by calling `rpc.init_rpc`)?"
         )
@@ -22,25 +26,37 @@ def current_agent() -> "Agent":
 
 def initialized() -> "Agent":
     """The agent, for a function of the API; raises before ``init_rpc`` and after ``shutdown``."""
-    if _agent is None:
+    if _agent is None or _pid != os.getpid():
+        _check_fork()
         raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
     return _agent
 
 
 def is_set() -> bool:
     """Whether there is an agent."""
-    return _agent is not None
+    return _agent is not None and _pid == os.getpid()
+
+
+def _check_fork() -> None:
+    """Raises in a process that was forked from one that has an agent."""
+    if _agent is not None:
+        raise RuntimeError(
+            "waybill.rpc: expected the process that called init_rpc (pid %d, worker %s), found its forked child "
+            "(pid %d); call init_rpc in the child with a name of its own, or make calls by name with waybill.call"
+            % (_pid, _agent.worker.info.name, os.getpid())
+        )
 
 
 def set_agent(agent: Any) -> None:
     """Makes this the agent of the process; None for no agent."""
-    global _agent
+    global _agent, _pid
     _agent = agent
+    _pid = os.getpid()
 
 
 def is_current(worker: Any) -> bool:
     """Whether a worker is that of the agent."""
-    return _agent is not None and getattr(_agent, "worker", None) is worker
+    return is_set() and getattr(_agent, "worker", None) is worker
 
 
 def new_future() -> Any:

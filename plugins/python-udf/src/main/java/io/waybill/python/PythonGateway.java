@@ -64,6 +64,7 @@ public final class PythonGateway implements MessageHandler {
     private static final String SHARE = "waybill.share";
     private static final String SOCKET = "python.sock";
     private static final String TEMPORARY = "waybill-python";
+    private static final int MAX_CLAIMS = 256; // of names that clients of other gateways have
     private static final int RANDOM_LENGTH = 20; // of what follows it in a directory's name, at most
     private static final long HELLO_MS = 10_000;
     /** How long a process waits for the end of another one's connection that has its name, and then until that one has left the home. */
@@ -204,6 +205,8 @@ public final class PythonGateway implements MessageHandler {
             Hello hello = Hello.of(first);
             if (hello.role().equals(Hello.POOL)) {
                 pool.run(hello, channel);
+            } else if (hello.numbered()) {
+                serveNumbered(hello, channel);
             } else {
                 serveClient(hello, channel);
             }
@@ -221,6 +224,29 @@ public final class PythonGateway implements MessageHandler {
         channel.closeWith(SocketFrame.of(0, new ProcessError(ErrorCode.MALFORMED_BODY, why.getMessage())));
     }
 
+    /** Serves a client under the first free one of the names that it may have. The claim of a name decides. */
+    private void serveNumbered(Hello hello, FrameChannel channel) throws IOException {
+        Optional<CallException> refused = Optional.empty();
+        for (int n = 1, claims = 0; claims < MAX_CLAIMS; n++) {
+            Hello named = hello.named(n == 1 ? hello.name() : hello.name() + "-" + n);
+            End end = new End();
+            if (names.putIfAbsent(named.name(), end) != null) {
+                continue; // without a wait: another name will do
+            }
+            try {
+                refused = join(named, channel, end.began()); // such as when a client of another gateway has the name
+            } finally {
+                names.remove(named.name(), end);
+                end.done().countDown();
+            }
+            if (refused.isEmpty()) {
+                return;
+            }
+            claims++;
+        }
+        throw refused.orElseThrow();
+    }
+
     private void serveClient(Hello hello, FrameChannel channel) throws IOException {
         End end = new End();
         End former = names.get(hello.name());
@@ -231,7 +257,10 @@ public final class PythonGateway implements MessageHandler {
                 LOG.log(Level.DEBUG, "There is a live process with the name {0}", hello.name()); // the join says which
             }
             names.putIfAbsent(hello.name(), end);
-            join(hello, channel, end.began());
+            Optional<CallException> refused = join(hello, channel, end.began());
+            if (refused.isPresent()) {
+                throw refused.get();
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
@@ -273,13 +302,21 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
-    private void join(Hello hello, FrameChannel channel, CountDownLatch ended) throws IOException {
+    /** Serves a client as a worker; returns why it can't join. */
+    private Optional<CallException> join(Hello hello, FrameChannel channel, CountDownLatch ended) throws IOException {
         CompletableFuture<ProcessLink> joined = new CompletableFuture<>();
         Set<String> keys = new LinkedHashSet<>(hello.serves());
         keys.add(FETCH); // of objects that it makes references to itself
-        try (JoinedWorker worker =
-                broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined))) {
+        JoinedWorker admitted;
+        try {
+            admitted = broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined));
+        } catch (CallException e) {
+            ended.countDown();
+            return Optional.of(e);
+        }
+        try (JoinedWorker worker = admitted) {
             serve(hello, channel, worker, joined, ended);
+            return Optional.empty();
         } finally {
             ended.countDown();
             joined.completeExceptionally(new IllegalStateException("the Python process was not admitted"));

@@ -11,6 +11,7 @@ import java.util.OptionalInt;
  *
  * @param role {@link #CLIENT} or {@link #POOL}
  * @param name of the worker; empty for a pool process
+ * @param numbered whether another name will do while a live worker has this one: it with {@code -2}, {@code -3} and so on
  * @param id the wanted worker id
  * @param token of a pool process; empty for a client
  * @param pid of the process, as it sees itself
@@ -23,6 +24,7 @@ import java.util.OptionalInt;
 public record Hello(
         String role,
         String name,
+        boolean numbered,
         OptionalInt id,
         String token,
         long pid,
@@ -65,6 +67,7 @@ public record Hello(
         return new Hello(
                 role,
                 text(fields, "name"),
+                Value.of(true).equals(fields.get(Value.of("numbered"))),
                 id < 0 ? OptionalInt.empty() : OptionalInt.of((int) id),
                 text(fields, "token"),
                 number(fields, "pid", -1),
@@ -73,6 +76,11 @@ public record Hello(
                 Value.of(true).equals(fields.get(Value.of("parts"))),
                 serves(fields),
                 text(fields, "version"));
+    }
+
+    /** Returns it with another name. */
+    public Hello named(String other) {
+        return new Hello(role, other, false, id, token, pid, out, in, parts, serves, version);
     }
 
     private static List<String> serves(Map<Value, Value> fields) throws ProtocolException {
