@@ -93,7 +93,7 @@ class LostOutputIT {
                 "replay --operation text.count --slice all.slice --bundle $JAR",
                 "demo",
             })
-    void tellsThatItsOutputIsLost(String command) throws Exception {
+    void reportsThatItsOutputIsLost(String command) throws Exception {
         Result full = shell("$W " + command + " > /dev/full");
         Result closed = shell(TO_CLOSED_PIPE + "$W " + command + " >&3");
         assertThat(full.err()).as("on a full disk").contains(FULL);

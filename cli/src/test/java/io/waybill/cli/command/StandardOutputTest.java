@@ -68,7 +68,7 @@ class StandardOutputTest {
 
     @ParameterizedTest
     @MethodSource("commands")
-    void everyCommandTellsThatItsOutputIsLost(List<String> words) throws IOException {
+    void everyCommandReportsThatItsOutputIsLost(List<String> words) throws IOException {
         List<String> args = new ArrayList<>(words);
         args.add("--help");
         try (OutputStream full = new FileOutputStream(FULL.toFile())) {
@@ -83,7 +83,7 @@ class StandardOutputTest {
     }
 
     @Test
-    void tellsAClosedPipeFromAFullDisk() throws Exception {
+    void distinguishesAClosedPipeFromAFullDisk() throws Exception {
         Path fifo = directory.resolve("fifo");
         assertThat(new ProcessBuilder("mkfifo", fifo.toString()).start().waitFor())
                 .isZero();
