@@ -25,12 +25,14 @@ import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.TestBuffers;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -276,6 +278,47 @@ class ClientsTest {
                 assertForgets(two, i);
             }
         }
+    }
+
+    @Test
+    void loseAMessageOfTooManyTensorsAndNotTheirConnection() throws Exception {
+        ByteBuffer none = ByteBuffer.wrap(new ValueEncoder().value(Value.NONE).toBytes());
+        try (TestProcess one = TestProcess.joined(socket, "one");
+                TestProcess two = TestProcess.joined(socket, "two")) {
+            Storage storage = one.shared.buffers().allocate(8);
+            List<Tensor> many = Collections.nCopies(40_000, Tensor.contiguous(DType.UINT8, new long[] {8}, storage));
+            one.send(new CallFrame(MessageType.NAMED_CALL.code(), 0, 0, 0, 0, "two")
+                    .toCall(1, one.shared, none, many, List.of()));
+            assertTooLarge(one.read("error of the call"), 1);
+            one.call(2, 0, "two", MessageType.NAMED_CALL, call("any.thing", Map.of()));
+            SocketFrame request = two.read("call");
+            two.send(new CallFrame(MessageType.NAMED_RET.code(), 0, 0, 0, 0, "")
+                    .toResult(request.exchange(), two.shared, none, many, List.of()));
+            CompletableFuture<SocketFrame> next =
+                    CompletableFuture.supplyAsync(() -> nextOf(two)); // writes what is queued
+            assertTooLarge(one.read("error of the result"), 2);
+            one.call(3, 0, "two", MessageType.NAMED_CALL, call("any.thing", Map.of()));
+            two.respond(next.get(60, TimeUnit.SECONDS), MessageType.NAMED_RET, TWO);
+            assertThat(one.value(one.read("result"))).isEqualTo(TWO);
+            storage.release();
+        }
+    }
+
+    private static SocketFrame nextOf(TestProcess process) {
+        try {
+            return process.read("call");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void assertTooLarge(SocketFrame end, long exchange) throws IOException {
+        assertThat(end.kind()).isEqualTo(SocketFrame.Kind.FAILED);
+        assertThat(end.exchange())
+                .as("a frame without an exchange ends the connection")
+                .isEqualTo(exchange);
+        assertThat(end.error().text()).contains("at most 32768 tensors, this one 40000");
+        assertThat(end.error().code()).isEqualTo(ErrorCode.TOO_LARGE.number());
     }
 
     private static void assertForgets(TestProcess process, long number) throws IOException {

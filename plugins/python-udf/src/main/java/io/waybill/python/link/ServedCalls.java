@@ -1,5 +1,6 @@
 package io.waybill.python.link;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
 import io.waybill.api.MessageType;
@@ -139,6 +140,8 @@ final class ServedCalls {
         } catch (RejectedMessageException e) {
             String text = String.valueOf(e.getMessage());
             later.fail(e.code(), e.code() == ErrorCode.REFUSED ? text : node + text);
+        } catch (CallException e) { // of the broker, such as a result that is too large
+            later.fail(e.code(), node + e.getMessage());
         } catch (RuntimeException | Error e) { // the caller must not wait for its deadline
             later.fail(ErrorCode.HANDLER_FAILED, e.toString());
         } finally {
@@ -356,10 +359,14 @@ final class ServedCalls {
     /** Reads the message of a frame. The process may write again where its storages were, also if there is no memory for them. */
     static ProcessMessage read(FrameChannel channel, SocketFrame frame, CallFrame.Shared shared) throws IOException {
         long[] regions = CallFrame.regions(frame);
+        boolean isMessage = true;
         try {
             return CallFrame.message(frame, shared);
+        } catch (IOException e) {
+            isMessage = false;
+            throw e;
         } finally {
-            if (regions.length > 0) {
+            if (isMessage && regions.length > 0) {
                 channel.write(SocketFrame.of(SocketFrame.Kind.RELEASE, regions));
             }
         }
