@@ -11,7 +11,7 @@ def main(name, libraries):
     from waybill import rpc
 
     options = rpc.WaybillRpcBackendOptions(rpc_timeout=60)
-    if name.startswith("answers"):
+    if name.startswith("callee"):
         for function in (round_trips.answer, round_trips.received, round_trips.wait_for_gate):
             waybill.operation("trip." + function.__name__)(function)
         rpc.init_rpc(name, rpc_backend_options=options)
@@ -21,7 +21,7 @@ def main(name, libraries):
         rpc.shutdown(graceful=False)
         return
     rpc.init_rpc(name, rpc_backend_options=options)
-    served = "answers" + name[1:]
+    served = "callee" + name[1:]
     for to in (served, "server"):
         show(to + " rpc_sync", round_trips.check_pickled(lambda f, v: rpc.rpc_sync(to, f, args=(v,))))
         show(to + " rpc_async", round_trips.check_pickled(lambda f, v: rpc.rpc_async(to, f, kwargs={"x": v}).wait()))

@@ -156,7 +156,7 @@ class PackageTest {
 
     @Test
     void valuesAndTimesArriveAsTheyWereSent() throws Exception {
-        assertThat(roundTrips("1", "")).containsExactly("answer pickle 104857600", "server pickle 104857600", "end");
+        assertThat(roundTrips("1", "")).containsExactly("callee pickle 104857600", "server pickle 104857600", "end");
     }
 
     @Test
@@ -165,7 +165,7 @@ class PackageTest {
         assumeTrue(imports(libraries), "there is no " + libraries);
         List<String> sent = List.of("pickle 104857600", "sum 524800.0", "sum 12497500.0");
         List<String> found = roundTrips("2", libraries);
-        for (String to : List.of("answer", "server")) {
+        for (String to : List.of("callee", "server")) {
             assertThat(found)
                     .containsAll(sent.stream().map(each -> to + " " + each).toList());
         }
@@ -177,12 +177,11 @@ class PackageTest {
 
     /** Returns what a process says that sends values to another one and to the pool: what did not arrive, and the end. */
     private List<String> roundTrips(String number, String libraries) throws Exception {
-        String served = "answers" + number;
-        Process answers = worker("round_trips.py", served, libraries);
+        String served = "callee" + number;
+        Process callee = worker("round_trips.py", served, libraries);
         try {
             Waits.until(
-                    "the other one serves",
-                    () -> Files.readString(log(served)).contains("ready") || !answers.isAlive());
+                    "the other one serves", () -> Files.readString(log(served)).contains("ready") || !callee.isAlive());
             Process caller = worker("round_trips.py", "c" + number, libraries);
             try {
                 assertThat(caller.waitFor(240, TimeUnit.SECONDS))
@@ -193,7 +192,7 @@ class PackageTest {
             }
             return said("c" + number).lines().toList();
         } finally {
-            answers.destroyForcibly();
+            callee.destroyForcibly();
         }
     }
 
