@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -76,6 +77,31 @@ class RefusedFunctionsTest {
         assertThat(refusals.get("third"))
                 .isEqualTo("line 15: it uses Net, which is refused: line 1: torch.nn.Module is Python: TorchScript has"
                         + " nothing like it");
+    }
+
+    @Test
+    void refusesACallOfAnotherWorkerAlone() throws Exception {
+        assertThat(refusals("def bad(to: str):\n    return rpc.rpc_sync(to, unknown)" + GOOD)
+                        .get("bad"))
+                .startsWith("line 2: rpc.rpc_sync calls a function of this file by its name, and unknown is none");
+        assertThat(refusals(
+                        "import numpy\ndef bad(to: str):\n    return numpy.sum(rpc.rpc_sync(to, good, (1,)))" + GOOD))
+                .containsEntry("bad", "line 3: numpy.sum is Python: TorchScript has nothing like it");
+        assertThat(refusals(
+                        "import torch.distributed.rpc as r\ndef bad(to: str):\n    return r.rpc_sync(to, good, (1,))"
+                                + GOOD))
+                .containsEntry(
+                        "bad", "line 3: torch.distributed.rpc.rpc_sync is Python: TorchScript has nothing like it");
+    }
+
+    @Test
+    void takesAVariableForAConstantOnlyIfNothingChangesIt() throws Exception {
+        for (String change : List.of("LIMIT = list(range(3))", "LIMIT += 1", "for LIMIT in range(3):\n    pass")) {
+            assertThat(refusals("LIMIT = 1\n" + change + "\n\ndef bad() -> int:\n    return LIMIT" + GOOD)
+                            .get("bad"))
+                    .as(change)
+                    .endsWith("LIMIT is no constant: a function takes it as an argument");
+        }
     }
 
     @Test
