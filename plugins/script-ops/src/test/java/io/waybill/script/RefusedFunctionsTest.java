@@ -95,6 +95,14 @@ class RefusedFunctionsTest {
     }
 
     @Test
+    void refusesAFunctionOfPyTorchWhoseOperatorIsAnother() throws Exception {
+        for (String name : List.of("nn.functional.max_unpool2d", "nn.functional.embedding_bag", "stft")) {
+            assertThat(refusals("def bad(x, i):\n    return torch." + name + "(x, i, 2)" + GOOD))
+                    .containsEntry("bad", "line 2: torch." + name + " is Python: TorchScript has nothing like it");
+        }
+    }
+
+    @Test
     void takesAVariableForAConstantOnlyIfNothingChangesIt() throws Exception {
         for (String change : List.of("LIMIT = list(range(3))", "LIMIT += 1", "for LIMIT in range(3):\n    pass")) {
             assertThat(refusals("LIMIT = 1\n" + change + "\n\ndef bad() -> int:\n    return LIMIT" + GOOD)

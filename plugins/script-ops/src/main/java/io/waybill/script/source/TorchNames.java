@@ -73,6 +73,55 @@ final class TorchNames {
             "tan",
             "tanh");
 
+    /** Functions of {@code torch.nn.functional} that are operators with the same parameters. */
+    private static final Set<String> OPERATORS = Set.of(
+            "adaptive_avg_pool1d",
+            "adaptive_avg_pool2d",
+            "adaptive_avg_pool3d",
+            "avg_pool1d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "bilinear",
+            "celu_",
+            "channel_shuffle",
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "conv_tbc",
+            "conv_transpose1d",
+            "conv_transpose2d",
+            "conv_transpose3d",
+            "cosine_similarity",
+            "elu_",
+            "gelu",
+            "glu",
+            "hardshrink",
+            "hardtanh_",
+            "leaky_relu_",
+            "linear",
+            "max_pool1d",
+            "max_pool2d",
+            "max_pool3d",
+            "one_hot",
+            "pad",
+            "pairwise_distance",
+            "pdist",
+            "pixel_shuffle",
+            "pixel_unshuffle",
+            "prelu",
+            "relu_",
+            "rrelu_",
+            "scaled_dot_product_attention",
+            "selu_",
+            "sigmoid",
+            "softplus",
+            "softshrink",
+            "tanh",
+            "threshold_");
+
+    /** Python pads its argument; the operator of the name does not, and takes others at the same places. */
+    private static final String PADDED = "stft";
+
     private static final Set<String> TYPES =
             Set.of("Any", "Dict", "Final", "Future", "List", "NamedTuple", "Optional", "Tuple", "Union");
     /** Modules of PyTorch whose operators have its name as a prefix. */
@@ -189,8 +238,9 @@ final class TorchNames {
         return switch (module) {
             case "typing" -> TYPES.contains(last) ? Optional.of(last) : Optional.empty();
             case "math" -> MATH.contains(last) ? Optional.of("torch." + last) : Optional.empty();
-            case "torch" -> isModule(last) ? Optional.empty() : Optional.of("torch." + last);
-            case "torch.nn.functional", "torch.functional", "torch._C._nn", "torch._VF" -> Optional.of("torch." + last);
+            case "torch" -> isModule(last) || last.equals(PADDED) ? Optional.empty() : Optional.of("torch." + last);
+            case "torch.nn.functional" -> OPERATORS.contains(last) ? Optional.of("torch." + last) : Optional.empty();
+            case "torch.functional" -> of("torch." + last, isCalled);
             case "torch.autograd" -> Optional.of("torch.autograd." + last);
             default -> ofSubmodule(module, last);
         };
