@@ -78,8 +78,8 @@ class PythonCallsTest(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "On WorkerInfo"):
             python_calls.raise_remote(found)
 
-    def test_a_class_that_takes_no_text_and_one_that_is_not_loaded_become_runtime_errors(self) -> None:
-        with self.assertRaisesRegex(RuntimeError, "text"):
+    def test_a_class_that_takes_no_text_stays_and_one_that_is_not_loaded_becomes_a_runtime_error(self) -> None:
+        with self.assertRaisesRegex(NoText, "text"):
             python_calls.raise_remote(RemoteException("text", NoText))
         self.assertIs(python_calls.exception_class("no.such.module:Error"), RuntimeError)
         self.assertIs(python_calls.exception_class("builtins:SystemExit"), RuntimeError)

@@ -5,7 +5,7 @@ import sys
 import traceback
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
 
-from waybill import pickling, profiling, tensors
+from waybill import exceptions, pickling, profiling, tensors
 from waybill.errors import CodeRefused, MalformedError
 from waybill.frames import Message
 from waybill.native_values import Place, references_of, resolve
@@ -56,6 +56,8 @@ class RemoteException(NamedTuple):
     msg: str
     exception_type: type
     type_name: str = ""
+    # what its text does not make
+    state: Optional[exceptions.State] = None
 
 
 def function_name(function: Any) -> str:
@@ -217,7 +219,10 @@ def encode_error(error: RemoteException) -> Message:
             len(text) - _MAX_ERROR // 2 * 2,
             text[-_MAX_ERROR // 2 :],
         )
-    return Message(encode_value({"error": readable(text), "type": readable(error.type_name)}))
+    fields = {"error": readable(text), "type": readable(error.type_name)}
+    if error.state is not None:
+        fields["pickle"] = pickling.pack(tuple(error.state)).payload
+    return Message(encode_value(fields))
 
 
 def decode_result(message: Message, load: Callable[..., Any]) -> Tuple[Any, Optional[Any]]:
@@ -228,8 +233,19 @@ def decode_result(message: Message, load: Callable[..., Any]) -> Tuple[Any, Opti
     text = fields.get("error")
     if text is not None:
         name = str(fields.get("type", ""))
-        return RemoteException(str(text), exception_class(name), name), None
+        return RemoteException(str(text), exception_class(name), name, _state_of(fields, message, load)), None
     return _loaded(fields, message, load, "result of a Python function"), fields.get("autograd")
+
+
+def _state_of(fields: Dict[str, Any], message: Message, load: Callable[..., Any]) -> Optional[exceptions.State]:
+    if "pickle" not in fields:
+        return None
+    try:
+        args, attributes = _loaded(fields, message, load, "error of a Python function")
+        return exceptions.State(args, attributes)
+    except Exception:
+        # what it is made of is not to be found here
+        return None
 
 
 def _loaded(fields: Dict[str, Any], message: Message, load: Callable[..., Any], what: str) -> Any:
@@ -272,7 +288,10 @@ def remote_exception(error: BaseException, worker: Any) -> RemoteException:
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     kind = type(error)
     message = "On %s:\n%s: %s\n%s" % (worker, kind.__name__, error, text)
-    return RemoteException(message, kind, "%s:%s" % (kind.__module__, kind.__qualname__))
+    state, left = exceptions.state_of(error)
+    if left:
+        message += "\nwaybill: these can't be pickled, and stay with the callee: %s" % ", ".join(left)
+    return RemoteException(message, kind, "%s:%s" % (kind.__module__, kind.__qualname__), state)
 
 
 def report(error: RemoteException) -> None:
@@ -290,9 +309,5 @@ def exception_class(name: str) -> type:
 
 
 def raise_remote(error: RemoteException) -> NoReturn:
-    """Raises the error of a function with its own class, or as RuntimeError if that takes no text."""
-    try:
-        raised = error.exception_type(error.msg)
-    except Exception:
-        raised = RuntimeError(error.msg)
-    raise raised
+    """Raises the error of a function with its own class, also if its constructor takes no text."""
+    raise exceptions.made(error.exception_type, error.msg, error.state)

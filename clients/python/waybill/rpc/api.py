@@ -95,6 +95,9 @@ def _prepare(to: Destination, func: Any) -> Tuple[Agent, WorkerInfo]:
     agent = state.initialized()
     if not callable(func):
         raise TypeError("function should be callable.")
+    if to is None:
+        # get_worker_info(None) is this worker
+        raise ValueError("Cannot get WorkerInfo from name None")
     return agent, agent.get_worker_info(to)
 
 
