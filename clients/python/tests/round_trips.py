@@ -522,10 +522,10 @@ class Holder:
 
 
 def import_libraries(names: str) -> None:
-    """Imports libraries, separated by commas, and has others not be found."""
+    """Imports libraries, separated by commas, and has others not be found unless they are imported."""
     for name in ("numpy", "torch"):
         if name in names.split(","):
             __import__(name)
-        else:
+        elif name not in sys.modules:
             sys.modules[name] = None  # type: ignore[assignment]
 
