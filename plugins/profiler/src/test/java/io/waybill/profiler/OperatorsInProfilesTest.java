@@ -44,6 +44,17 @@ class OperatorsInProfilesTest {
     private static final String FUNCTIONS = """
             import torch
 
+            from torch.autograd.profiler import record_function
+
+            def named(x, block: str):
+                with record_function(block):
+                    return torch.add(x, torch.ones(1))
+
+            def failing(x, block: str):
+                with record_function(block):
+                    assert len(block) > 99, "Expected error"
+                return x
+
             def heavy(x):
                 y = torch.ones(2, 2)
                 z = torch.add(y, x) * 2.0
@@ -72,6 +83,8 @@ class OperatorsInProfilesTest {
                 directory.resolve("home"),
                 2,
                 (joining, id) -> joining.with("function:ops.heavy", script.handler())
+                        .with("function:ops.named", script.handler())
+                        .with("function:ops.failing", script.handler())
                         .with("function:ops.bad", script.handler())
                         .with("function:ops.both", script.handler())
                         .with("function:ops.turned", script.handler()));
@@ -142,6 +155,37 @@ class OperatorsInProfilesTest {
                 .hasSize(1);
         assertThat(profile.events().get(1).worker()).isZero();
         assertOperators(profile.withoutWaits(), key, to.charAt(6) - '0', 1);
+    }
+
+    @Test
+    void recordsTheScopesOfAScriptFunction() throws Exception {
+        Profile profile = workers.profilers
+                .get(0)
+                .profile(
+                        ProfilerConfig.cpu(),
+                        () -> workers.rpcSync(
+                                0, "worker1", invocation("ops.named", Value.of(argument), Value.of("foo"))))
+                .withoutWaits();
+        String remote = "rpc_sync#ops.named(worker0 -> worker1)" + ProfileEvent.REMOTE_OP;
+        assertThat(around(profile, remote + "aten::add")).isEqualTo(remote + "foo");
+        assertThat(around(profile, remote + "foo")).isEqualTo(remote + "ops.named");
+    }
+
+    @Test
+    void endsTheScopesOfAFunctionThatFails() throws Exception {
+        Profile profile = workers.profilers.get(0).profile(ProfilerConfig.cpu(), () -> {
+            for (int i = 0; i < 2; i++) {
+                assertThatThrownBy(() -> workers.rpcSync(
+                                0, "worker1", invocation("ops.failing", Value.of(argument), Value.of("foo"))))
+                        .hasMessageContaining("Expected error");
+            }
+        });
+        String remote = "rpc_sync#ops.failing(worker0 -> worker1)" + ProfileEvent.REMOTE_OP;
+        assertThat(profile.events())
+                .filteredOn(event -> event.name().equals(remote + "foo"))
+                .hasSize(2)
+                .allSatisfy(event ->
+                        assertThat(profile.events().get(event.parent()).name()).isEqualTo(remote + "ops.failing"));
     }
 
     private void call(String mode, String to) throws Exception {

@@ -6,6 +6,8 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
+import io.waybill.script.context.RecordedScopes;
+import io.waybill.script.context.ScriptGradients;
 import io.waybill.script.source.Intrinsic;
 import io.waybill.torch.LeasedTensors;
 import java.time.Duration;
@@ -53,6 +55,7 @@ final class ScriptCalls implements AutoCloseable {
     private final Map<Long, Pending> futures = new HashMap<>();
     private final List<Response> responses = new ArrayList<>();
     private final List<RRef> made = new ArrayList<>();
+    private final RecordedScopes scopes = new RecordedScopes();
     private LeasedTensors tensors;
     private ScriptGradients gradients;
     private ScriptCalls outer;
@@ -88,6 +91,11 @@ final class ScriptCalls implements AutoCloseable {
         gradients = ofEngine;
         outer = CURRENT.get();
         CURRENT.set(this);
+    }
+
+    /** Ends the scopes of the profiler that a function left open. */
+    void endScopes() {
+        scopes.endAll();
     }
 
     /** Ends the run. Idempotent. */
@@ -150,7 +158,15 @@ final class ScriptCalls implements AutoCloseable {
                 isNextLocal = true;
                 yield new IValue(true);
             }
-            case GET_GRADIENTS -> gradients.of(stack.get(first).toInt());
+            case RECORD_FUNCTION -> {
+                scopes.begin(stack.get(first));
+                yield new IValue(true);
+            }
+            case RECORD_FUNCTION_EXIT -> {
+                scopes.end();
+                yield new IValue(true);
+            }
+            case GET_GRADIENTS -> gradients(stack.get(first).toInt());
             case BACKWARD -> {
                 gradients.backward(
                         stack.get(first).toInt(),
@@ -159,6 +175,16 @@ final class ScriptCalls implements AutoCloseable {
                 yield new IValue();
             }
         };
+    }
+
+    private IValue gradients(long context) {
+        List<IValue> leaves = new ArrayList<>();
+        List<IValue> values = new ArrayList<>();
+        gradients.visit(context, (leaf, gradient) -> {
+            leaves.add(new IValue(leaf));
+            values.add(new IValue(gradient));
+        });
+        return Dicts.of("Tensor", GivenType.pointer("Tensor"), leaves, values);
     }
 
     private static void requireOwner(RRef reference) {

@@ -5,6 +5,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.handler.Outbox;
+import io.waybill.script.context.ScriptGradients;
 import io.waybill.script.source.TorchError;
 import io.waybill.torch.LeasedTensors;
 import io.waybill.torch.NativeAutograd;
@@ -269,7 +270,11 @@ public final class ScriptEngine implements NativeOperators {
     private IValue runObserved(ScriptFunction function, CallStack stack, Invocation.Mode mode, ScriptCalls calls)
             throws RejectedMessageException {
         try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
-            function.run(stack.asVector());
+            try {
+                function.run(stack.asVector());
+            } finally {
+                calls.endScopes();
+            }
             IValue result = stack.results(1);
             return mode == Invocation.Mode.ASYNC ? awaited(result, calls) : result;
         }

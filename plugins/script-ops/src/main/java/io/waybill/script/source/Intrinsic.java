@@ -3,7 +3,7 @@ package io.waybill.script.source;
 import java.util.Locale;
 
 /**
- * What a function does outside of libtorch besides calling other workers: with references, and with contexts of distributed autograd. Each is a
+ * What a function does outside of libtorch besides calling other workers: with references, with contexts of distributed autograd, with scopes of the profiler. Each is a
  * function that is added behind the text which uses it.
  */
 public enum Intrinsic {
@@ -13,6 +13,9 @@ public enum Intrinsic {
     TO_HERE_WITHIN("seconds: float", "seconds", "bool"),
     /** The next fetch is of a value that is here. */
     LOCAL_VALUE("", "", "bool"),
+    /** A scope of the profiler begins, the innermost one ends. */
+    RECORD_FUNCTION("name: str", "name", "bool"),
+    RECORD_FUNCTION_EXIT("", "", "bool"),
     GET_GRADIENTS("context_id: int", "context_id", "Dict[Tensor, Tensor]"),
     BACKWARD(
             "context_id: int, roots: List[Tensor], retain_graph: bool = False",

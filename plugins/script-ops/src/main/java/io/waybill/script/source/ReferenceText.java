@@ -38,7 +38,7 @@ final class ReferenceText {
     }
 
     private void rewrite(MatchResult method) {
-        int close = closing(method.end() - 1);
+        int close = RpcText.closing(masked, method.end() - 1);
         int start = receiver(method.start());
         if (close < 0 || start == method.start()) {
             return; // libtorch reports the error
@@ -81,17 +81,6 @@ final class ReferenceText {
     private void replace(int from, int to, String by) {
         code.replace(from, to, by);
         masked.replace(from, to, RpcText.mask(by, true));
-    }
-
-    private int closing(int open) {
-        int depth = 0;
-        for (int i = open; i < masked.length(); i++) {
-            depth += RpcText.depthOf(masked.charAt(i));
-            if (depth == 0) {
-                return i;
-            }
-        }
-        return -1;
     }
 
     /** Returns where the expression begins whose end this is: names, calls and elements, with points between. */

@@ -78,7 +78,10 @@ public final class RpcText {
     /** Whether the text calls other workers, or has to do with references. */
     public static boolean isNeeded(String text) {
         String masked = mask(text, true);
-        return CALL.matcher(masked).find() || RREF_TYPE.matcher(masked).find() || PassText.isNeeded(masked);
+        return CALL.matcher(masked).find()
+                || RREF_TYPE.matcher(masked).find()
+                || PassText.isNeeded(masked)
+                || ScopeText.isNeeded(masked);
     }
 
     /** The text to compile, its call targets, and what else of it leaves libtorch. */
@@ -87,7 +90,7 @@ public final class RpcText {
     public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
         RpcText rpc = new RpcText(text);
         // References are futures to the compiler, which knows no method of theirs: waiting for one fetches it.
-        rpc.set(PassText.rewritten(rpc.code, rpc.intrinsics));
+        rpc.set(ScopeText.rewritten(PassText.rewritten(rpc.code, rpc.intrinsics), rpc.intrinsics));
         rpc.set(ReferenceText.rewritten(replaced(RREF_TYPE, "Future[", rpc.code), rpc.intrinsics));
         rpc.readHeaders();
         String body = rpc.rewritten(0, rpc.code.length());
@@ -250,6 +253,11 @@ public final class RpcText {
     }
 
     private int closing(int open) {
+        return closing(masked, open);
+    }
+
+    /** Returns where the bracket is closed that opens here; -1 when it is not. */
+    static int closing(CharSequence masked, int open) {
         int depth = 0;
         for (int i = open; i < masked.length(); i++) {
             depth += depthOf(masked.charAt(i));

@@ -109,6 +109,46 @@ class RpcTextTest {
     }
 
     @Test
+    void dissolvesScopesOfTheProfiler() throws Exception {
+        String text = """
+                from torch.autograd.profiler import record_function
+
+                def f(x, name: str):
+                    with record_function(name) as scope:
+                        a = \"\"\"
+                with record_function(a):
+                \"\"\"
+                        with torch.autograd.profiler.record_function("inner"):
+                            if len(a) > 3:
+                                return x, (
+                                    a)
+                            a = "b"
+
+                    return x
+                """;
+        assertThat(RpcText.isNeeded(text)).isTrue();
+        assertThat(prepared(text).text()).startsWith("""
+
+
+                def f(x, name: str):
+                    __record_function(name)
+                    a = \"\"\"
+                with record_function(a):
+                \"\"\"
+                    __record_function("inner")
+                    if len(a) > 3:
+                        return ((((x, (
+                                    a)), __record_function_exit())[0]), __record_function_exit())[0]
+                    a = "b"
+                    __record_function_exit()
+                    __record_function_exit()
+                    return x
+                """);
+        assertThat(problem("def f(x):\n    for i in x:\n        with record_function('a'):\n            break\n"))
+                .startsWith("line 3: break and continue can't leave a scope");
+    }
+
+    @Test
     void saysWhatIsWrongWithACall() {
         String g = F + "def g(to: str):\n    return ";
         assertThat(problem(g + "rpc.rpc_sync(to, other)\n"))

@@ -1,4 +1,4 @@
-package io.waybill.script;
+package io.waybill.script.context;
 
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
@@ -9,28 +9,28 @@ import io.waybill.torch.NativeTensors;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import org.bytedeco.pytorch.GenericList;
-import org.bytedeco.pytorch.IValue;
 
 /**
  * Backward passes and gradients of functions, in the contexts of the distributed autograd that is there.
  *
  * <p><b>Threads.</b> Any.
  */
-final class ScriptGradients {
+public final class ScriptGradients {
 
     private final NativeTensors natives;
     private final AtomicReference<NativeAutograd> connected = new AtomicReference<>();
 
-    ScriptGradients(NativeTensors natives) {
+    public ScriptGradients(NativeTensors natives) {
         this.natives = natives;
     }
 
-    void connect(NativeAutograd autograd) {
+    public void connect(NativeAutograd autograd) {
         connected.set(autograd);
     }
 
-    void disconnect(NativeAutograd autograd) {
+    public void disconnect(NativeAutograd autograd) {
         connected.compareAndSet(autograd, null);
     }
 
@@ -43,19 +43,13 @@ final class ScriptGradients {
         return autograd;
     }
 
-    /** Returns the leaves of a context that have gradients here, each with its own. */
-    IValue of(long context) {
-        List<IValue> leaves = new ArrayList<>();
-        List<IValue> gradients = new ArrayList<>();
-        autograd().visitGradients(context, (leaf, gradient) -> {
-            leaves.add(new IValue(leaf));
-            gradients.add(new IValue(gradient));
-        });
-        return Dicts.of("Tensor", GivenType.pointer("Tensor"), leaves, gradients);
+    /** Visits the leaves of a context that have gradients here, each with its own. */
+    public void visit(long context, BiConsumer<org.bytedeco.pytorch.Tensor, org.bytedeco.pytorch.Tensor> visitor) {
+        autograd().visitGradients(context, visitor);
     }
 
     /** Runs a pass and waits for its end. */
-    void backward(long context, GenericList roots, boolean retainGraph) throws RejectedMessageException {
+    public void backward(long context, GenericList roots, boolean retainGraph) throws RejectedMessageException {
         NativeAutograd autograd = autograd();
         List<NativeTensor> handles = new ArrayList<>();
         List<Tensor> described = new ArrayList<>();
