@@ -126,6 +126,14 @@ class Worker(Listener):
         """Begins to serve."""
         self.connection.start()
 
+    def responding(self) -> Callable[[], bool]:
+        """Whether a request that there is now has no response yet, but for the one that the calling thread serves."""
+        connection = self.connection
+        serving: Optional[Incoming] = getattr(_current, "incoming", None)
+        own = serving.exchange if serving is not None and serving.connection is connection else 0
+        present = set(list(connection.requests)) - {own}
+        return lambda: not (connection.has_ended() or present.isdisjoint(list(connection.requests)))
+
     def leave(self, timeout: float = _LEAVE_SECONDS) -> None:
         """Leaves the home; calls in flight end with ``WORKER_LOST``. Ends at once when there is no connection."""
         if not self.connection.is_own():
@@ -427,7 +435,6 @@ class Worker(Listener):
 
     def _respond(self, incoming: Incoming, kind: int, value: Any, encode: Callable[[Any], Message]) -> None:
         connection = incoming.connection
-        connection.requests.pop(incoming.exchange, None)
         if not isinstance(value, RemoteException):
             try:
                 message = encode(value)
@@ -443,6 +450,9 @@ class Worker(Listener):
         except OSError:
             # the connection is gone, and with it the call
             pass
+        finally:
+            # a member that leaves waits for this
+            connection.requests.pop(incoming.exchange, None)
 
     def _serve_fetch(self, incoming: Incoming, message: Message) -> None:
         fields = decode_value(message.payload)

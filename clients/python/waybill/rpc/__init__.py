@@ -13,7 +13,7 @@ Example, in each of two processes::
 import os
 from typing import Any, Optional
 
-from waybill.rpc import api, backend_registry, constants, functions, internal, options
+from waybill.rpc import api, backend_registry, constants, functions, internal, meeting, options
 from waybill.rpc.agent import Agent
 from waybill.rpc.api import (
     AllGatherStates,
@@ -114,7 +114,7 @@ def _init_rpc_backend(
     try:
         meet(world_size)
         # none leaves before all have met
-        api._all_gather(None, timeout=constants.GROUP_TIMEOUT)
+        meeting.meet(agent, api)
     except BaseException:
         _reset_current_rpc_agent()
         agent.shutdown()

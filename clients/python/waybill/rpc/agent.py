@@ -11,6 +11,7 @@ from waybill.connection import Exchange, Outcome
 from waybill.errors import CallError, CallTimeout, timeout_text
 from waybill.python_calls import RemoteException
 from waybill.rpc import constants, state
+from waybill.rpc.meeting import Meeting
 from waybill.rpc.options import WaybillRpcBackendOptions
 from waybill.rpc.rref import RRef
 from waybill.worker import Worker, WorkerInfo, check_name
@@ -33,6 +34,7 @@ class Agent:
         self._members: Set[str] = {name}
         self._lock = threading.Lock()
         self._calls = 0
+        self.meeting = Meeting()
         pickling.make_reference = lambda reference: RRef._received(self.worker, reference)
 
     @staticmethod
@@ -251,10 +253,11 @@ class Agent:
     # Leaving
 
     def join(self, shutdown: bool = False, timeout: Optional[float] = 0) -> None:
-        """Waits until no call of this process is in flight."""
+        """Waits until no call of this process is in flight, and no response to those of others that there are now."""
         limit_ns = timeouts.to_limit_ns(timeout)
         end = time.monotonic() + limit_ns / 1e9 if limit_ns else None
-        while self.calls_in_flight() or self.worker.connection.in_flight():
+        is_responding = self.worker.responding()
+        while self.calls_in_flight() or self.worker.connection.in_flight() or is_responding():
             if end is not None and time.monotonic() > end:
                 raise RuntimeError(
                     "shutdown: expected no call in flight after %s s, found %d" % (timeout, self.calls_in_flight())

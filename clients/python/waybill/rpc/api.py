@@ -205,6 +205,37 @@ _all_gather_sequence_id: Dict[str, int] = {}
 _all_gather_sequence_id_to_states: Dict[str, AllGatherStates] = collections.defaultdict(AllGatherStates)
 
 
+# what this member has sent to a leader that has not responded with all of it
+_gathered: Dict[str, Tuple[str, Any, Set[str]]] = {}
+
+
+def numbers_for(name: str) -> Dict[str, int]:
+    """Numbers of the next gathering of each group for a member that has just come; of one that waits for it."""
+    with _all_gather_dict_lock:
+        numbers = dict(_all_gather_sequence_id)
+        for group, number in numbers.items():
+            waiting = _all_gather_sequence_id_to_states.get(group + str(number - 1))
+            if waiting is not None and not waiting.proceed_signal.is_set():
+                waiting.gathered_objects.pop(name, None)
+                numbers[group] = number - 1
+        return numbers
+
+
+def adopt(numbers: Dict[str, int]) -> None:
+    """Takes the numbers that another member has given by :func:`numbers_for`."""
+    with _all_gather_dict_lock:
+        _all_gather_sequence_id.update(numbers)
+
+
+def gather_again(leader: str) -> None:
+    """Sends again what a leader has lost that has restarted."""
+    own = state.current_agent().worker.info.name
+    with _all_gather_dict_lock:
+        lost = [(key, *sent[1:]) for key, sent in _gathered.items() if sent[0] == leader]
+    for key, obj, members in lost:
+        rpc_async(leader, _gather_to_leader, args=(key, own, obj, members), timeout=constants.GROUP_TIMEOUT)
+
+
 def _gather_to_leader(sequence_id: str, worker_name: str, obj: Any, worker_names: Optional[Set[str]] = None) -> None:
     """On the leader: takes what a member sends."""
     members = worker_names or state.current_agent().member_names()
@@ -245,6 +276,10 @@ def _all_gather(
     if own == leader:
         _gather_to_leader(sequence_id, own, obj, members)
     else:
+        with _all_gather_dict_lock:
+            _gathered[sequence_id] = (leader, obj, members)
+            # in the place of which a leader that has restarted finds this one waiting
+            _all_gather_sequence_id_to_states[sequence_id]
         rpc_sync(leader, _gather_to_leader, args=(sequence_id, own, obj, members), timeout=call_timeout)
     with _all_gather_dict_lock:
         gathering = _all_gather_sequence_id_to_states[sequence_id]
@@ -252,6 +287,7 @@ def _all_gather(
     if own == leader:
         _distribute(sequence_id, members - {own}, gathering.gathered_objects, call_timeout)
     with _all_gather_dict_lock:
+        _gathered.pop(sequence_id, None)
         return _all_gather_sequence_id_to_states.pop(sequence_id).gathered_objects
 
 
@@ -322,6 +358,7 @@ def shutdown(graceful: bool = True, timeout: Optional[float] = DEFAULT_SHUTDOWN_
                 _wait_all_workers(timeout)
                 left = _delete_all_user_and_unforked_owner_rrefs()
             agent.join(shutdown=True, timeout=timeout)
+            agent.meeting.over()
     finally:
         _finalize_shutdown(left)
 
