@@ -105,7 +105,7 @@ final class CompiledScript implements AutoCloseable {
             }
         }
         SourceText source = SourceText.of(module, prepared.text());
-        Map<String, Function> defined = define(source, file);
+        Map<String, Function> defined = define(source, file, RpcText.isNeeded(text));
         refusals.putAll(source.refusals());
         for (RpcText.Target target : prepared.targets()) {
             bridge(target, defined);
@@ -132,13 +132,19 @@ final class CompiledScript implements AutoCloseable {
         RpcGraphs.call(bridge, sites.get(sites.size() - 1));
     }
 
-    /** Compiles the functions of a source, and refuses those in it that can't be. */
-    private Map<String, Function> define(SourceText source, Path file) throws IOException, ScriptRefusedException {
+    /**
+     * Compiles the functions of a source, and refuses those in it that can't be.
+     *
+     * @param calls whether they call other workers
+     */
+    private Map<String, Function> define(SourceText source, Path file, boolean calls)
+            throws IOException, ScriptRefusedException {
         for (int refused = 0; ; refused++) {
             Path archive = Files.createTempFile(file.toAbsolutePath().getParent(), module, ".tmp");
             try {
                 SourceArchive.write(source, archive);
-                return functions(source, torch.load(new BytePointer(archive.toString(), StandardCharsets.UTF_8)));
+                return functions(
+                        source, calls, torch.load(new BytePointer(archive.toString(), StandardCharsets.UTF_8)));
             } catch (RuntimeException e) {
                 ScriptRefusedException refusal = ScriptRefusedException.of(e, source);
                 if (!source.refuse(refusal) || refused == MAX_REFUSED) {
@@ -150,7 +156,7 @@ final class CompiledScript implements AutoCloseable {
         }
     }
 
-    private Map<String, Function> functions(SourceText source, JitModule loaded) {
+    private Map<String, Function> functions(SourceText source, boolean calls, JitModule loaded) {
         own(loaded);
         CompilationUnit unit = own(loaded._ivalue().compilation_unit());
         Map<String, Function> defined = new LinkedHashMap<>();
@@ -158,7 +164,9 @@ final class CompiledScript implements AutoCloseable {
             defined.put(function, unit.find_function(new QualifiedName(source.namespace() + "." + function)));
         }
         FunctionVector all = unit.get_functions();
-        for (long i = 0; i < all.size(); i++) {
+        for (long i = 0;
+                calls && i < all.size();
+                i++) { // otherwise libtorch waits by itself, also on threads of its own
             RpcGraphs.await(all.get(i)); // methods of classes wait, too
         }
         return defined;
@@ -172,7 +180,7 @@ final class CompiledScript implements AutoCloseable {
         String why = "it calls other workers itself";
         try {
             SourceText source = SourceText.of(module, textWithoutCalls);
-            Function defined = define(source, file).get(function);
+            Function defined = define(source, file, false).get(function);
             if (defined != null) {
                 return defined.getSchema()
                         .returns()

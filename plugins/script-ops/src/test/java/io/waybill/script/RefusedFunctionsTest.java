@@ -21,8 +21,12 @@ class RefusedFunctionsTest {
     private Path directory;
 
     private Map<String, String> refusals(String text) throws Exception {
+        return refusals(text, "math.good");
+    }
+
+    private Map<String, String> refusals(String text, String... served) throws Exception {
         try (CompiledScript script = CompiledScript.of(ScriptFile.source(directory, "math", text))) {
-            assertThat(script.functions()).extracting(ScriptFunction::name).containsExactly("math.good");
+            assertThat(script.functions()).extracting(ScriptFunction::name).containsExactlyInAnyOrder(served);
             return script.refusals();
         }
     }
@@ -50,6 +54,19 @@ class RefusedFunctionsTest {
         assertThat(refusals("def bad(n: int) -> int:\n    return bad(n - 1)" + GOOD)
                         .get("bad"))
                 .isEqualTo("line 1: bad calls itself: functions of TorchScript can't be recursive");
+    }
+
+    /** On a thread of libtorch's that has called Java, the end of the JVM would wait for itself. */
+    @Test
+    void refusesToForkBesideCallsOfOtherWorkers() throws Exception {
+        assertThat(refusals("""
+                def bad(x):
+                    return torch.jit.wait(torch.jit.fork(good, 1))
+
+                def calls(to: str) -> int:
+                    return rpc.rpc_sync(to, good, (1,))
+                """ + GOOD, "math.calls", "math.good").get("bad"))
+                .startsWith("line 2: torch.jit.fork does not go with calls of other workers in one file");
     }
 
     @Test

@@ -58,6 +58,7 @@ public final class RpcText {
     private static final Pattern HEADER = Pattern.compile("^def\\s+(\\w+)\\s*\\(", Pattern.MULTILINE);
     private static final Pattern KEYWORD = Pattern.compile("\\s*(\\w+)\\s*=(?!=)");
     private static final Pattern RREF_TYPE = Pattern.compile("(?<![\\w.])(?:rpc\\s*\\.\\s*)?RRef\\s*\\[");
+    private static final Pattern FORK = Pattern.compile("\\bjit\\s*(?:\\.\\s*_?fork\\b|import\\b.*\\b_?fork\\b)");
     private static final List<String> PARAMETERS = List.of("to", "func", "args", "kwargs", "timeout");
 
     private final Map<String, String> headers = new LinkedHashMap<>();
@@ -89,6 +90,13 @@ public final class RpcText {
 
     public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
         RpcText rpc = new RpcText(text);
+        Matcher fork = FORK.matcher(rpc.masked);
+        if (fork.find()) { // its task would call Java on a thread of libtorch's, which the JVM then waits for when it
+            // ends
+            throw rpc.refused(
+                    fork.start(),
+                    "torch.jit.fork does not go with calls of other workers in one file; use rpc.rpc_async");
+        }
         // References are futures to the compiler, which knows no method of theirs: waiting for one fetches it.
         rpc.set(ScopeText.rewritten(PassText.rewritten(rpc.code, rpc.intrinsics), rpc.intrinsics));
         rpc.set(ReferenceText.rewritten(replaced(RREF_TYPE, "Future[", rpc.code), rpc.intrinsics));
