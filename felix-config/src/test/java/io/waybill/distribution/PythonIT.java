@@ -116,7 +116,7 @@ class PythonIT {
 
     @Test
     void aProgramStartsItsGatewayInAHomeThatIsNotThere() throws Exception {
-        Path home = directory.resolve("g/h"); // a path of a socket has 107 bytes at most
+        Path home = directory.resolve("g/h"); // a path of a socket has 106 bytes at most
         environment.put("WAYBILL_HOME", home.toString());
         String program =
                 "import waybill.rpc as rpc; rpc.init_rpc('alone'); print(rpc.get_worker_info().name); rpc.shutdown()";

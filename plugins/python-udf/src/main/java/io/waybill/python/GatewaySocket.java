@@ -27,8 +27,8 @@ import jdk.net.ExtendedSocketOptions;
  */
 final class GatewaySocket implements AutoCloseable {
 
-    /** Max length of the path of a Unix socket on Linux, in bytes. */
-    static final int MAX_PATH = 107;
+    /** Max length of the path of a Unix socket, in bytes, for the JDK: Linux takes one more. */
+    static final int MAX_PATH = 106;
 
     /** Max connections at a time. */
     static final int MAX_CONNECTIONS = 1_000;

@@ -164,10 +164,12 @@ final class CompiledScript implements AutoCloseable {
             defined.put(function, unit.find_function(new QualifiedName(source.namespace() + "." + function)));
         }
         FunctionVector all = unit.get_functions();
-        for (long i = 0;
-                calls && i < all.size();
-                i++) { // otherwise libtorch waits by itself, also on threads of its own
-            RpcGraphs.await(all.get(i)); // methods of classes wait, too
+        for (long i = 0; i < all.size(); i++) { // methods of classes wait, too
+            if (calls) {
+                RpcGraphs.await(all.get(i));
+            } else { // libtorch waits by itself, also on its own threads; this defines a function before its first call
+                torch.toGraphFunction(all.get(i)).graph();
+            }
         }
         return defined;
     }
