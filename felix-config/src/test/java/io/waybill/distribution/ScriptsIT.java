@@ -274,7 +274,7 @@ class ScriptsIT {
         assertThat(waybill("call", "--to", "ps0", "mixed.area", "(1.0,2.0)"))
                 .isEqualTo(new Result(0, "6.283185307179586\n", ""));
         assertThat(waybill("call", "--to", "ps0", "mixed.area", "(-1.0,2.0)").err())
-                .contains("line 2, in area") // of what raises: the line of the file itself is not in libtorch's text
+                .contains("File \"mixed.py\", line 15, in area")
                 .contains("builtins.ValueError: negative: -1");
         assertThat(waybill("call", "--to", "ps0", "function:mixed.bad", "[1]").err())
                 .contains("the function mixed.bad is not served: " + why);

@@ -252,6 +252,23 @@ class ScriptsTest {
     }
 
     @Test
+    void namesTheLineOfTheFileThatRaises() throws Exception {
+        source("math", """
+                def root(x: float) -> float:
+                    if x < 0:
+                        raise ValueError(f"no root of {x}")
+                    return x ** 0.5
+
+                def through(x: float) -> float:
+                    return root(x)
+                """);
+        assertThat(refusal(call("math.root", Map.of(), -1.0)))
+                .hasMessageContaining("File \"math.py\", line 3, in root")
+                .hasMessageContaining("builtins.ValueError: no root of -1");
+        assertThat(refusal(call("math.through", Map.of(), -1.0))).hasMessageContaining("File \"math.py\", line 3, in");
+    }
+
+    @Test
     void saysLineAndLibtorchsTextOfWhatDoesNotCompile() {
         assertThat(problem("def scale(x):\n    return foo(x)\n"))
                 .startsWith("line 2: undefined value foo:")

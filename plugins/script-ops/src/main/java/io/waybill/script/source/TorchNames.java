@@ -206,7 +206,6 @@ final class TorchNames {
         for (String file : new HashSet<>(OWN_FILES.values())) {
             files.put("__waybill__/" + file + ".py", ownText(file));
         }
-        files.put("__waybill__/errors.py", ownText("errors"));
         return files;
     }
 

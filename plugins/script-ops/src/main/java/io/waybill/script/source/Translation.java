@@ -207,16 +207,18 @@ class Translation {
             at += 2;
         }
         String kind = at(at).text();
-        String head = "raise AssertionError(" + TorchNames.OWN + ".errors.raised(\"" + kind + "\", ";
+        // in this line, not in a function of ours: the traceback has the place of the operator
+        String head = "raise AssertionError(ops.prim.RaiseException(";
+        String tail = ", \"builtins." + kind + "\"))";
         boolean isCalled = at(at + 1).is("(");
         int close = isCalled ? closing(at + 1) : at;
         if (!isCalled || at + 2 == close) {
-            replace(at(i).start(), at(close).end(), head + "\"\"))");
+            replace(at(i).start(), at(close).end(), head + "\"\"" + tail);
         } else {
             boolean several = hasComma(at + 1, close);
             replace(at(i).start(), at(at + 1).end(), head + "str(" + (several ? "(" : ""));
             translate(at + 2, close);
-            replace(at(close).start(), at(close).end(), several ? "))))" : ")))");
+            replace(at(close).start(), at(close).end(), (several ? "))" : ")") + tail);
         }
         if (!at(close + 1).is("from")) {
             return close;
