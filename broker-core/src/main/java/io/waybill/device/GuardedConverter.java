@@ -120,14 +120,11 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
 
     @Override
     public Optional<String> unavailable() {
-        boolean pending = Threads.hideInterrupt();
         try {
-            Optional<String> reason = guarded.unavailable();
+            Optional<String> reason = withoutInterrupt(guarded::unavailable);
             return reason == null ? Optional.of(charged(returnedNull("unavailable()"), null)) : reason;
         } catch (Throwable e) { // the boundary around a converter
             return Optional.of(charged(threw("unavailable()", e), e));
-        } finally {
-            Threads.restoreInterrupt(pending);
         }
     }
 
@@ -210,8 +207,8 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
             throws RejectedMessageException {
         String wrong;
         try {
-            long found = made.sizeBytes();
-            long expected = of.sizeBytes();
+            long found = withoutInterrupt(made::sizeBytes);
+            long expected = withoutInterrupt(of::sizeBytes);
             if (found == expected || found > expected && mayBeLarger) {
                 return;
             }
@@ -226,7 +223,10 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     private void release(Storage made, String wrong) throws RejectedMessageException {
         String text = wrong;
         try {
-            made.release();
+            withoutInterrupt(() -> {
+                made.release();
+                return made;
+            });
         } catch (Throwable e) { // the boundary around a storage
             text += "; its release() threw " + ForeignErrors.describe(e);
         }
@@ -236,7 +236,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     private void checkDevice(String method, Storage placed, Device target) throws RejectedMessageException {
         String wrong;
         try {
-            Device found = placed.device();
+            Device found = withoutInterrupt(placed::device);
             if (isOn(target, found)) {
                 return;
             }
@@ -247,25 +247,29 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         release(placed, wrong);
     }
 
-    /** A call of the converter. */
+    /** A call of the converter, or of a storage that it made. */
     @FunctionalInterface
     private interface ConverterCall<T> {
         T run() throws Exception;
     }
 
-    /**
-     * Calls the converter: it sees no interrupt that is meant for something else, and what it throws, or a null that it returns, rejects the
-     * message.
-     */
-    private <T> T call(String method, ConverterCall<T> call) throws RejectedMessageException {
-        T result;
+    /** Makes a call that sees no interrupt that is meant for something else, and leaves none. */
+    private static <T> T withoutInterrupt(ConverterCall<T> call) throws Exception {
         boolean pending = Threads.hideInterrupt();
         try {
-            result = call.run();
-        } catch (Throwable e) { // the boundary around a converter
-            throw rejected(method, e);
+            return call.run();
         } finally {
             Threads.restoreInterrupt(pending);
+        }
+    }
+
+    /** Calls the converter: what it throws, or a null that it returns, rejects the message. */
+    private <T> T call(String method, ConverterCall<T> call) throws RejectedMessageException {
+        T result;
+        try {
+            result = withoutInterrupt(call);
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected(method, e);
         }
         if (result == null) {
             throw failed(returnedNull(method));

@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.memory.NativeMemory;
@@ -348,10 +349,13 @@ public final class Plan {
             }
         }
         for (int i = 0; i < converted.size(); i++) {
+            boolean pending = Threads.hideInterrupt();
             try {
                 converted.get(i).release();
             } catch (Throwable e) { // the boundary around a storage
                 ForeignErrors.warn(LOG, "A copy of a storage that a converter had made could not be given back", e);
+            } finally {
+                Threads.restoreInterrupt(pending);
             }
         }
         outgoing.clear();
