@@ -145,15 +145,17 @@ class NodeThreadsBundleTest {
         unlessRefused(() -> node.call("control:bundle.list", Map.of()));
     }
 
-    /** A bundle whose start and stop wait, and so find an interrupt. */
+    /** A bundle whose start and stop fail when they find an interrupt. */
     private void startsAndStops(int round) throws Exception {
-        String name = "org.acme.waiting" + round;
+        String name = "org.acme.alert" + round;
         Path jar = forge.bundle(name, "1.0.0")
                 .source(
                         "Activator",
                         "public final class Activator implements BundleActivator {"
-                                + " public void start(BundleContext c) throws Exception { Thread.sleep(1); }"
-                                + " public void stop(BundleContext c) throws Exception { Thread.sleep(1); } }")
+                                + " public void start(BundleContext c) { requireNoInterrupt(); }"
+                                + " public void stop(BundleContext c) { requireNoInterrupt(); }"
+                                + " private static void requireNoInterrupt() { if (Thread.interrupted()) {"
+                                + " throw new IllegalStateException(\"an interrupt of something else\"); } } }")
                 .header("Bundle-Activator", "acme.Activator")
                 .build();
         unlessRefused(() -> node.bundles().install(jar));

@@ -16,7 +16,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.StoredCursor;
 import io.waybill.home.cursor.StoredCursors;
-import io.waybill.host.Clock;
+import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalQueue;
@@ -336,36 +336,24 @@ class ClaimTest {
     }
 
     /** Fails a search for claims when it asks for the time. */
-    private static final class FailingClock implements Clock {
-        private final Clock real = Host.real().clock();
+    private static final class FailingClock extends ForwardingClock {
         private final AtomicInteger failing = new AtomicInteger();
+
+        FailingClock() {
+            super(Host.real().clock());
+        }
 
         @Override
         public long monotonicNs() {
             if (failing.get() > 0 && isInSearch() && failing.getAndDecrement() > 0) {
                 throw new InternalError("a fault: made by the test");
             }
-            return real.monotonicNs();
+            return super.monotonicNs();
         }
 
         private static boolean isInSearch() {
             return Stream.of(Thread.currentThread().getStackTrace())
                     .anyMatch(frame -> frame.getClassName().startsWith(EarlierCalls.class.getName() + "$"));
-        }
-
-        @Override
-        public long bootNs() {
-            return real.bootNs();
-        }
-
-        @Override
-        public long wallNs() {
-            return real.wallNs();
-        }
-
-        @Override
-        public void refresh() {
-            real.refresh();
         }
     }
 
