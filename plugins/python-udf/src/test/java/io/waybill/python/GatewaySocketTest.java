@@ -42,6 +42,19 @@ class GatewaySocketTest {
     }
 
     @Test
+    void listensAtTheLongestPathThatItAllows() throws IOException {
+        int left = GatewaySocket.MAX_PATH - directory.toString().length() - 1;
+        assertThat(left).as("bytes left for a name below %s", directory).isPositive();
+        Path path = directory.resolve("s".repeat(left));
+        try (GatewaySocket socket = new GatewaySocket(path, channel -> served.incrementAndGet())) {
+            Waits.until("a connection is served", () -> {
+                connect(socket.path());
+                return served.get() > 0;
+            });
+        }
+    }
+
+    @Test
     void keepsAConnectionAfterAnInterrupt() throws Exception {
         Path path = directory.resolve("gateway");
         try (GatewaySocket socket = new GatewaySocket(path, GatewaySocketTest::echo);
