@@ -140,7 +140,7 @@ def call(
 
 
 def _forget_parents() -> None:
-    """In a forked process: its first call joins the home anew."""
+    """In a forked process: its first call joins the home under another name."""
     global _shared, _lock
     _shared = None
     _lock = threading.Lock()
