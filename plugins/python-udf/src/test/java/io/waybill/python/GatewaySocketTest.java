@@ -42,7 +42,7 @@ class GatewaySocketTest {
     }
 
     @Test
-    void listensAtTheLongestPathThatItAllows() throws IOException {
+    void listensAtAPathOfTheMaxLength() throws IOException {
         int left = GatewaySocket.MAX_PATH - directory.toString().length() - 1;
         assertThat(left).as("bytes left for a name below %s", directory).isPositive();
         Path path = directory.resolve("s".repeat(left));
