@@ -231,7 +231,8 @@ public final class BundleControl {
             starts.stop(slot);
             steps.uninstall(slot.bundle);
             slots.remove(slot);
-            kept.forget(symbolicName);
+            slot.clearProblem();
+            kept.forget(symbolicName).ifPresent(slot::failed);
             staging.discard(slot.jar());
             LOG.info("Uninstalled {}", slot.jar());
             return slot;
@@ -240,10 +241,11 @@ public final class BundleControl {
 
     /** Its code still runs, and may never return: waiting for it would keep all other operations waiting. */
     private BundleSlot forget(BundleSlot stuck) {
-        kept.forget(stuck.symbolicName());
+        String comesBack =
+                kept.forget(stuck.symbolicName()).map(text -> "; " + text).orElse("");
         staging.discard(stuck.jar());
         steps.uninstallWhenReturned(stuck.bundle);
-        stuck.failed("its code has not returned, and stays in memory until it does or the node ends");
+        stuck.failed("its code has not returned, and stays in memory until it does or the node ends" + comesBack);
         LOG.info("Uninstalled {}, which is stuck", stuck.jar());
         return stuck;
     }
@@ -297,7 +299,7 @@ public final class BundleControl {
             throw e;
         }
         slots.put(slot);
-        keep(jar, keeping);
+        keep(slot, jar, keeping);
         arrivals.incrementAndGet();
         LOG.info("Installed {} from {}", jar, jar.source());
         return slot;
@@ -305,7 +307,7 @@ public final class BundleControl {
 
     private BundleSlot replace(BundleSlot slot, StagedJar candidate, Keeping keeping) throws BundleRefusedException {
         BundleSlot current = replacement.replace(slot, candidate);
-        keep(candidate, keeping);
+        keep(current, candidate, keeping);
         arrivals.incrementAndGet();
         return current;
     }
@@ -329,12 +331,14 @@ public final class BundleControl {
         }
     }
 
-    private void keep(StagedJar jar, Keeping keeping) {
-        switch (keeping) {
+    /** The bundle serves whether or not its jar can be kept; what the next start will have instead is a problem of its own. */
+    private void keep(BundleSlot slot, StagedJar jar, Keeping keeping) {
+        Optional<String> problem = switch (keeping) {
             case REPLACE -> kept.keep(jar);
             case FORGET -> kept.forget(jar.symbolicName());
-            case LEAVE -> LOG.debug("{} stays as it is kept", jar.symbolicName());
-        }
+            case LEAVE -> Optional.empty();
+        };
+        problem.ifPresent(slot::failed);
     }
 
     /** Returns the slot that it concerns. */

@@ -7,6 +7,7 @@ import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.jar.Staging;
 import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.io.IOException;
 import java.io.InputStream;
@@ -234,8 +235,7 @@ final class BundleSteps {
         try (InputStream in = jar.open()) {
             return context.installBundle(location, in);
         } catch (IOException | BundleException e) {
-            throw new BundleRefusedException(
-                    Reason.NO_BUNDLE, jar + " can't be installed: " + BoundedStep.innermost(e), e);
+            throw new BundleRefusedException(Reason.NO_BUNDLE, jar + " can't be installed: " + why(e), e);
         }
     }
 
@@ -283,7 +283,11 @@ final class BundleSteps {
         }
     }
 
-    private static BundleRefusedException failed(String what, Exception e) {
-        return new BundleRefusedException(Reason.FAILED, what + ": " + BoundedStep.innermost(e), e);
+    private BundleRefusedException failed(String what, Exception e) {
+        return new BundleRefusedException(Reason.FAILED, what + ": " + why(e), e);
+    }
+
+    private String why(Exception e) {
+        return BoundedStep.innermost(e) + Staging.whyNoDirectory(settings.cache());
     }
 }

@@ -140,7 +140,10 @@ public final class OsgiHost implements AutoCloseable {
             if (e instanceof CancellationException cancelled) {
                 throw cancelled;
             }
-            throw new IllegalStateException("the OSGi framework does not start: " + BoundedStep.innermost(e), e);
+            throw new IllegalStateException(
+                    "the OSGi framework does not start: " + BoundedStep.innermost(e)
+                            + Staging.whyNoDirectory(settings.cache()),
+                    e);
         } finally {
             registry.policies().expectMore(false);
             registry.expectNoMore();

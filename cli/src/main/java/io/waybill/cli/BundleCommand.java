@@ -274,11 +274,11 @@ final class BundleCommand implements Runnable {
 
     private void printRemoved(Response response) {
         Value bundle = response.value("bundle");
-        boolean isStuck = text(bundle, "state").equals("STUCK");
+        String problem = text(bundle, "problem");
         surroundings
                 .out()
                 .println(text(bundle, "name") + " " + text(bundle, "version") + " removed"
-                        + (isStuck ? ": " + text(bundle, "problem") : ""));
+                        + (problem.equals("-") ? "" : ": " + problem));
     }
 
     private void printBundles(Response response) {

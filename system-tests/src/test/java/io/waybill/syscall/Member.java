@@ -44,7 +44,11 @@ final class Member implements AutoCloseable {
     /** What is later than that never comes. */
     private static final long NEVER_S = 15;
 
+    /** What bundles of a subject handle. */
+    static final String BUNDLED = "0x143";
+
     private static final MessageType TYPE = MessageType.userRequest(0x42);
+    private static final MessageType BUNDLED_TYPE = MessageType.userRequest(0x43);
     private static final Duration SWAP_LIMIT = Duration.ofSeconds(5);
     private static final JournalSettings JOURNAL =
             new JournalSettings(Roll.HOURLY, 1 << 20, 64 << 10, 1 << 20).withFileBytes(JournalSettings.FILE_BYTES_MIN);
@@ -103,22 +107,36 @@ final class Member implements AutoCloseable {
 
     /** Makes calls, some at a time, until all have an outcome or will never have one. Ends early when none succeeds. */
     Tally calls(String to, int count) throws InterruptedException {
+        return calls(to, TYPE, count);
+    }
+
+    /** Makes calls of what bundles handle, and counts besides which {@linkplain #version version} served. */
+    Tally bundledCalls(String to, int count) throws InterruptedException {
+        return calls(to, BUNDLED_TYPE, count);
+    }
+
+    /** How responses of a bundle's version are counted. */
+    static String version(int version) {
+        return "VERSION_" + version;
+    }
+
+    private Tally calls(String to, MessageType type, int count) throws InterruptedException {
         Tally tally = new Tally();
         int succeeded = 0;
         int fruitless = 0;
         for (int made = 0; made < count && fruitless < MAX_FRUITLESS; made += WINDOW) {
-            window(to, Math.min(WINDOW, count - made), tally);
+            window(to, type, Math.min(WINDOW, count - made), tally);
             fruitless = tally.count(Tally.OK) == succeeded ? fruitless + 1 : 0;
             succeeded = tally.count(Tally.OK);
         }
         return tally;
     }
 
-    private void window(String to, int count, Tally tally) throws InterruptedException {
+    private void window(String to, MessageType type, int count, Tally tally) throws InterruptedException {
         List<CompletableFuture<Response>> open = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             try {
-                open.add(worker.callAsync(Request.raw(to, TYPE, ByteBuffer.allocate(PAYLOAD_BYTES), List.of())
+                open.add(worker.callAsync(Request.raw(to, type, ByteBuffer.allocate(PAYLOAD_BYTES), List.of())
                         .timeout(TIMEOUT)));
             } catch (CallException e) {
                 tally.add(e.code().name(), e.getMessage());
@@ -133,8 +151,12 @@ final class Member implements AutoCloseable {
 
     private static void await(CompletableFuture<Response> call, Tally tally) throws InterruptedException {
         try {
-            call.get(NEVER_S, TimeUnit.SECONDS).close();
-            tally.add(Tally.OK, "");
+            try (Response response = call.get(NEVER_S, TimeUnit.SECONDS)) {
+                tally.add(Tally.OK, "");
+                if (response.payload().remaining() == 1) {
+                    tally.add(version(response.payload().get(0)), "");
+                }
+            }
         } catch (TimeoutException e) {
             tally.add(Tally.NONE, "no outcome within " + NEVER_S + " s");
         } catch (ExecutionException e) {
@@ -144,6 +166,11 @@ final class Member implements AutoCloseable {
                 tally.add(Tally.UNTYPED, String.valueOf(e.getCause()));
             }
         }
+    }
+
+    /** What it serves by. */
+    HandlerRegistry registry() {
+        return registry;
     }
 
     /** Returns why it stopped by itself; empty while it has not. */

@@ -75,6 +75,11 @@ final class Subject implements AutoCloseable {
         return ask("swap", "");
     }
 
+    /** Does something with its framework or a bundle. Returns {@code done}, or {@code failed} and why. */
+    String bundles(String command) throws Exception {
+        return ask(command, "");
+    }
+
     /** Returns {@code ended}, or {@code failed} and why. */
     String leave() throws Exception {
         return ask("leave", "");

@@ -2,6 +2,7 @@ package io.waybill.syscall;
 
 import ch.qos.logback.classic.Level;
 import io.waybill.journal.Durability;
+import io.waybill.osgi.jar.BundleRefusedException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -25,6 +26,7 @@ final class SubjectMain {
     private static final String CURSORS = "/cursors";
 
     private Member member; // null while none has joined
+    private SubjectBundles bundles; // null while there is no framework
 
     private SubjectMain() {}
 
@@ -44,6 +46,9 @@ final class SubjectMain {
             case "join" -> join(Path.of(words[1]), Durability.valueOf(words[2]));
             case "calls" -> "tally " + member.calls(words[1], Integer.parseInt(words[2]));
             case "swap" -> swap();
+            case "framework" -> attempt(() -> startFramework(Path.of(words[1])));
+            case "install" -> attempt(() -> bundles.install(Path.of(words[1])));
+            case "uninstall" -> attempt(() -> bundles.uninstall(words[1]));
             case "leave" -> leave();
             case "failure" -> "failure " + (member == null ? "" : member.failure());
             case "left" -> "left " + left(words[1]);
@@ -72,10 +77,35 @@ final class SubjectMain {
         }
     }
 
+    private void startFramework(Path directory) throws IOException {
+        bundles = SubjectBundles.start(member.registry(), directory);
+        bundles.requireAllTaken();
+    }
+
+    /** What is done with a framework or a bundle. */
+    private interface Step {
+        void run() throws IOException, BundleRefusedException;
+    }
+
+    private static String attempt(Step step) {
+        try {
+            step.run();
+            return "done";
+        } catch (IOException | BundleRefusedException | RuntimeException | Error e) {
+            e.printStackTrace(System.out);
+            return "failed " + oneLine(e);
+        }
+    }
+
     private String leave() {
         Member leaving = member;
         member = null;
+        SubjectBundles closing = bundles;
+        bundles = null;
         try {
+            if (closing != null) {
+                closing.close();
+            }
             leaving.close();
             return "ended";
         } catch (IOException | RuntimeException | Error e) {

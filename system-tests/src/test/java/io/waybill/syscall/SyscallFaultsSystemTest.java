@@ -108,7 +108,7 @@ class SyscallFaultsSystemTest {
 
     @Test
     void holdsAtOneCallOfEachKind() throws Exception {
-        try (FaultRun run = new FaultRun(directory)) {
+        try (FaultRun run = new FaultRun(directory, new WorkerScenario())) {
             assertThat(sample(run, Durability.PROCESS, 1, List.of(Extent.ONE), all()))
                     .isEmpty();
         }
@@ -117,8 +117,17 @@ class SyscallFaultsSystemTest {
     @Test
     @Tag("ci")
     void holdsAtSomeCallsOfEachKind() throws Exception {
-        try (FaultRun run = new FaultRun(directory)) {
+        try (FaultRun run = new FaultRun(directory, new WorkerScenario())) {
             assertThat(sample(run, Durability.EACH, 2, List.of(Extent.values()), all()))
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    @Tag("ci")
+    void holdsAtOneCallOfEachKindForBundles() throws Exception {
+        try (FaultRun run = new FaultRun(directory, new BundleScenario(directory))) {
+            assertThat(sample(run, Durability.PROCESS, 1, List.of(Extent.ONE), all()))
                     .isEmpty();
         }
     }
@@ -147,7 +156,8 @@ class SyscallFaultsSystemTest {
     /**
      * All n, which takes hours: {@code -Dwaybill.syscalls=open,mmap} for those of these calls, {@code all} for all;
      * {@code waybill.syscalls.first}, {@code .step}: which n; {@code .each}: at most so many of each call for files of a kind, spread over the
-     * scenario; {@code .directory}: where the logs of cases with problems stay.
+     * scenario; {@code .scenario}: {@code bundles} for installs and updates in a framework; {@code .directory}: where the logs of cases with
+     * problems stay.
      */
     @Test
     @EnabledIfSystemProperty(named = "waybill.syscalls", matches = ".+")
@@ -159,7 +169,9 @@ class SyscallFaultsSystemTest {
         int each = Integer.getInteger("waybill.syscalls.each", Integer.MAX_VALUE);
         Path kept = Path.of(System.getProperty("waybill.syscalls.directory", directory.toString()));
         List<Verdict> wrong = new ArrayList<>();
-        try (FaultRun run = new FaultRun(kept)) {
+        boolean ofBundles = System.getProperty("waybill.syscalls.scenario", "").equals("bundles");
+        Scenario scenario = ofBundles ? new BundleScenario(kept) : new WorkerScenario();
+        try (FaultRun run = new FaultRun(kept, scenario)) {
             for (Durability durability : List.of(Durability.PROCESS, Durability.EACH)) {
                 System.out.println(durability + " " + run.counts(durability));
                 Map<String, List<Long>> asked = run.spread(each);

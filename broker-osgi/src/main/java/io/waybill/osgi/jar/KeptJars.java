@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,25 +28,34 @@ public final class KeptJars {
         Staging.createPrivate(directory);
     }
 
-    /** Keeps a jar for the next start, replacing the one kept for its bundle. A failure affects nothing else. */
-    public void keep(StagedJar jar) {
+    /** Keeps a jar for the next start, replacing the one kept for its bundle. Returns what the next start will have instead when that fails. */
+    public Optional<String> keep(StagedJar jar) {
         Path file = file(jar.symbolicName());
         Path unfinished = file.resolveSibling("." + file.getFileName());
         try {
             Files.copy(jar.copy(), unfinished, StandardCopyOption.REPLACE_EXISTING);
             Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            return Optional.empty();
         } catch (IOException e) {
-            LOG.error("{} can't be kept, and will be missing at the next start: {}", jar, Staging.describe(e));
+            String next = Files.exists(file) ? "has the jar that was installed before" : "will miss it";
+            return Optional.of(reported(jar + " can't be kept, and the next start " + next, e));
         }
     }
 
-    /** Removes the kept jar of a bundle. */
-    public void forget(String symbolicName) {
+    /** Removes the kept jar of a bundle. Returns that it comes back when that fails. */
+    public Optional<String> forget(String symbolicName) {
         try {
             Files.deleteIfExists(file(symbolicName));
+            return Optional.empty();
         } catch (IOException e) {
-            LOG.error("{} comes back at the next start: {}", symbolicName, Staging.describe(e));
+            return Optional.of(reported(symbolicName + " comes back at the next start", e));
         }
+    }
+
+    private static String reported(String what, IOException cause) {
+        String problem = what + ": " + Staging.describe(cause);
+        LOG.error("{}", problem);
+        return problem;
     }
 
     /** Returns the kept jars, by name. */

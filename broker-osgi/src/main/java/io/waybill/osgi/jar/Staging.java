@@ -209,6 +209,19 @@ public final class Staging {
         return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
     }
 
+    /**
+     * Returns why no directory can be made below this one, to be added to an error; empty when one can. The framework makes its own with
+     * {@link java.io.File}, which hides the reason.
+     */
+    public static String whyNoDirectory(Path parent) {
+        try {
+            Files.delete(Files.createTempDirectory(parent, "probe"));
+            return "";
+        } catch (IOException e) {
+            return "; no directory can be made below " + parent + ": " + describe(e);
+        }
+    }
+
     private static void deleteQuietly(Path copy) {
         try {
             Files.deleteIfExists(copy);
