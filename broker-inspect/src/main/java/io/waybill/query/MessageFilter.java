@@ -159,6 +159,14 @@ public final class MessageFilter {
         }
     }
 
+    /** Returns whether it accepts all messages, as {@link #ALL} does. */
+    public boolean takesAll() {
+        boolean ofIds = firstId == 0 && lastId == GREATEST_ID && parent == MessageId.NONE;
+        boolean ofTimes = sinceNs == Long.MIN_VALUE && untilNs == Long.MAX_VALUE;
+        boolean ofContent = typeCode == ANY && !asksForOperation() && !asksForOutcome() && errorCode == null;
+        return worker == ANY && peer == ANY && ofIds && ofTimes && ofContent;
+    }
+
     boolean takesWorker(int id) {
         return worker == ANY || worker == id;
     }

@@ -2,17 +2,15 @@ package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.broker.Brokers;
-import io.waybill.device.DeviceRegistry;
-import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
-import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.BundleStatus;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.whiteboard.DeviceConverters;
+import io.waybill.replay.run.ReplayCandidate;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -44,7 +42,7 @@ final class BundleHandlers implements Closeable {
     /**
      * Starts a framework.
      *
-     * @param interceptors takes those of the bundles
+     * @param registries take what the bundles have
      * @param self the worker whose requests are replayed
      * @param worker the worker's own directory, whose bundles are copied; empty for none
      * @param candidate replaces the bundle of its name, if there is one; empty for none
@@ -52,8 +50,7 @@ final class BundleHandlers implements Closeable {
      */
     static BundleHandlers start(
             Host host,
-            HandlerRegistry registry,
-            InterceptorRegistry interceptors,
+            ReplayCandidate.Registries registries,
             WorkerInfo self,
             NodeDistribution distribution,
             Optional<Path> worker,
@@ -68,9 +65,9 @@ final class BundleHandlers implements Closeable {
                     new Brokers(new ReplayBackend(self), host);
             OsgiHost osgi = OsgiHost.start(
                     settings(distribution, directory),
-                    registry,
-                    DeviceConverters.into(new DeviceRegistry()),
-                    interceptors,
+                    registries.handlers(),
+                    DeviceConverters.into(registries.devices()),
+                    registries.interceptors(),
                     Optional.of(brokers),
                     host);
             BundleHandlers handlers = new BundleHandlers(directory, osgi);

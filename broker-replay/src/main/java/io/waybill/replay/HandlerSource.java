@@ -1,6 +1,7 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.intercept.InterceptorRegistry;
 
@@ -13,4 +14,7 @@ public interface HandlerSource {
 
     /** Puts the interceptors of a worker into the registry. The default has none. */
     default void intercept(InterceptorRegistry interceptors, WorkerInfo worker) {}
+
+    /** Puts the converters of a worker into the registry. The default has none. */
+    default void convert(DeviceRegistry devices, WorkerInfo worker) {}
 }

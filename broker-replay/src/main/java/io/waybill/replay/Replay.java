@@ -1,10 +1,7 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
-import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
-import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ResponseComparison;
@@ -17,6 +14,7 @@ import io.waybill.replay.run.ReplayPace;
 import io.waybill.replay.run.RunSettings;
 import io.waybill.replay.run.WorkerReplay;
 import io.waybill.replay.slice.SliceRecording;
+import io.waybill.replay.state.CallSchedule;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
 import java.io.Closeable;
@@ -67,6 +65,7 @@ public final class Replay {
     private Duration limit = LIMIT_DEFAULT;
     private ReplayPace pace = ReplayPace.FASTEST;
     private int times = 1;
+    private CallSchedule.Before before = CallSchedule.Before.ALL;
     private LongConsumer progress = calls -> {};
     private Host host;
     private int frameworks;
@@ -108,9 +107,18 @@ public final class Replay {
         return this;
     }
 
-    /** Replays only these requests, and those that created values which they use. */
+    /**
+     * Compares only these requests. All that their worker began before the last of them run as well, unless {@link #alone}: they may have left what
+     * its handlers remember.
+     */
     public Replay select(MessageFilter wanted) {
         filter = Objects.requireNonNull(wanted);
+        return this;
+    }
+
+    /** Runs only the selected requests, and those that created values which they use: handlers remember nothing else. */
+    public Replay alone() {
+        before = CallSchedule.Before.NONE;
         return this;
     }
 
@@ -213,9 +221,10 @@ public final class Replay {
                     tally.add(call);
                     sink.accept(call);
                 });
-                replay.run(opened.handled(worker, filter), times, () -> candidates(machine, worker, opened));
+                CallSchedule schedule = CallSchedule.of(opened, worker, filter, before);
+                replay.run(schedule, times, () -> candidates(machine, worker, opened));
                 left += replay.left();
-                brought += records.brought();
+                brought += records.brought() + replay.brought();
             }
             return tally.report(left, brought, opened.problems());
         }
@@ -253,15 +262,12 @@ public final class Replay {
         List<ReplayCandidate> opened = new ArrayList<>();
         try {
             for (Candidate candidate : wantedCandidates()) {
-                HandlerRegistry registry =
-                        new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
-                InterceptorRegistry interceptors = new InterceptorRegistry(machine.clock());
-                Handlers handlers = handlers(candidate, machine, registry, interceptors, worker);
+                ReplayCandidate.Registries registries = ReplayCandidate.Registries.on(machine);
+                Handlers handlers = handlers(candidate, machine, registries, worker);
                 opened.add(new ReplayCandidate(
                         candidate.name(),
                         worker,
-                        registry,
-                        interceptors,
+                        registries,
                         handlers.closing(),
                         () -> whyMissing(candidate, handlers, machine, worker, records)));
             }
@@ -286,15 +292,13 @@ public final class Replay {
     }
 
     private Handlers handlers(
-            Candidate candidate,
-            Host machine,
-            HandlerRegistry registry,
-            InterceptorRegistry interceptors,
-            WorkerInfo worker)
+            Candidate candidate, Host machine, ReplayCandidate.Registries registries, WorkerInfo worker)
             throws IOException {
         if (candidate.handlers().isPresent()) {
-            candidate.handlers().get().fill(registry, worker);
-            candidate.handlers().get().intercept(interceptors, worker);
+            HandlerSource source = candidate.handlers().get();
+            source.convert(registries.devices(), worker);
+            source.fill(registries.handlers(), worker);
+            source.intercept(registries.interceptors(), worker);
             return new Handlers(() -> {}, List.of());
         }
         if (distribution.isEmpty()) {
@@ -302,8 +306,8 @@ public final class Replay {
         }
         Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
                 .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
-        BundleHandlers bundles = BundleHandlers.start(
-                machine, registry, interceptors, worker, distribution.get(), own, candidate.bundle());
+        BundleHandlers bundles =
+                BundleHandlers.start(machine, registries, worker, distribution.get(), own, candidate.bundle());
         List<String> problems = new ArrayList<>(bundles.problems());
         if (!problems.isEmpty() && frameworks > 0) {
             problems.add(ONE_AT_A_TIME);

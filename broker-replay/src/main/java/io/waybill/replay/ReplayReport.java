@@ -12,7 +12,7 @@ import java.util.SortedMap;
  * @param calls how many were replayed, each counted once for all candidates
  * @param left calls that were left out, because the broker itself responds to them: control operations and control
  * messages of references
- * @param brought calls that were run early, selected or not, because others use the values that they create
+ * @param brought calls that were run besides or early, for the state that they left or the values that they create
  * @param problems of the recording
  */
 public record ReplayReport(List<Row> rows, long calls, long left, long brought, List<String> problems) {

@@ -1,9 +1,11 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -13,31 +15,51 @@ import io.waybill.dispatch.Provider;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /** Who handles what in a test, once among real workers and then in a replay. */
 final class ReplayScenario implements HandlerSource {
 
-    private record Part(String key, MessageHandler handler, boolean nonBlocking) {}
+    private static final ExecutorSettings ANY_THREADS = ExecutorSettings.forProcessors(2);
+    private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
+
+    private record Part(String key, Supplier<MessageHandler> handler, boolean nonBlocking, ExecutorSettings threads) {}
 
     private final Map<String, List<Part>> parts = new LinkedHashMap<>();
     private final Map<String, List<Consumer<InterceptorRegistry>>> interceptors = new LinkedHashMap<>();
+    private WorkerSettings settings = Workers.SETTINGS;
+    private Consumer<DeviceRegistry> converters = devices -> {};
 
     /** A handler of a worker's. */
     ReplayScenario handles(String worker, String key, MessageHandler handler) {
-        return add(worker, new Part(key, handler, false));
+        return add(worker, new Part(key, () -> handler, false, ANY_THREADS));
+    }
+
+    /** One that is made anew for each worker and each replay, and so begins without state. Its requests are handled one by one. */
+    ReplayScenario handlesAnew(String worker, String key, Supplier<MessageHandler> handler) {
+        return add(worker, new Part(key, handler, false, ONE_THREAD));
+    }
+
+    /** The converter of all workers, whose settings name its devices. */
+    ReplayScenario converts(String type, DeviceConverter converter, WorkerSettings with) {
+        converters = devices -> devices.register(type, converter);
+        settings = with;
+        return this;
     }
 
     /** One that does not block. */
     ReplayScenario handlesOnPoller(String worker, String key, MessageHandler handler) {
-        return add(worker, new Part(key, handler, true));
+        return add(worker, new Part(key, () -> handler, true, ANY_THREADS));
     }
 
     /** An interceptor around a worker's calls. */
@@ -77,9 +99,13 @@ final class ReplayScenario implements HandlerSource {
             for (String name : parts.keySet()) {
                 HandlerRegistry registry = workers.registry();
                 fill(registry, name);
-                intercept(workers.join(name, registry).interceptors(), name);
+                Worker worker = workers.join(name, registry, settings);
+                intercept(worker.interceptors(), name);
+                converters.accept(worker.devices());
             }
-            program.run(workers.join("caller"));
+            Worker caller = workers.join("caller", workers.registry(), settings);
+            converters.accept(caller.devices());
+            program.run(caller);
             return workers.home.path();
         }
     }
@@ -94,6 +120,11 @@ final class ReplayScenario implements HandlerSource {
         intercept(registry, worker.name());
     }
 
+    @Override
+    public void convert(DeviceRegistry devices, WorkerInfo worker) {
+        converters.accept(devices);
+    }
+
     private void intercept(InterceptorRegistry registry, String worker) {
         interceptors.getOrDefault(worker, List.of()).forEach(added -> added.accept(registry));
     }
@@ -101,10 +132,10 @@ final class ReplayScenario implements HandlerSource {
     private void fill(HandlerRegistry registry, String worker) {
         for (Part part : parts.getOrDefault(worker, List.of())) {
             Provider provider = new Provider("test-" + part.key().replace(':', '-'), "1.0.0");
-            HandlerExecutor executor = registry.newExecutor(provider, ExecutorSettings.forProcessors(2));
+            HandlerExecutor executor = registry.newExecutor(provider, part.threads());
             registry.add(new HandlerSpec(
                     List.of(HandlerKey.parse(part.key())),
-                    part.handler(),
+                    part.handler().get(),
                     part.nonBlocking(),
                     provider,
                     0,

@@ -39,6 +39,9 @@ class ReplayTest {
     @TempDir
     private Path directory;
 
+    /** What a handler without fields finds outside of itself. */
+    private static long anything;
+
     private static void twice(Message message, Outbox outbox) throws RejectedMessageException {
         outbox.response().int64("twice", 2 * message.int64("n"));
     }
@@ -359,20 +362,17 @@ class ReplayTest {
 
     @Test
     void saysOfAHandlerThatWaversThatItCanNotBeReplayed() throws Exception {
-        AtomicLong count = new AtomicLong();
+        anything = 1;
         ReplayScenario scenario = new ReplayScenario()
-                .handles(
-                        "b",
-                        "math.count",
-                        (message, outbox) -> outbox.response().int64("count", count.incrementAndGet()));
+                .handles("b", "math.any", (message, outbox) -> outbox.response().int64("any", anything++));
         Path home = scenario.record(
-                directory, caller -> ask(caller, "b", "math.count", 0).close());
+                directory, caller -> ask(caller, "b", "math.any", 0).close());
         assertThat(results(scenario.replay(home)).get(0))
                 .extracting(ReplayedCall.Result::verdict, ReplayedCall.Result::reason)
                 .containsExactly(
                         Verdict.NOT_REPLAYABLE,
                         "two runs of it gave different responses; the first and the record:"
-                                + " reply.count: recorded 1, replayed 2");
+                                + " reply.any: recorded 1, replayed 2");
     }
 
     @Test

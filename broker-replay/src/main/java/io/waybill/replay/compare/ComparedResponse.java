@@ -30,6 +30,11 @@ public record ComparedResponse(
                 record.type(), record.copyPayload(), tensors, record.errorKind(), record.errorCode());
     }
 
+    /** Returns the same response with its tensors elsewhere. */
+    public ComparedResponse with(List<Tensor> moved) {
+        return new ComparedResponse(type, payload, moved, errorKind, errorCode);
+    }
+
     /** Whether it is an exception. */
     public boolean isError() {
         return type == MessageType.EXCEPTION;

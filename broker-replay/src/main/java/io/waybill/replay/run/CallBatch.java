@@ -4,6 +4,7 @@ import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.state.ScheduledCall;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -37,14 +38,18 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
      * @param results of the candidates that ran it so far
      */
     record CallToReplay(
-            RecordedCall call,
+            ScheduledCall scheduled,
             String operation,
             Optional<ComparedResponse> recorded,
             String unfit,
             List<Result> results) {
 
-        CallToReplay(RecordedCall call, String operation, Optional<ComparedResponse> recorded, String unfit) {
-            this(call, operation, recorded, unfit, new ArrayList<>(2));
+        CallToReplay(ScheduledCall scheduled, String operation, Optional<ComparedResponse> recorded, String unfit) {
+            this(scheduled, operation, recorded, unfit, new ArrayList<>(2));
+        }
+
+        RecordedCall call() {
+            return scheduled.call();
         }
     }
 }

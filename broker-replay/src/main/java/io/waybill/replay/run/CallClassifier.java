@@ -9,6 +9,7 @@ import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.run.CallBatch.CallToReplay;
+import io.waybill.replay.state.ScheduledCall;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.EnumSet;
@@ -58,18 +59,19 @@ final class CallClassifier {
     }
 
     /** Empty when the broker itself responds to such requests. */
-    Optional<CallToReplay> classify(RecordedCall call) {
+    Optional<CallToReplay> classify(ScheduledCall scheduled) {
+        RecordedCall call = scheduled.call();
         RecordView request = call.request().in(buffer);
         int code = request.typeCode();
         boolean isFetch = code == MessageType.SCRIPT_RREF_FETCH_CALL.code();
         if (Route.isOfReferences(code) && !isFetch || isControl(code)) {
-            left++;
+            left += scheduled.isSelected() ? 1 : 0;
             return Optional.empty();
         }
         String operation =
                 Payload.operationOf(request).orElse(MessageType.of(code).name());
         if (call.response().isEmpty()) {
-            return Optional.of(new CallToReplay(call, operation, Optional.empty(), "no response is on record"));
+            return Optional.of(new CallToReplay(scheduled, operation, Optional.empty(), "no response is on record"));
         }
         RecordView response = call.response().get().in(buffer);
         String unfit = withheld.orElse("");
@@ -81,7 +83,7 @@ final class CallClassifier {
         }
         Optional<ComparedResponse> recorded =
                 response.tensorCount() > 0 ? Optional.empty() : Optional.of(ComparedResponse.of(response, List.of()));
-        return Optional.of(new CallToReplay(call, operation, recorded, unfit));
+        return Optional.of(new CallToReplay(scheduled, operation, recorded, unfit));
     }
 
     private static boolean isControl(int typeCode) {

@@ -1,5 +1,6 @@
 package io.waybill.replay.run;
 
+import io.waybill.api.RejectedMessageException;
 import io.waybill.host.Clock;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
@@ -25,6 +26,7 @@ import java.util.concurrent.BlockingQueue;
  */
 final class HandlerThread implements Runnable {
 
+    private static final String UNREADABLE = "the tensors of its response can't be read from their device: ";
     private static final ResponseComparison EXACT = ContentComparison.exact();
 
     private final Clock clock;
@@ -115,7 +117,7 @@ final class HandlerThread implements Runnable {
 
     private ReplayedCall run(CallToReplay read) throws InterruptedException, IOException {
         RecordedCall call = read.call();
-        if (read.results().isEmpty()) {
+        if (read.results().isEmpty() && read.scheduled().isSelected()) {
             settings.pace().await(call);
         }
         Optional<ComparedResponse> recorded = read.recorded();
@@ -130,29 +132,49 @@ final class HandlerThread implements Runnable {
             }
         }
         for (int i = read.results().size(); i < runners.size(); i++) {
-            read.results().add(judge(call, recorded, unfit, i));
+            Result result = judge(read, recorded, unfit, i);
+            if (leavesAnotherState(result, call)) {
+                candidates.get(i).losesState(call);
+            }
+            read.results().add(result);
         }
         return new ReplayedCall(call, records.worker(), read.operation(), recorded, List.copyOf(read.results()));
     }
 
-    private Result judge(RecordedCall call, Optional<ComparedResponse> recorded, String unfit, int candidate) {
+    /** Whether a handler ran on record, and could not do the same here. What it did otherwise is its own doing, and so is what follows. */
+    private boolean leavesAnotherState(Result result, RecordedCall call) {
+        return result.verdict() == Verdict.NOT_REPLAYABLE
+                && (call.response().isEmpty()
+                        || call.response().get().in(buffer).handlerSequence() > 0);
+    }
+
+    private Result judge(CallToReplay read, Optional<ComparedResponse> recorded, String unfit, int candidate) {
         String name = candidates.get(candidate).name();
         if (!unfit.isEmpty()) {
             return new Result(name, Verdict.NOT_REPLAYABLE, unfit, Optional.empty());
         }
         long beganNs = clock.bootNs();
-        RunOutcome outcome = runners.get(candidate).run(call);
+        RunOutcome outcome = runners.get(candidate).run(read.call());
         long tookNs = clock.bootNs() - beganNs;
-        return judge(call, recorded, outcome, candidate).ran(clock.wallNsAt(beganNs), tookNs);
+        return judge(read, recorded, outcome, candidate).ran(clock.wallNsAt(beganNs), tookNs);
     }
 
-    private Result judge(RecordedCall call, Optional<ComparedResponse> recorded, RunOutcome outcome, int candidate) {
+    private Result judge(CallToReplay read, Optional<ComparedResponse> recorded, RunOutcome outcome, int candidate) {
         String name = candidates.get(candidate).name();
         if (outcome instanceof RunOutcome.Stopped stop) {
-            return new Result(name, stop.verdict(), stop.reason(), Optional.empty());
+            Optional<String> unknown = stop.mayComeOfState() ? unknownState(read, candidate) : Optional.empty();
+            return unknown.isPresent()
+                    ? new Result(name, Verdict.NOT_REPLAYABLE, unknown.get() + stop.reason(), Optional.empty())
+                    : new Result(name, stop.verdict(), stop.reason(), Optional.empty());
         }
         RunOutcome.Responded responded = (RunOutcome.Responded) outcome;
-        ComparedResponse replayed = responded.response();
+        ComparedResponse replayed;
+        try {
+            replayed = runners.get(candidate).onHost(responded.response());
+        } catch (RejectedMessageException e) {
+            responded.response().release();
+            return new Result(name, Verdict.NOT_REPLAYABLE, UNREADABLE + e.getMessage(), Optional.empty());
+        }
         Optional<String> difference = settings.comparison().firstDifference(recorded.get(), replayed);
         if (difference.isEmpty()) {
             return new Result(name, Verdict.SAME, responded.unrecorded(), Optional.of(replayed));
@@ -164,7 +186,15 @@ final class HandlerThread implements Runnable {
                     responded.unrecorded() + "; its response: " + difference.get(),
                     Optional.of(replayed));
         }
-        Optional<String> unsteady = unsteady(runners.get(candidate), call, replayed);
+        Optional<String> unknown = unknownState(read, candidate);
+        if (unknown.isPresent()) {
+            String reason = unknown.get() + "its response: " + difference.get();
+            return new Result(name, Verdict.NOT_REPLAYABLE, reason, Optional.of(replayed));
+        }
+        if (keptState(read, candidate).isPresent()) { // a second run would find, and leave, another state
+            return new Result(name, Verdict.DIFFERENT, difference.get(), Optional.of(replayed));
+        }
+        Optional<String> unsteady = unsteady(runners.get(candidate), read.call(), replayed);
         return unsteady.isPresent()
                 ? new Result(
                         name,
@@ -172,6 +202,21 @@ final class HandlerThread implements Runnable {
                         unsteady.get() + "; the first and the record: " + difference.get(),
                         Optional.of(replayed))
                 : new Result(name, Verdict.DIFFERENT, difference.get(), Optional.of(replayed));
+    }
+
+    private Optional<String> keptState(CallToReplay read, int candidate) {
+        return runners.get(candidate).keptState(read.call());
+    }
+
+    /** Returns why a difference may come of the state that the handler found, with its separator; empty when it is not known to. */
+    private Optional<String> unknownState(CallToReplay read, int candidate) {
+        String ofSchedule = read.scheduled().unknown();
+        String unknown = ofSchedule.isEmpty() ? candidates.get(candidate).lostState() : ofSchedule;
+        return unknown.isEmpty()
+                ? Optional.empty()
+                : keptState(read, candidate)
+                        .map(field ->
+                                "its handler may remember earlier calls, in " + field + ", and " + unknown + "; ");
     }
 
     /** Runs a call again. Returns how the second run differs from the first; empty when it does not. */
@@ -182,7 +227,10 @@ final class HandlerThread implements Runnable {
         }
         ComparedResponse second = ((RunOutcome.Responded) again).response();
         try {
+            second = runner.onHost(second);
             return EXACT.firstDifference(first, second).map(other -> "two runs of it gave different responses");
+        } catch (RejectedMessageException e) {
+            return Optional.of(UNREADABLE + e.getMessage());
         } finally {
             second.release();
         }

@@ -4,15 +4,18 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.tensor.DeviceTensors;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -31,10 +34,14 @@ final class NestedCallMatcher {
     private static final ResponseComparison EXACT = ContentComparison.exact();
 
     private final RecordingAccess records;
+    private final TensorBuffers buffers;
+    private final DeviceTensors devices;
     private final List<NestedCall> unasked; // guarded by this
 
-    NestedCallMatcher(RecordingAccess records, List<NestedCall> nested) {
-        this.records = records;
+    NestedCallMatcher(RequestRunner.Surroundings surroundings, DeviceTensors devices, List<NestedCall> nested) {
+        this.records = surroundings.records();
+        this.buffers = surroundings.settings().buffers();
+        this.devices = devices;
         this.unasked = new ArrayList<>(nested);
     }
 
@@ -119,12 +126,18 @@ final class NestedCallMatcher {
             return "";
         }
         List<Tensor> recorded = records.tensors(candidate.call().request());
+        List<Tensor> onHost = asked;
+        asked.forEach(tensor -> tensor.storage().retain());
         try {
-            return EXACT.firstDifference(holding(recorded), holding(asked))
+            onHost = devices.onHost(asked, buffers);
+            return EXACT.firstDifference(holding(recorded), holding(onHost))
                     .map(difference -> "had other tensors: " + difference)
                     .orElse("");
+        } catch (RejectedMessageException e) {
+            return "had tensors that can't be read now: " + e.getMessage();
         } finally {
             recorded.forEach(tensor -> tensor.storage().release());
+            onHost.forEach(tensor -> tensor.storage().release());
         }
     }
 

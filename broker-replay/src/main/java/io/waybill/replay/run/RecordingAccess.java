@@ -1,13 +1,18 @@
 package io.waybill.replay.run;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.rref.id.RRefId;
+import io.waybill.tensor.DescribedTensors;
+import io.waybill.tensor.DeviceTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
@@ -120,6 +125,49 @@ public final class RecordingAccess {
     /** Returns the tensors; the caller releases each storage once. */
     synchronized List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
         return recording.tensors(message);
+    }
+
+    /**
+     * Tensors where a handler gets them; it releases each storage once.
+     *
+     * @param elsewhere why they are in host memory and not on their devices; empty when they are there
+     */
+    record Placed(List<Tensor> tensors, String elsewhere) {}
+
+    /**
+     * Returns the tensors of a message on the devices where its receiver had them, or in host memory when there is no converter for these.
+     *
+     * @throws RejectedMessageException of a converter
+     */
+    Placed placed(RecordedMessage message, DeviceTensors on)
+            throws IOException, NotRecordedException, RejectedMessageException {
+        List<Tensor> tensors = tensors(message);
+        List<Device> devices = tensors.isEmpty() ? List.of() : devices(message);
+        if (devices.stream().allMatch(Device::isCpu)) {
+            return new Placed(tensors, "");
+        }
+        try {
+            return new Placed(on.onDevices(tensors, devices), "");
+        } catch (RejectedMessageException e) {
+            if (e.code() == ErrorCode.DEVICE_UNAVAILABLE) {
+                return new Placed(
+                        tensors, "its tensors were on a device, and are in host memory here: " + e.getMessage());
+            }
+            tensors.forEach(tensor -> tensor.storage().release());
+            throw e;
+        }
+    }
+
+    private synchronized List<Device> devices(RecordedMessage message) throws NotRecordedException {
+        message.in(buffer);
+        try {
+            return DescribedTensors.of(view).stream()
+                    .map(tensor -> tensor.storage().device())
+                    .toList();
+        } catch (MalformedRecordException e) {
+            throw new NotRecordedException(
+                    "the tensors of " + MessageId.text(message.id()) + " do not read: " + e.getMessage());
+        }
     }
 
     /** Returns the request that created a value of this worker, and counts it; empty when none is recorded. */

@@ -10,19 +10,27 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.ParkingSettings;
 import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.InterceptorDepth;
+import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.InterceptorTable;
 import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.RRefId;
+import io.waybill.tensor.DeviceTensors;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
 import java.time.Duration;
@@ -41,16 +49,29 @@ public final class ReplayCandidate implements Closeable {
 
     private final String name;
     private final WorkerInfo worker;
-    private final HandlerRegistry registry;
-    private final InterceptorRegistry interceptors;
+    private final Registries registries;
+    private final DeviceTensors devices;
     private final InterceptorDepth depth = new InterceptorDepth();
     private final Closeable handlers;
     private final Supplier<List<String>> problems;
     private List<String> known; // null until a handler is missing; of the thread that runs the handlers
+    private String lost = ""; // why the handlers' state is not that on record; of the thread that runs the handlers
     private final ReplayedValues values;
     private RequestRunner runner; // set before a thread that runs handlers starts
     // Set by the thread that runs the handlers, read by their other threads too.
     private final AtomicReference<ReplayOutbox> running = new AtomicReference<>();
+
+    /** Where a candidate's bundles, or a program, register what they have. */
+    public record Registries(HandlerRegistry handlers, InterceptorRegistry interceptors, DeviceRegistry devices) {
+
+        /** Creates empty ones. */
+        public static Registries on(Host host) {
+            return new Registries(
+                    new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
+                    new InterceptorRegistry(host.clock()),
+                    new DeviceRegistry());
+        }
+    }
 
     /**
      * Creates a candidate.
@@ -60,14 +81,13 @@ public final class ReplayCandidate implements Closeable {
     public ReplayCandidate(
             String name,
             WorkerInfo worker,
-            HandlerRegistry registry,
-            InterceptorRegistry interceptors,
+            Registries registries,
             Closeable handlers,
             Supplier<List<String>> problems) {
         this.name = name;
         this.worker = worker;
-        this.registry = registry;
-        this.interceptors = interceptors;
+        this.registries = registries;
+        this.devices = new DeviceTensors(registries.devices());
         this.handlers = handlers;
         this.problems = problems;
         this.values = new ReplayedValues(worker.id());
@@ -82,12 +102,18 @@ public final class ReplayCandidate implements Closeable {
     }
 
     HandlerTable table() {
-        return registry.table();
+        return registries.handlers().table();
+    }
+
+    /** Moves tensors between host memory and the devices that the candidate has converters for. */
+    DeviceTensors devices() {
+        return devices;
     }
 
     /** Returns the interceptors around an outgoing call; null for none. They are not counted, because none is replaced in a replay. */
     InterceptorChain<CallInterceptor> interceptorsOf(Request request) {
-        InterceptorTable<CallInterceptor> present = interceptors.calls().table();
+        InterceptorTable<CallInterceptor> present =
+                registries.interceptors().calls().table();
         return present.isEmpty() || depth.isInside()
                 ? null
                 : present.find(request.type(), request.payloadArray(), request.payloadLength());
@@ -99,7 +125,7 @@ public final class ReplayCandidate implements Closeable {
 
     /** Creates what runs the interceptors around the handlers. */
     HandlerInterception newInterception() {
-        return new HandlerInterception(interceptors.handlers(), worker.id());
+        return new HandlerInterception(registries.interceptors().handlers(), worker.id());
     }
 
     /** Describes that there is no handler, and why. */
@@ -109,6 +135,27 @@ public final class ReplayCandidate implements Closeable {
             known = problems.get();
         }
         return known.isEmpty() ? missing : missing + "; " + String.join("; ", known);
+    }
+
+    /** Notes that a call which left something in the handlers' state was not run as it was then; the first one counts. */
+    void losesState(RecordedCall by) {
+        lost = lost.isEmpty()
+                ? "call " + MessageId.text(by.id()) + ", which began before it, could not be replayed"
+                : lost;
+    }
+
+    /** Returns why the handlers' state is not the one on record; empty when it is not known to be another. */
+    String lostState() {
+        return lost;
+    }
+
+    /** The interceptors around the handler of a request; null for none. */
+    InterceptorChain<HandlerInterceptor> interceptorsAround(RecordView request) {
+        return registries
+                .interceptors()
+                .handlers()
+                .table()
+                .find(request.typeCode(), request.buffer().memory(), Envelope.HEADER_LENGTH, request.payloadLength());
     }
 
     ReplayedValues values() {

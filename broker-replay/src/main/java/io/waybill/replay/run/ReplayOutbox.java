@@ -3,6 +3,7 @@ package io.waybill.replay.run;
 import io.waybill.api.Body;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
@@ -25,6 +26,7 @@ import io.waybill.handling.OutgoingResponse;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.rref.id.ForkData;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
@@ -54,6 +56,7 @@ final class ReplayOutbox implements ComposedOutbox {
     private final ReplayedDispatch inner;
     // set by the thread that finds the first reason, read when the handler is done
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
+    private final AtomicReference<String> elsewhere = new AtomicReference<>(""); // as stopped
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
     private RecordedObservations observed; // guarded by this; null until a handler observes
     private ReplayedLateResponse late; // null until first use
@@ -92,6 +95,11 @@ final class ReplayOutbox implements ComposedOutbox {
     /** Returns the reason; null when there is none. */
     RunOutcome.Stopped stopped() {
         return stopped.get();
+    }
+
+    /** Returns why tensors of responses that the handler got are not on their devices; empty when they are. */
+    String elsewhere() {
+        return elsewhere.get();
     }
 
     /** Returns the late response; null when the handler responded before it returned, or not at all. */
@@ -187,7 +195,7 @@ final class ReplayOutbox implements ComposedOutbox {
             requireInTime(asked, request.timeoutNs());
             return asked;
         } catch (NestedCallMatcher.UnmatchedCallException e) {
-            throw stopWith(RunOutcome.failed(e.getMessage()));
+            throw stopWith(RunOutcome.departed(e.getMessage()));
         } catch (NotRecordedException | RejectedMessageException | IOException e) {
             throw stopWith(RunOutcome.notReplayable(e.getMessage()));
         }
@@ -229,7 +237,7 @@ final class ReplayOutbox implements ComposedOutbox {
         try {
             List<Tensor> tensors = content.tensorCount() == 0
                     ? List.of()
-                    : surroundings.records().tensors(asked.call().response().orElseThrow());
+                    : placed(asked.call().response().orElseThrow());
             return new HeldResponse(
                     content.type(),
                     content.id(),
@@ -239,7 +247,16 @@ final class ReplayOutbox implements ComposedOutbox {
                     candidate.references(content.references()));
         } catch (NotRecordedException | IOException e) {
             throw stopWith(RunOutcome.notReplayable(e.getMessage()));
+        } catch (RejectedMessageException e) {
+            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), content.id(), e.getMessage());
         }
+    }
+
+    private List<Tensor> placed(RecordedMessage message)
+            throws NotRecordedException, IOException, RejectedMessageException {
+        RecordingAccess.Placed placed = surroundings.records().placed(message, candidate.devices());
+        elsewhere.compareAndSet("", placed.elsewhere());
+        return placed.tensors();
     }
 
     private CallException stopWith(RunOutcome.Stopped why) {
@@ -250,7 +267,7 @@ final class ReplayOutbox implements ComposedOutbox {
     private synchronized NestedCallMatcher nested() throws IOException, RejectedMessageException {
         if (nested == null) {
             nested = new NestedCallMatcher(
-                    surroundings.records(), surroundings.records().nested(recorded));
+                    surroundings, candidate.devices(), surroundings.records().nested(recorded));
         }
         return nested;
     }

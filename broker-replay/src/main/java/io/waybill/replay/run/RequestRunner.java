@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ValueEncoder;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Delivered;
@@ -16,22 +17,28 @@ import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.intercept.InterceptorChain;
 import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.state.KeptState;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
 import io.waybill.rref.id.RRefId;
+import io.waybill.tensor.DeviceTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -50,6 +57,7 @@ final class RequestRunner {
     private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
     private final OutgoingResponse response = new OutgoingResponse();
     private final HandlerInterception interception;
+    private final Map<Object, Optional<String>> kept = new IdentityHashMap<>(); // by handler or interceptor
     private ReplayOutbox outbox; // set before a handler sees the message
 
     /** Environment of a run. */
@@ -86,7 +94,25 @@ final class RequestRunner {
             return RunOutcome.notReplayable(e.getMessage());
         } catch (IOException e) {
             return RunOutcome.notReplayable("the recording can't be read: " + e.getMessage());
+        } catch (RuntimeException e) { // the boundary around what is foreign and no handler, such as storages
+            return RunOutcome.failed("its run ended early: " + ForeignErrors.describe(e));
         }
+    }
+
+    /** Returns what its handler, or an interceptor around it, may remember from call to call; empty when nothing is found. */
+    Optional<String> keptState(RecordedCall call) {
+        call.request().in(buffer);
+        HandlerEntry entry = Route.find(candidate.table(), view);
+        Optional<String> found = entry == null ? Optional.empty() : keptState(entry.handler());
+        InterceptorChain<HandlerInterceptor> around = candidate.interceptorsAround(view);
+        for (int i = 0; around != null && found.isEmpty() && i < around.size(); i++) {
+            found = keptState(around.get(i).interceptor());
+        }
+        return found;
+    }
+
+    private Optional<String> keptState(Object foreign) {
+        return kept.computeIfAbsent(foreign, KeptState::of);
     }
 
     private RunOutcome fetch(RecordedCall call) throws RejectedMessageException, NotRecordedException, IOException {
@@ -113,19 +139,29 @@ final class RequestRunner {
                 require(argument.rref());
             }
         }
-        List<Tensor> tensors =
-                view.tensorCount() == 0 ? List.of() : surroundings.records().tensors(call.request());
+        RecordingAccess.Placed placed = surroundings.records().placed(call.request(), candidate.devices());
+        List<Tensor> tensors = placed.tensors();
         try {
             message.open(entry.key(), delivered(call), tensors);
             message.references(candidate.references(arguments));
             ForkData created = creates ? recorded.get(recorded.size() - 1) : null;
             RunOutcome outcome = runHandler(entry, call, view.isAroundCreation() ? created : null);
+            outcome = outcome.afterReading(placed.elsewhere());
             return creates && !view.isAroundCreation() ? keep(created, outcome) : outcome;
         } finally {
             message.close();
             response.reset();
             tensors.forEach(tensor -> tensor.storage().release());
         }
+    }
+
+    /** Returns a response with its tensors in host memory, where they are compared. Takes over the counts of their storages. */
+    ComparedResponse onHost(ComparedResponse response) throws RejectedMessageException {
+        return DeviceTensors.isAmong(response.tensors())
+                ? response.with(candidate
+                        .devices()
+                        .onHost(response.tensors(), surroundings.settings().buffers()))
+                : response;
     }
 
     private static Delivered delivered(RecordedCall call) {
@@ -208,7 +244,8 @@ final class RequestRunner {
             error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
         }
         return (error.isPresent() ? RunOutcome.error(error.get()) : values(call, given))
-                .afterReading(unrecorded.orElse(""));
+                .afterReading(unrecorded.orElse(""))
+                .afterReading(attempt.elsewhere());
     }
 
     private static String text(UnrecordedInput input) {

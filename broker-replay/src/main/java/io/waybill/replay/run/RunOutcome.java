@@ -15,6 +15,9 @@ import java.util.List;
 /** Outcome of a request in one candidate. */
 sealed interface RunOutcome {
 
+    /** Returns the outcome of a handler that also had this input, which is not on record, unless it had another one before; empty text for none. */
+    RunOutcome afterReading(String input);
+
     /**
      * A response, which may be an error.
      *
@@ -23,21 +26,36 @@ sealed interface RunOutcome {
     record Responded(ComparedResponse response, List<? extends RRef> references, String unrecorded)
             implements RunOutcome {
 
-        /** Returns the same response of a handler that also read this. */
-        Responded afterReading(String input) {
-            return new Responded(response, references, input);
+        @Override
+        public Responded afterReading(String input) {
+            return unrecorded.isEmpty() && !input.isEmpty() ? new Responded(response, references, input) : this;
         }
     }
 
-    /** Outcome without a response to compare. */
-    record Stopped(Verdict verdict, String reason) implements RunOutcome {}
+    /**
+     * Outcome without a response to compare.
+     *
+     * @param mayComeOfState whether the handler ran, and could have had a response with another state
+     */
+    record Stopped(Verdict verdict, String reason, boolean mayComeOfState) implements RunOutcome {
+
+        @Override
+        public Stopped afterReading(String input) {
+            return this;
+        }
+    }
 
     static Stopped failed(String reason) {
-        return new Stopped(Verdict.FAILED, reason);
+        return new Stopped(Verdict.FAILED, reason, false);
+    }
+
+    /** Outcome of a handler that did what is not on record. */
+    static Stopped departed(String reason) {
+        return new Stopped(Verdict.FAILED, reason, true);
     }
 
     static Stopped notReplayable(String reason) {
-        return new Stopped(Verdict.NOT_REPLAYABLE, reason);
+        return new Stopped(Verdict.NOT_REPLAYABLE, reason, false);
     }
 
     static Responded error(Failure failure) {

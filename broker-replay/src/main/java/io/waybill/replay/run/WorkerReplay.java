@@ -5,9 +5,9 @@ import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.Verdict;
-import io.waybill.replay.recording.CallRecording;
-import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.run.CallBatch.CallToReplay;
+import io.waybill.replay.state.CallSchedule;
+import io.waybill.replay.state.ScheduledCall;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +46,8 @@ public final class WorkerReplay {
     private List<ReplayCandidate> candidates;
     private HandlerThread handlers;
     private Thread thread; // of the handlers
-    private RecordedCall repeated; // read last
+    private long brought;
+    private ScheduledCall repeated; // read last
     private int repetitions; // of it that are left
     private long watchedTurn = NO_TURN;
     private long heldNs; // how long it has been this turn
@@ -73,15 +74,20 @@ public final class WorkerReplay {
         return classifier.left();
     }
 
-    /** Runs all calls, each so many times, and closes its arguments. */
-    public void run(CallRecording.Handled handled, int times, Opening opening) throws IOException {
-        try (handled) {
-            CallBatch first = readBatch(handled, times);
+    /** Calls that ran for the state that they left alone. */
+    public long brought() {
+        return brought;
+    }
+
+    /** Runs all calls, each selected one so many times, and closes its arguments. */
+    public void run(CallSchedule schedule, int times, Opening opening) throws IOException {
+        try (schedule) {
+            CallBatch first = readBatch(schedule, times);
             if (!first.calls().isEmpty()) {
                 candidates = opening.open();
                 try {
                     start(null);
-                    run(handled, times, first);
+                    run(schedule, times, first);
                 } finally {
                     stop();
                     CloseHelper.closeAll(candidates);
@@ -93,8 +99,7 @@ public final class WorkerReplay {
         }
     }
 
-    private void run(CallRecording.Handled handled, int times, CallBatch first)
-            throws IOException, InterruptedException {
+    private void run(CallSchedule schedule, int times, CallBatch first) throws IOException, InterruptedException {
         CallBatch next = first;
         int inFlight = 0;
         while (!next.calls().isEmpty() || inFlight > 0) {
@@ -102,13 +107,15 @@ public final class WorkerReplay {
             CallBatch finished = hasRoom ? done.poll() : done.poll(LOOK_MS, TimeUnit.MILLISECONDS);
             if (finished != null) {
                 inFlight--;
-                for (ReplayedCall call : finished.replayed()) {
-                    give(call);
+                for (int i = 0; i < finished.calls().size(); i++) {
+                    give(
+                            finished.calls().get(i).scheduled(),
+                            finished.replayed().get(i));
                 }
             } else if (hasRoom) {
                 waiting.add(next);
                 inFlight++;
-                next = readBatch(handled, times);
+                next = readBatch(schedule, times);
             } else {
                 watch();
             }
@@ -116,11 +123,11 @@ public final class WorkerReplay {
     }
 
     /** The next calls; none after the last. */
-    private CallBatch readBatch(CallRecording.Handled handled, int times) throws IOException {
+    private CallBatch readBatch(CallSchedule schedule, int times) throws IOException {
         List<CallToReplay> calls = new ArrayList<>(batchCalls);
         long bytes = 0;
         while (calls.size() < batchCalls && bytes < MAX_BATCH_BYTES) {
-            CallToReplay call = read(handled, times);
+            CallToReplay call = read(schedule, times);
             if (call == null) {
                 break;
             }
@@ -131,25 +138,30 @@ public final class WorkerReplay {
     }
 
     /** The next call that handlers respond to; null after the last. */
-    private CallToReplay read(CallRecording.Handled handled, int times) throws IOException {
+    private CallToReplay read(CallSchedule schedule, int times) throws IOException {
         Optional<CallToReplay> found = Optional.empty();
         while (found.isEmpty()) {
             if (repetitions == 0) {
-                repeated = handled.next();
-                repetitions = times;
+                repeated = schedule.next();
+                repetitions = repeated == null || repeated.isSelected() ? times : 1;
             }
             if (repeated == null) {
                 return null;
             }
             repetitions--;
             found = classifier.classify(repeated);
+            repeated = repeated.again();
         }
         return found.get();
     }
 
-    private void give(ReplayedCall call) throws IOException {
+    private void give(ScheduledCall scheduled, ReplayedCall call) throws IOException {
         try {
-            sink.accept(call);
+            if (scheduled.isSelected()) {
+                sink.accept(call);
+            } else {
+                brought++;
+            }
         } finally {
             call.recorded().ifPresent(ComparedResponse::release);
             for (Result result : call.results()) {
@@ -189,6 +201,7 @@ public final class WorkerReplay {
         thread.interrupt();
         CallBatch begun = handlers.batch();
         List<Result> results = begun.current().results();
+        candidates.get(results.size()).losesState(begun.current().call());
         String reason = "its handler did not return within " + settings.limit().toMillis() + " ms";
         results.add(new Result(candidates.get(results.size()).name(), Verdict.FAILED, reason, Optional.empty()));
         watchedTurn = NO_TURN;

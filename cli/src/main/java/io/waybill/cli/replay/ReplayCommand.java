@@ -107,6 +107,12 @@ public final class ReplayCommand implements Callable<Integer> {
     private String pace;
 
     @Option(
+            names = "--alone",
+            description = "Runs the selected calls only. Otherwise all that their worker began before them run as well, and are not"
+                    + " compared: they may have left what its handlers remember.")
+    private boolean alone;
+
+    @Option(
             names = "--limit",
             paramLabel = "TIME",
             converter = DurationOption.class,
@@ -184,6 +190,9 @@ public final class ReplayCommand implements Callable<Integer> {
         if (worker.isPresent()) {
             replay.worker(worker.get().name());
         }
+        if (alone) {
+            replay.alone();
+        }
         for (Path bundle : bundles) {
             requireFile(bundle);
             replay.with(bundle);
@@ -225,6 +234,9 @@ public final class ReplayCommand implements Callable<Integer> {
         List<String> words = new ArrayList<>(source.words(path));
         bundles.forEach(bundle -> words.addAll(List.of("--bundle", absolute(bundle))));
         words.addAll(comparison.words());
+        if (alone) {
+            words.add("--alone");
+        }
         if (limit != null) {
             words.addAll(List.of("--limit", limit.toMillis() + "ms"));
         }

@@ -147,7 +147,7 @@ final class ReportText {
                 report.left() == 0 ? "" : " Left out: " + report.left() + ", which the broker itself responds to.";
         return report.brought() == 0
                 ? left
-                : left + " Run besides: " + report.brought() + ", for the values that they made.";
+                : left + " Run besides: " + report.brought() + ", for the state and the values that they left.";
     }
 
     private record Reason(Row row, String text, long count) {}

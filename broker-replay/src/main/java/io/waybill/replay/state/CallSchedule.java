@@ -1,0 +1,100 @@
+package io.waybill.replay.state;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.wire.MessageBuffer;
+import java.io.Closeable;
+import java.io.IOException;
+
+/**
+ * The calls to one worker that a replay runs, in the order in which the worker began them: those that are selected, and all before the last of them,
+ * because these may have left what its handlers remember. So a selection decides what is compared, and not what the responses are.
+ *
+ * <p><b>Threads.</b> One.
+ */
+public final class CallSchedule implements Closeable {
+
+    /** Which calls run besides the selected ones. */
+    public enum Before {
+        /** All that the worker began before the last selected one. */
+        ALL,
+        /** None: handlers find no state but that of the selected ones. */
+        NONE
+    }
+
+    private final CallRecording.Handled calls;
+    private final MessageFilter filter;
+    private final StateHistory history;
+    private final MessageBuffer requestBuffer = new MessageBuffer();
+    private final MessageBuffer responseBuffer = new MessageBuffer();
+    private final boolean allAreSelected;
+    private long selectedLeft;
+    private long handledLeft; // selected calls to come whose handlers ran
+
+    private CallSchedule(
+            CallRecording.Handled calls, MessageFilter filter, Before before, long selectedLeft, long handledLeft) {
+        this.calls = calls;
+        this.filter = filter;
+        this.history = new StateHistory(before);
+        this.allAreSelected = handledLeft == 0;
+        this.selectedLeft = selectedLeft;
+        this.handledLeft = handledLeft;
+    }
+
+    /** Opens the schedule for a worker. */
+    public static CallSchedule of(CallRecording recording, WorkerInfo worker, MessageFilter filter, Before before)
+            throws IOException {
+        long selected = 0;
+        long handled = 0;
+        if (before == Before.ALL && !filter.takesAll()) {
+            MessageBuffer buffer = new MessageBuffer();
+            try (CallRecording.Handled wanted = recording.handled(worker, filter)) {
+                for (RecordedCall call = wanted.next(); call != null; call = wanted.next()) {
+                    selected++;
+                    handled += isHandled(call, buffer) ? 1 : 0;
+                }
+            }
+        }
+        MessageFilter read = handled == 0 ? filter : MessageFilter.ALL;
+        return new CallSchedule(recording.handled(worker, read), filter, before, selected, handled);
+    }
+
+    /** The next call; null after the last. */
+    public ScheduledCall next() throws IOException {
+        while (allAreSelected || selectedLeft > 0) {
+            RecordedCall call = calls.next();
+            if (call == null) {
+                return null;
+            }
+            boolean isSelected = allAreSelected || isSelected(call);
+            boolean isHandled = isHandled(call, responseBuffer);
+            String unknown = isHandled
+                    ? history.before(
+                            call.request().in(requestBuffer),
+                            call.response().get().in(responseBuffer))
+                    : "";
+            if (isSelected || isHandled && handledLeft > 0) {
+                selectedLeft -= isSelected ? 1 : 0;
+                handledLeft -= isSelected && isHandled ? 1 : 0;
+                return new ScheduledCall(call, isSelected, unknown);
+            }
+        }
+        return null;
+    }
+
+    private boolean isSelected(RecordedCall call) {
+        return filter.takesCaller(call.request().worker().id())
+                && call.isTakenBy(filter, requestBuffer, responseBuffer);
+    }
+
+    private static boolean isHandled(RecordedCall call, MessageBuffer buffer) {
+        return call.response().isPresent() && call.response().get().in(buffer).handlerSequence() > 0;
+    }
+
+    @Override
+    public void close() throws IOException {
+        calls.close();
+    }
+}
