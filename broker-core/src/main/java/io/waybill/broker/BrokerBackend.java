@@ -4,6 +4,7 @@ import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.JoinedWorker;
+import io.waybill.api.broker.ReplayRun;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.api.tensor.TensorBuffers;
@@ -52,7 +53,15 @@ public interface BrokerBackend {
     /** An id that is never given again. */
     long nextId();
 
-    /** The figures of the workers of the home; empty in a replay. */
+    /** The replay that stands for a worker; empty in a worker. */
+    default Optional<ReplayRun> replay() {
+        return Optional.empty();
+    }
+
+    /** Called when an owner reads something, as a phrase, that no record has. A replay notes it; a worker does nothing. */
+    default void readUnrecorded(String what) {}
+
+    /** The figures of the workers of the home; empty when nothing can read them. */
     default Optional<HomeMetrics> metrics() {
         return Optional.empty();
     }

@@ -91,7 +91,7 @@ public final class Brokers implements AutoCloseable {
         }
     }
 
-    /** The figures of the workers of the home; empty in a replay. */
+    /** The figures of the workers of the home, of which there are none in a replay; empty when nothing can read them. */
     public Optional<HomeMetrics> metrics() {
         return backend.metrics();
     }

@@ -7,6 +7,7 @@ import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.JoinedWorker;
 import io.waybill.api.broker.PeerListener;
+import io.waybill.api.broker.ReplayRun;
 import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
 import io.waybill.api.handler.MessageHandler;
@@ -189,6 +190,7 @@ public final class OwnedBroker implements Broker {
         requireOpen();
         Clock clock = shared.host().clock();
         return () -> {
+            shared.backend().readUnrecorded("the time of Broker.clock()");
             long wallNs = clock.wallNs();
             return Instant.ofEpochSecond(Math.floorDiv(wallNs, SECOND_NS), Math.floorMod(wallNs, SECOND_NS));
         };
@@ -218,6 +220,12 @@ public final class OwnedBroker implements Broker {
     public TensorBuffers buffers() {
         requireOpen();
         return shared.backend().buffers();
+    }
+
+    @Override
+    public Optional<ReplayRun> replay() {
+        requireOpen();
+        return shared.backend().replay();
     }
 
     @Override

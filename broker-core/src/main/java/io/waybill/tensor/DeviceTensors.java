@@ -44,9 +44,11 @@ public final class DeviceTensors {
     public List<Tensor> onHost(List<Tensor> tensors, TensorBuffers buffers) throws RejectedMessageException {
         DeviceMoves moves = new DeviceMoves(converters);
         try {
-            return moved(tensors, (storage, tensor) -> storage.device().isCpu()
-                    ? storage.retain()
-                    : moves.prepare(storage, buffers).orElseGet(storage::retain));
+            return moved(
+                    tensors,
+                    (storage, tensor) -> storage.device().isCpu()
+                            ? storage.retain()
+                            : moves.prepare(storage, buffers).orElseGet(storage::retain));
         } finally {
             moves.clear();
         }
@@ -61,9 +63,11 @@ public final class DeviceTensors {
     public List<Tensor> onDevices(List<Tensor> tensors, List<Device> devices) throws RejectedMessageException {
         DeviceMoves moves = DeviceMoves.ofRequest(converters);
         try {
-            return moved(tensors, (storage, tensor) -> devices.get(tensor).isCpu()
-                    ? storage.retain()
-                    : moves.allocate(storage, devices.get(tensor)));
+            return moved(
+                    tensors,
+                    (storage, tensor) -> devices.get(tensor).isCpu()
+                            ? storage.retain()
+                            : moves.allocate(storage, devices.get(tensor)));
         } finally {
             moves.clear();
         }

@@ -62,7 +62,7 @@ final class BundleHandlers implements Closeable {
                 copyBundles(worker.get(), directory);
             }
             Brokers brokers = // each is revoked when the framework ends, and none has a thread until then
-                    new Brokers(new ReplayBackend(self), host);
+                    new Brokers(new ReplayBackend(self, registries.lacked()), host);
             OsgiHost osgi = OsgiHost.start(
                     settings(distribution, directory),
                     registries.handlers(),

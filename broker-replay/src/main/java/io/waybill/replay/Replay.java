@@ -1,6 +1,9 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.broker.Brokers;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.Provider;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.compare.ContentComparison;
@@ -65,6 +68,7 @@ public final class Replay {
     private Duration limit = LIMIT_DEFAULT;
     private ReplayPace pace = ReplayPace.FASTEST;
     private int times = 1;
+    private HandlerSource elsewhere = (registry, worker) -> {};
     private CallSchedule.Before before = CallSchedule.Before.ALL;
     private LongConsumer progress = calls -> {};
     private Host host;
@@ -153,6 +157,16 @@ public final class Replay {
         return candidates.stream().anyMatch(candidate -> candidate.name().equals(name));
     }
 
+    /**
+     * Leaves out the calls to these handlers, unless a candidate has one for them. They don't run, and their calls count as left out.
+     *
+     * @param others only asked for what they handle
+     */
+    public Replay leaveOut(HandlerSource others) {
+        elsewhere = Objects.requireNonNull(others);
+        return this;
+    }
+
     /** Sets how responses are compared; the default is bit for bit. */
     public Replay compare(ResponseComparison by) {
         comparison = Objects.requireNonNull(by);
@@ -217,7 +231,7 @@ public final class Replay {
             long brought = 0;
             for (WorkerInfo worker : wanted(opened.workers())) {
                 RecordingAccess records = new RecordingAccess(opened, worker);
-                WorkerReplay replay = new WorkerReplay(machine, records, settings(machine), call -> {
+                WorkerReplay replay = new WorkerReplay(machine, records, settings(machine, worker), call -> {
                     tally.add(call);
                     sink.accept(call);
                 });
@@ -246,9 +260,11 @@ public final class Replay {
         return worker.name().equals(nameOrId) || Integer.toString(worker.id()).equals(nameOrId);
     }
 
-    private RunSettings settings(Host machine) {
+    private RunSettings settings(Host machine, WorkerInfo worker) {
+        HandlerRegistry others = ReplayCandidate.Registries.on(machine).handlers();
+        elsewhere.fill(others, worker);
         HostMemory memory = new HostMemory(new NativeMemory(machine.calls()));
-        return new RunSettings(comparison, limit, pace, memory::allocate);
+        return new RunSettings(comparison, limit, pace, memory::allocate, others.table());
     }
 
     private List<Candidate> wantedCandidates() {
@@ -296,10 +312,12 @@ public final class Replay {
             throws IOException {
         if (candidate.handlers().isPresent()) {
             HandlerSource source = candidate.handlers().get();
+            Brokers brokers = new Brokers(new ReplayBackend(worker, registries.lacked()), machine);
+            source.use(brokers.open(new Provider(candidate.name(), "0")), worker);
             source.convert(registries.devices(), worker);
             source.fill(registries.handlers(), worker);
             source.intercept(registries.interceptors(), worker);
-            return new Handlers(() -> {}, List.of());
+            return new Handlers(brokers::close, List.of());
         }
         if (distribution.isEmpty()) {
             throw new IllegalArgumentException("bundles need a distribution, from which their framework is made");

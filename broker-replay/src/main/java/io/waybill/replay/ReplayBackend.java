@@ -7,9 +7,12 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.ReplayRun;
+import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.broker.BrokerBackend;
 import io.waybill.home.Peer;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -22,10 +25,15 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class ReplayBackend implements BrokerBackend {
 
+    private static final String OUTSIDE = "the outcome of a call that its bundle made outside of a handler";
+
     private final Incarnation self;
+    private final ReplayRun replay;
     private final AtomicLong ids = new AtomicLong();
 
-    ReplayBackend(WorkerInfo worker) {
+    /** @param replay notes what a handler lacks */
+    ReplayBackend(WorkerInfo worker, ReplayRun replay) {
+        this.replay = replay;
         this.self = new Incarnation(worker, 1);
     }
 
@@ -59,9 +67,29 @@ final class ReplayBackend implements BrokerBackend {
         throw refused();
     }
 
-    private static IllegalStateException refused() {
+    private IllegalStateException refused() {
+        replay.lacks(OUTSIDE);
         return new IllegalStateException(
                 "a replay has no calls outside of a handler: a handler that is to be replayed calls through its outbox");
+    }
+
+    @Override
+    public Optional<ReplayRun> replay() {
+        return Optional.of(replay);
+    }
+
+    @Override
+    public void readUnrecorded(String what) {
+        replay.lacks(what);
+    }
+
+    /** Figures of no worker: none is live. */
+    @Override
+    public Optional<HomeMetrics> metrics() {
+        return Optional.of(() -> {
+            replay.lacks("what HomeMetrics.read() returned");
+            return List.of();
+        });
     }
 
     @Override
@@ -80,11 +108,13 @@ final class ReplayBackend implements BrokerBackend {
 
     @Override
     public List<Peer> peers() {
+        replay.lacks("the peers that Broker.peers() returned");
         return List.of();
     }
 
     @Override
     public long nextId() {
+        replay.lacks("the id that Broker.nextId() returned");
         return (long) self.worker().id() << 48 | ids.getAndIncrement();
     }
 

@@ -126,6 +126,9 @@ public interface Broker {
      */
     TensorBuffers buffers();
 
+    /** The replay that the bundle runs in; empty in a worker. */
+    Optional<ReplayRun> replay();
+
     /** This worker's own directory in the home, below which a bundle may make files of its own; empty in a replay, which has no home. */
     Optional<Path> directory();
 

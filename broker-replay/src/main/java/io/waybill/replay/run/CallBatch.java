@@ -35,6 +35,7 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
      * @param operation of a call by name; the type's name otherwise
      * @param recorded the response on record; empty when there is none to compare, or when its tensors are still to be read
      * @param unfit why it can't be replayed; empty when it can
+     * @param doubt why its response may not be its handler's; empty when it is
      * @param results of the candidates that ran it so far
      */
     record CallToReplay(
@@ -42,10 +43,16 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
             String operation,
             Optional<ComparedResponse> recorded,
             String unfit,
+            String doubt,
             List<Result> results) {
 
-        CallToReplay(ScheduledCall scheduled, String operation, Optional<ComparedResponse> recorded, String unfit) {
-            this(scheduled, operation, recorded, unfit, new ArrayList<>(2));
+        CallToReplay(
+                ScheduledCall scheduled,
+                String operation,
+                Optional<ComparedResponse> recorded,
+                String unfit,
+                String doubt) {
+            this(scheduled, operation, recorded, unfit, doubt, new ArrayList<>(2));
         }
 
         RecordedCall call() {

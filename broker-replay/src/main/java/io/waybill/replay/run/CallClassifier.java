@@ -2,6 +2,7 @@ package io.waybill.replay.run;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.handling.ErrorText;
 import io.waybill.handling.Route;
@@ -20,11 +21,12 @@ import java.util.Set;
 /** Separates recorded calls that can be replayed from those that can't. One thread. */
 final class CallClassifier {
 
-    /** Errors that the broker responds with, and no handler of its own accord. */
+    /** Errors after which a handler may still run, or hang. */
+    private static final Set<ErrorCode> OF_ABANDONED = EnumSet.of(ErrorCode.HANDLER_GONE, ErrorCode.HANDLER_STUCK);
+
+    /** Errors that the broker responds with, also after a handler has begun. A handler may refuse with them, too. */
     private static final Set<ErrorCode> OF_BROKER = EnumSet.of(
             ErrorCode.ACCESS_DENIED,
-            ErrorCode.HANDLER_GONE,
-            ErrorCode.HANDLER_STUCK,
             ErrorCode.JOURNAL_FULL,
             ErrorCode.JOURNAL_FAILED,
             ErrorCode.BACK_PRESSURE,
@@ -71,30 +73,42 @@ final class CallClassifier {
         String operation =
                 Payload.operationOf(request).orElse(MessageType.of(code).name());
         if (call.response().isEmpty()) {
-            return Optional.of(new CallToReplay(scheduled, operation, Optional.empty(), "no response is on record"));
+            return Optional.of(
+                    new CallToReplay(scheduled, operation, Optional.empty(), "no response is on record", ""));
         }
         RecordView response = call.response().get().in(buffer);
+        String error = response.type() == MessageType.EXCEPTION
+                ? ": " + response.errorCode() + ", " + ErrorText.of(response)
+                : "";
         String unfit = withheld.orElse("");
         if (response.handlerSequence() == 0 || isOfBroker(response, isFetch)) {
-            String error = response.type() == MessageType.EXCEPTION
-                    ? ": " + response.errorCode() + ", " + ErrorText.of(response)
-                    : "";
             unfit = "the broker responded to it, and no handler" + error;
         }
+        String doubt =
+                mayBeOfBroker(response) ? "the broker may have responded to it, and not its handler" + error : "";
         Optional<ComparedResponse> recorded =
                 response.tensorCount() > 0 ? Optional.empty() : Optional.of(ComparedResponse.of(response, List.of()));
-        return Optional.of(new CallToReplay(scheduled, operation, recorded, unfit));
+        return Optional.of(new CallToReplay(scheduled, operation, recorded, unfit, doubt));
     }
 
     private static boolean isControl(int typeCode) {
         return MessageType.of(typeCode).isRequest() && (typeCode & 0xff) > MessageType.LAST_USER_KIND;
     }
 
+    /** Whether the broker gave an error, in the place of a handler that did not end or for a fetch. */
     private static boolean isOfBroker(RecordView response, boolean isFetch) {
-        return response.type() == MessageType.EXCEPTION
-                && (OF_BROKER.contains(response.errorCode())
-                        || response.errorKind() == ErrorKind.TIMEOUT
-                        || response.errorKind() == ErrorKind.INTENTIONAL_FAILURE
-                        || isFetch && OF_BROKER_FOR_FETCHES.contains(response.errorCode()));
+        if (response.type() != MessageType.EXCEPTION) {
+            return false;
+        } else if (isFetch) {
+            return OF_BROKER.contains(response.errorCode()) || OF_BROKER_FOR_FETCHES.contains(response.errorCode());
+        }
+        boolean isExpired = response.errorKind() == ErrorKind.TIMEOUT
+                && ErrorText.of(response).contains("call " + MessageId.text(response.id()) + " had passed");
+        return isExpired || OF_ABANDONED.contains(response.errorCode());
+    }
+
+    /** Whether the broker could have given an error after the handler had responded, which the handler may have given, too. */
+    private static boolean mayBeOfBroker(RecordView response) {
+        return response.type() == MessageType.EXCEPTION && OF_BROKER.contains(response.errorCode());
     }
 }

@@ -162,6 +162,9 @@ final class HandlerThread implements Runnable {
     private Result judge(CallToReplay read, Optional<ComparedResponse> recorded, RunOutcome outcome, int candidate) {
         String name = candidates.get(candidate).name();
         if (outcome instanceof RunOutcome.Stopped stop) {
+            if (!read.doubt().isEmpty() && stop.verdict() == Verdict.FAILED) {
+                return new Result(name, Verdict.NOT_REPLAYABLE, read.doubt() + "; " + stop.reason(), Optional.empty());
+            }
             Optional<String> unknown = stop.mayComeOfState() ? unknownState(read, candidate) : Optional.empty();
             return unknown.isPresent()
                     ? new Result(name, Verdict.NOT_REPLAYABLE, unknown.get() + stop.reason(), Optional.empty())
@@ -185,6 +188,10 @@ final class HandlerThread implements Runnable {
                     Verdict.NOT_REPLAYABLE,
                     responded.unrecorded() + "; its response: " + difference.get(),
                     Optional.of(replayed));
+        }
+        if (!read.doubt().isEmpty()) {
+            String reason = read.doubt() + "; its response: " + difference.get();
+            return new Result(name, Verdict.NOT_REPLAYABLE, reason, Optional.of(replayed));
         }
         Optional<String> unknown = unknownState(read, candidate);
         if (unknown.isPresent()) {

@@ -25,6 +25,7 @@ import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.InterceptorTable;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.state.LackedInput;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.RRefId;
@@ -61,15 +62,21 @@ public final class ReplayCandidate implements Closeable {
     // Set by the thread that runs the handlers, read by their other threads too.
     private final AtomicReference<ReplayOutbox> running = new AtomicReference<>();
 
-    /** Where a candidate's bundles, or a program, register what they have. */
-    public record Registries(HandlerRegistry handlers, InterceptorRegistry interceptors, DeviceRegistry devices) {
+    /**
+     * Where a candidate's bundles, or a program, register what they have.
+     *
+     * @param lacked takes what they say that a record lacks
+     */
+    public record Registries(
+            HandlerRegistry handlers, InterceptorRegistry interceptors, DeviceRegistry devices, LackedInput lacked) {
 
         /** Creates empty ones. */
         public static Registries on(Host host) {
             return new Registries(
                     new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
                     new InterceptorRegistry(host.clock()),
-                    new DeviceRegistry());
+                    new DeviceRegistry(),
+                    new LackedInput());
         }
     }
 
@@ -103,6 +110,10 @@ public final class ReplayCandidate implements Closeable {
 
     HandlerTable table() {
         return registries.handlers().table();
+    }
+
+    LackedInput lacked() {
+        return registries.lacked();
     }
 
     /** Moves tensors between host memory and the devices that the candidate has converters for. */

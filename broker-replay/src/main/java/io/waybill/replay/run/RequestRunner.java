@@ -25,6 +25,7 @@ import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.state.KeptState;
+import io.waybill.replay.state.LackedInput;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
@@ -41,6 +42,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Runs recorded requests through the handlers of one candidate, one after the other.
@@ -206,7 +208,7 @@ final class RequestRunner {
         interception.open(view);
         ThreadContext thread = ThreadContext.own();
         ContextScope outside = thread.enter(view.context());
-        try {
+        try (LackedInput.Run run = candidate.lacked().begin()) {
             HandlerWatch watch = HandlerWatch.begin();
             Optional<Failure> failure;
             try {
@@ -214,7 +216,12 @@ final class RequestRunner {
             } finally {
                 watch.leave();
             }
-            return outcome(entry, call, attempt, failure, watch);
+            return outcome(
+                    entry,
+                    call,
+                    attempt,
+                    failure,
+                    () -> watch.end().map(RequestRunner::text).or(run::lacked));
         } finally {
             thread.leave(outside);
             interception.end();
@@ -224,7 +231,11 @@ final class RequestRunner {
     }
 
     private RunOutcome outcome(
-            HandlerEntry entry, RecordedCall call, ReplayOutbox attempt, Optional<Failure> failure, HandlerWatch watch)
+            HandlerEntry entry,
+            RecordedCall call,
+            ReplayOutbox attempt,
+            Optional<Failure> failure,
+            Supplier<Optional<String>> input)
             throws RejectedMessageException {
         ReplayedLateResponse late = failure.isEmpty() && attempt.stopped() == null ? attempt.late() : null;
         if (late != null && !late.await(surroundings.settings().limit())) {
@@ -234,7 +245,7 @@ final class RequestRunner {
         Optional<Failure> ofLate = late == null || attempt.stopped() != null
                 ? Optional.empty()
                 : surroundings.supervision().after(interception, late.response(), late.failure());
-        Optional<String> unrecorded = watch.end().map(RequestRunner::text);
+        Optional<String> unrecorded = input.get();
         if (attempt.stopped() != null) { // which may come of what it read
             return unrecorded.<RunOutcome>map(RunOutcome::notReplayable).orElse(attempt.stopped());
         }

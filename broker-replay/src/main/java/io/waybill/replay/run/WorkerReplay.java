@@ -1,5 +1,6 @@
 package io.waybill.replay.run;
 
+import io.waybill.handling.Route;
 import io.waybill.host.Host;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ReplayedCall;
@@ -8,6 +9,8 @@ import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.run.CallBatch.CallToReplay;
 import io.waybill.replay.state.CallSchedule;
 import io.waybill.replay.state.ScheduledCall;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,6 +49,8 @@ public final class WorkerReplay {
     private List<ReplayCandidate> candidates;
     private HandlerThread handlers;
     private Thread thread; // of the handlers
+    private final MessageBuffer buffer = new MessageBuffer();
+    private long leftElsewhere;
     private long brought;
     private ScheduledCall repeated; // read last
     private int repetitions; // of it that are left
@@ -71,7 +76,7 @@ public final class WorkerReplay {
 
     /** Requests that were left out. */
     public long left() {
-        return classifier.left();
+        return classifier.left() + leftElsewhere;
     }
 
     /** Calls that ran for the state that they left alone. */
@@ -157,7 +162,9 @@ public final class WorkerReplay {
 
     private void give(ScheduledCall scheduled, ReplayedCall call) throws IOException {
         try {
-            if (scheduled.isSelected()) {
+            if (isElsewhere(call)) {
+                leftElsewhere += scheduled.isSelected() ? 1 : 0;
+            } else if (scheduled.isSelected()) {
                 sink.accept(call);
             } else {
                 brought++;
@@ -168,6 +175,12 @@ public final class WorkerReplay {
                 result.replayed().ifPresent(ComparedResponse::release);
             }
         }
+    }
+
+    private boolean isElsewhere(ReplayedCall call) {
+        RecordView request = call.call().request().in(buffer);
+        return Route.find(settings.elsewhere(), request) != null
+                && candidates.stream().allMatch(candidate -> Route.find(candidate.table(), request) == null);
     }
 
     /**

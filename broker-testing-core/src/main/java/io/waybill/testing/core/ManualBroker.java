@@ -8,6 +8,7 @@ import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.JoinedWorker;
 import io.waybill.api.broker.PeerListener;
+import io.waybill.api.broker.ReplayRun;
 import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
 import io.waybill.api.handler.MessageHandler;
@@ -279,6 +280,12 @@ public final class ManualBroker implements Broker {
     @Override
     public TensorBuffers buffers() {
         return buffers;
+    }
+
+    /** Empty: this broker is that of a worker. */
+    @Override
+    public Optional<ReplayRun> replay() {
+        return Optional.empty();
     }
 
     /** Empty: this broker has no home. */

@@ -1,10 +1,7 @@
 package io.waybill.autograd;
 
-import io.waybill.api.Caller;
-import io.waybill.api.Request;
-import io.waybill.api.Response;
-import io.waybill.api.ResponseListener;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.broker.Broker;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
@@ -17,38 +14,17 @@ import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.script.ScriptCall;
-import io.waybill.testing.core.ManualBroker;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 /** Replays what a worker with operators and autograd served, and says what differs. */
 final class Recorded implements HandlerSource {
 
-    private final Autograd autograd = new Autograd(new ManualBroker(new NoCalls()), TestWorkers.NATIVES);
+    private Autograd autograd; // null until the replay begins
     private final List<String> differences = new ArrayList<>();
     private ReplayReport report;
-
-    /** As bundles have it in a replay. */
-    private static final class NoCalls implements Caller {
-
-        @Override
-        public Response call(Request request) {
-            throw new IllegalStateException("no calls outside of a handler");
-        }
-
-        @Override
-        public CompletableFuture<Response> callAsync(Request request) {
-            throw new IllegalStateException("no calls outside of a handler");
-        }
-
-        @Override
-        public long call(Request request, ResponseListener listener) {
-            throw new IllegalStateException("no calls outside of a handler");
-        }
-    }
 
     /** Replays the requests of a worker. */
     static Recorded replayed(Path home, String worker) throws IOException {
@@ -74,6 +50,11 @@ final class Recorded implements HandlerSource {
                 .filter(row -> row.operation().equals(operation))
                 .mapToLong(ReplayReport.Row::count)
                 .sum();
+    }
+
+    @Override
+    public void use(Broker broker, WorkerInfo worker) {
+        autograd = new Autograd(broker, TestWorkers.NATIVES);
     }
 
     @Override

@@ -23,8 +23,6 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
-import org.osgi.service.component.annotations.ReferenceCardinality;
-import org.osgi.service.component.annotations.ReferencePolicyOption;
 
 /**
  * Shows the figures of the home to the outside, as {@code conf/io.waybill.metrics.cfg} says; without that file it does nothing.
@@ -47,7 +45,7 @@ public final class MetricsExport {
 
     private final BundleContext context;
     private final Broker broker;
-    private final HomeMetrics home; // null in a replay, where there is nothing to show
+    private final HomeMetrics home;
     private MetricsSettings settings; // null until there are right ones; guarded by this
     private final Deque<AutoCloseable> exports =
             new ArrayDeque<>(); // over OTLP; the one that began last is first; guarded by this
@@ -55,14 +53,9 @@ public final class MetricsExport {
     private HttpEndpoint endpoint; // null for none; guarded by this
     private volatile NodeFigures figures; // null for none; written under this, read by the endpoint
 
-    /** @param home null in a replay, where there is nothing to show */
     @Activate
     public MetricsExport(
-            BundleContext context,
-            @Reference Broker broker,
-            @Reference(cardinality = ReferenceCardinality.OPTIONAL, policyOption = ReferencePolicyOption.GREEDY)
-                    HomeMetrics home,
-            MetricsSettings.Config config)
+            BundleContext context, @Reference Broker broker, @Reference HomeMetrics home, MetricsSettings.Config config)
             throws IOException {
         this.context = context;
         this.broker = broker;
@@ -78,7 +71,7 @@ public final class MetricsExport {
     /** Takes over settings. */
     @Modified
     final synchronized void change(MetricsSettings.Config config) throws IOException {
-        if (home == null) {
+        if (broker.replay().isPresent()) { // where there is nothing to show, and the port is a node's
             return;
         }
         MetricsSettings next;

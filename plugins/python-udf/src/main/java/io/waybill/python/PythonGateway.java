@@ -171,7 +171,7 @@ public final class PythonGateway implements MessageHandler {
 
     /** Returns null when only a temporary directory will do: in a replay, and for a path that is too long. */
     private Path wanted(PythonSettings settings) {
-        if (broker.directory().isEmpty()) {
+        if (broker.replay().isPresent() || broker.directory().isEmpty()) {
             return null;
         }
         Path path = settings.socket().orElse(broker.directory().get().resolve(SOCKET));

@@ -1,7 +1,6 @@
 package io.waybill.autograd.pass;
 
 import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.LateResponse;
@@ -41,10 +40,8 @@ public final class BackwardHandler implements MessageHandler {
             outbox.respond(NOTHING.duplicate());
             return;
         }
-        AutogradContext context = contexts.find(backward.contextId())
-                .orElseThrow(() -> new RejectedMessageException(
-                        ErrorCode.REFUSED,
-                        "Error on Node " + passes.self() + ": " + ContextTable.missing(backward.contextId())));
+        AutogradContext context =
+                contexts.find(backward.contextId()).orElseThrow(() -> passes.missing(backward.contextId()));
         if (backward.kind() == BackwardMessage.Kind.HELD) {
             context.know(message.from());
             outbox.respond(NOTHING.duplicate());

@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.autograd.call.ArrivedTensors;
@@ -47,6 +48,14 @@ public final class Passes {
 
     int self() {
         return broker.self().worker().id();
+    }
+
+    /** Returns the refusal of a message of a context that is not here. In a replay no request may have begun it: the worker's program did. */
+    RejectedMessageException missing(long context) {
+        broker.replay()
+                .ifPresent(replay -> replay.lacks("the context " + context + ", which the worker's program began"));
+        return new RejectedMessageException(
+                ErrorCode.REFUSED, "Error on Node " + self() + ": " + ContextTable.missing(context));
     }
 
     /** Returns the observation of this thread's operators; null when nothing wants them. */
