@@ -36,6 +36,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -75,6 +76,7 @@ public final class TestBroker implements AutoCloseable {
     private final HandlerRegistry serverHandlers;
     private final HandlerRegistry callerHandlers;
     private final List<HandlerExecutor> executors = new ArrayList<>();
+    private final Map<String, List<HandlerSpec>> ofTest = new HashMap<>(); // by worker
     private Duration timeout = Duration.ofSeconds(20);
     private Duration loaderLimit = Duration.ofSeconds(10);
     private BundleJar bundle;
@@ -181,7 +183,9 @@ public final class TestBroker implements AutoCloseable {
         Provider test = new Provider("test", Integer.toString(executors.size()));
         HandlerExecutor executor = registry.newExecutor(test, ExecutorSettings.forProcessors(2));
         executors.add(executor);
-        registry.add(HandlerSpec.of(HandlerKey.parse(key), handler, test, executor));
+        HandlerSpec added = HandlerSpec.of(HandlerKey.parse(key), handler, test, executor);
+        ofTest.computeIfAbsent(worker, name -> new ArrayList<>()).add(added);
+        registry.add(added);
     }
 
     /** A call by name to the bundle, to be filled in. */
@@ -306,7 +310,8 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Replays recorded calls with the current bundle, and fails when a response differs from the recorded one.
+     * Replays recorded calls with the current bundle, and fails when a response differs from the recorded one. Calls to {@linkplain #handle handlers of
+     * the test} are left out.
      *
      * @param recording a home, such as {@link #home()}, or a slice
      */
@@ -321,6 +326,8 @@ public final class TestBroker implements AutoCloseable {
                 .on(host)
                 .in(NodeDistribution.of(directory.resolve(BUNDLES)))
                 .with(bundle.path())
+                .leaveOut((registry, worker) ->
+                        ofTest.getOrDefault(worker.name(), List.of()).forEach(registry::add))
                 .compare(comparison)
                 .run(call -> DifferentCall.describe(call).ifPresent(text -> {
                     if (problems.size() < SHOWN) {

@@ -4,12 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.replay.ReplayReport;
 import io.waybill.testing.leaking.Count;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,6 +84,28 @@ class TestBrokerTest {
                     .hasMessageContaining("of text.count, different: reply.words: recorded 7, replayed 8")
                     .message()
                     .hasLineCount(2);
+        }
+    }
+
+    /** A candidate has no handlers of the test, and need not have them. */
+    @Test
+    void replaysNoCallsToHandlersOfTheTest() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            broker.handle(TestBroker.SERVER, "stub.*", (message, outbox) -> outbox.respond(Value.of(1)));
+            broker.handle(TestBroker.CALLER, "0x142", (message, outbox) -> outbox.respond(Value.of(2)));
+            broker.handle(TestBroker.SERVER, "text.*", (message, outbox) -> outbox.respond(Value.of(3)));
+            broker.call(broker.request("stub.any")).close();
+            broker.call(broker.request("text.other")).close();
+            broker.server()
+                    .call(Request.raw(
+                            TestBroker.CALLER, MessageType.userRequest(0x42), ByteBuffer.allocate(1), List.of()))
+                    .close();
+            assertThatThrownBy(() -> broker.assertReplays(broker.home())).hasMessageContaining("nothing was replayed");
+            words(broker, "to be");
+            ReplayReport report = broker.assertReplays(broker.home());
+            assertThat(report.calls()).as("calls to the bundle").isOne();
+            assertThat(report.left()).as("calls to handlers of the test").isGreaterThanOrEqualTo(3);
         }
     }
 
