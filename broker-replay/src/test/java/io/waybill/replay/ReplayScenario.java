@@ -72,6 +72,11 @@ final class ReplayScenario implements HandlerSource {
         return intercepts(worker, registry -> registry.handlers().add(spec(key, interceptor)));
     }
 
+    /** One around a worker's handlers that is made anew for each worker and each replay. */
+    ReplayScenario interceptsHandlersAnew(String worker, String key, Supplier<HandlerInterceptor> interceptor) {
+        return intercepts(worker, registry -> registry.handlers().add(spec(key, interceptor.get())));
+    }
+
     private ReplayScenario intercepts(String worker, Consumer<InterceptorRegistry> added) {
         interceptors.computeIfAbsent(worker, name -> new ArrayList<>()).add(added);
         return this;

@@ -3,9 +3,15 @@ package io.waybill.autograd;
 import static io.waybill.autograd.TestWorkers.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.MessageId;
 import io.waybill.api.Value;
+import io.waybill.query.MessageFilter;
+import io.waybill.testing.core.Seeds;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class PassesReplayTest {
 
     private static final int ROUNDS = 3;
+    private static final int ONCE_MORE = Integer.getInteger("waybill.once-more", 40) / 10;
     private static final String REASON = "BACKWARD_AUTOGRAD_REQ NOT_REPLAYABLE: it needs what is not on record: ";
     private static final String OUTSIDE =
             REASON + "the outcome of a call that its bundle made outside of a handler; its response:";
@@ -53,5 +60,23 @@ class PassesReplayTest {
                 .allMatch(each ->
                         each.contains(OUTSIDE) || each.contains("which began before it, could not be replayed"));
         assertThat(driver.differences()).isNotEmpty().allMatch(each -> each.contains(CONTEXT));
+        for (String worker : List.of("worker0", "worker1", "worker2")) {
+            assertGivesItOnceMore(worker);
+        }
+    }
+
+    /** Each call that is selected by its id gives what the report of all said of it. */
+    private void assertGivesItOnceMore(String worker) throws Exception {
+        Map<Long, String> all =
+                Recorded.replayed(directory.resolve("home"), worker).results();
+        List<Long> ids = new ArrayList<>(all.keySet());
+        Collections.shuffle(ids, Seeds.random());
+        for (long id : ids.subList(0, Math.min(ids.size(), ONCE_MORE))) {
+            MessageFilter only = new MessageFilter.Builder().ids(id, id).build();
+            assertThat(Recorded.replayed(directory.resolve("home"), worker, only)
+                            .results())
+                    .as("call %s alone", MessageId.text(id))
+                    .isEqualTo(Map.of(id, all.get(id)));
+        }
     }
 }

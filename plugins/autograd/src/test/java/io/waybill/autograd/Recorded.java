@@ -9,35 +9,60 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.query.MessageFilter;
 import io.waybill.replay.HandlerSource;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
+import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.script.ScriptCall;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /** Replays what a worker with operators and autograd served, and says what differs. */
 final class Recorded implements HandlerSource {
 
     private Autograd autograd; // null until the replay begins
     private final List<String> differences = new ArrayList<>();
+    private final Map<Long, String> results = new LinkedHashMap<>();
     private ReplayReport report;
 
     /** Replays the requests of a worker. */
     static Recorded replayed(Path home, String worker) throws IOException {
+        return replayed(home, worker, MessageFilter.ALL);
+    }
+
+    /** Replays some of them. */
+    static Recorded replayed(Path home, String worker, MessageFilter filter) throws IOException {
         Recorded recorded = new Recorded();
         recorded.report = Replay.of(home)
                 .worker(worker)
+                .select(filter)
                 .with("again", recorded)
-                .run(call -> call.results().stream()
-                        .filter(result -> result.verdict() != Verdict.SAME)
-                        .forEach(result -> recorded.differences.add(
-                                call.operation() + " " + result.verdict() + ": " + result.reason())));
-        recorded.autograd.close();
+                .run(recorded::add);
+        if (recorded.autograd != null) {
+            recorded.autograd.close();
+        }
         return recorded;
+    }
+
+    private void add(ReplayedCall call) {
+        for (ReplayedCall.Result result : call.results()) {
+            String text = call.operation() + " " + result.verdict() + ": " + result.reason();
+            results.put(call.call().id(), text);
+            if (result.verdict() != Verdict.SAME) {
+                differences.add(text);
+            }
+        }
+    }
+
+    /** Returns what was found of each call, by its id, in the order of the replay. */
+    Map<Long, String> results() {
+        return results;
     }
 
     List<String> differences() {
