@@ -190,6 +190,48 @@ class StatefulReplayTest {
         }
     }
 
+    /** What a handler reads for itself is not replayable, and touches neither other bundles nor a state that it does not have. */
+    @Test
+    void aCallThatCouldNotBeReplayedAffectsItsOwnBundleAlone() throws Exception {
+        ReplayScenario recorded = asking(Long.MAX_VALUE);
+        Path home = recorded.record(directory, caller -> {
+            for (int n = 1; n <= 3; n++) {
+                caller.call(Request.operation("b", "test.odd")).close();
+                caller.call(Request.operation("b", "test.odd-state")).close();
+                add(caller, n);
+            }
+        });
+        List<String> shown = shown(asking(1).replay(home));
+        assertThat(shown)
+                .filteredOn(line -> line.contains("NOT_REPLAYABLE its handler asked for the time at"))
+                .hasSize(6);
+        assertThat(shown)
+                .filteredOn(line -> line.contains("reply.sum"))
+                .hasSize(3)
+                .allMatch(line -> line.contains(" DIFFERENT reply.sum: recorded "));
+    }
+
+    /** Handlers that ask for more of the clock than is on record when they are replayed. */
+    private static ReplayScenario asking(long wrongFrom) {
+        boolean isReplay = wrongFrom == 1;
+        return summing(wrongFrom)
+                .handles(
+                        "b",
+                        "test.odd",
+                        (message, outbox) -> outbox.response()
+                                .text("at", isReplay ? outbox.clock().instant().toString() : "never"))
+                .handlesAnew("b", "test.odd-state", () -> new MessageHandler() {
+                    private int seen;
+
+                    @Override
+                    public void handle(Message message, Outbox outbox) {
+                        seen++;
+                        outbox.response()
+                                .text("at", isReplay ? outbox.clock().instant().toString() : "never");
+                    }
+                });
+    }
+
     @Test
     void saysThatTheWorkerBeganAgain() throws Exception {
         ReplayScenario summing = summing();

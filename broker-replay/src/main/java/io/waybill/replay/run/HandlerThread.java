@@ -133,8 +133,8 @@ final class HandlerThread implements Runnable {
         }
         for (int i = read.results().size(); i < runners.size(); i++) {
             Result result = judge(read, recorded, unfit, i);
-            if (leavesAnotherState(result, call)) {
-                candidates.get(i).losesState(call);
+            if (leavesAnotherState(result, call) && keptState(read, i).isPresent()) {
+                candidates.get(i).losesState(call.request().in(buffer));
             }
             read.results().add(result);
         }
@@ -218,7 +218,9 @@ final class HandlerThread implements Runnable {
     /** Returns why a difference may come of the state that the handler found, with its separator; empty when it is not known to. */
     private Optional<String> unknownState(CallToReplay read, int candidate) {
         String ofSchedule = read.scheduled().unknown();
-        String unknown = ofSchedule.isEmpty() ? candidates.get(candidate).lostState() : ofSchedule;
+        String unknown = ofSchedule.isEmpty()
+                ? candidates.get(candidate).lostState(read.call().request().in(buffer))
+                : ofSchedule;
         return unknown.isEmpty()
                 ? Optional.empty()
                 : keptState(read, candidate)

@@ -12,6 +12,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
@@ -19,12 +20,12 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.InterceptorDepth;
+import io.waybill.handling.Route;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.InterceptorTable;
 import io.waybill.replay.recording.NotRecordedException;
-import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.state.LackedInput;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
@@ -37,7 +38,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
@@ -56,7 +59,8 @@ public final class ReplayCandidate implements Closeable {
     private final Closeable handlers;
     private final Supplier<List<String>> problems;
     private List<String> known; // null until a handler is missing; of the thread that runs the handlers
-    private String lost = ""; // why the handlers' state is not that on record; of the thread that runs the handlers
+    // By bundle, why its state is not that on record. Of the thread that runs the handlers, and of who replaces it.
+    private final Map<String, String> lost = new ConcurrentHashMap<>();
     private final ReplayedValues values;
     private RequestRunner runner; // set before a thread that runs handlers starts
     // Set by the thread that runs the handlers, read by their other threads too.
@@ -148,16 +152,35 @@ public final class ReplayCandidate implements Closeable {
         return known.isEmpty() ? missing : missing + "; " + String.join("; ", known);
     }
 
-    /** Notes that a call which left something in the handlers' state was not run as it was then; the first one counts. */
-    void losesState(RecordedCall by) {
-        lost = lost.isEmpty()
-                ? "call " + MessageId.text(by.id()) + ", which began before it, could not be replayed"
-                : lost;
+    /** Notes that a call could not leave what it had left in the state of its handler and interceptors; the first one of each bundle counts. */
+    void losesState(RecordView by) {
+        String why = "call " + MessageId.text(by.id()) + ", which began before it, could not be replayed";
+        providers(by).forEach(provider -> lost.putIfAbsent(provider, why));
     }
 
-    /** Returns why the handlers' state is not the one on record; empty when it is not known to be another. */
-    String lostState() {
-        return lost;
+    /** Returns why the state that the handler and interceptors of a request find is not the one on record; empty when it is not known to be another. */
+    String lostState(RecordView request) {
+        return lost.isEmpty()
+                ? ""
+                : providers(request).stream()
+                        .filter(lost::containsKey)
+                        .map(lost::get)
+                        .findFirst()
+                        .orElse("");
+    }
+
+    /** The bundles, by name, that take part in a request: that of its handler, then those of interceptors. */
+    private List<String> providers(RecordView request) {
+        List<String> providers = new ArrayList<>();
+        HandlerEntry entry = Route.find(table(), request);
+        if (entry != null) {
+            providers.add(entry.provider().name());
+        }
+        InterceptorChain<HandlerInterceptor> around = interceptorsAround(request);
+        for (int i = 0; around != null && i < around.size(); i++) {
+            providers.add(around.get(i).provider().name());
+        }
+        return providers;
     }
 
     /** The interceptors around the handler of a request; null for none. */

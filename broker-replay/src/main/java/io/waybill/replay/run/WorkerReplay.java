@@ -214,7 +214,9 @@ public final class WorkerReplay {
         thread.interrupt();
         CallBatch begun = handlers.batch();
         List<Result> results = begun.current().results();
-        candidates.get(results.size()).losesState(begun.current().call());
+        candidates
+                .get(results.size())
+                .losesState(begun.current().call().request().in(buffer));
         String reason = "its handler did not return within " + settings.limit().toMillis() + " ms";
         results.add(new Result(candidates.get(results.size()).name(), Verdict.FAILED, reason, Optional.empty()));
         watchedTurn = NO_TURN;
