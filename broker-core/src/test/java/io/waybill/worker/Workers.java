@@ -1,5 +1,8 @@
 package io.waybill.worker;
 
+import io.waybill.api.MessageType;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.tensor.Device;
 import io.waybill.device.DeviceSettings;
@@ -14,12 +17,15 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.testing.core.Waits;
+import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.Announcement;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.poll.Polled;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -188,6 +194,29 @@ public final class Workers implements AutoCloseable {
     /** Has a worker's queue of responses accept no more records, as after a failed sync, while the worker goes on. */
     public static void failResponses(Worker worker, Throwable cause) {
         worker.parts.responseAppender.journal().fail(cause);
+    }
+
+    /** Has a worker write a response to a call that another one made, whoever was called. */
+    public static void respondAs(Worker worker, Worker caller, long id, Value value) throws JournalFullException {
+        byte[] payload = new ValueEncoder().value(value).toBytes();
+        QueueAppender appender = worker.parts.responseAppender;
+        long wallNs = worker.parts.host.clock().wallNs();
+        appender.lock();
+        try {
+            MessageBuffer record = appender.buffer();
+            record.begin(
+                            MessageType.NAMED_RET,
+                            id,
+                            worker.info().id(),
+                            caller.info().id(),
+                            payload.length,
+                            0)
+                    .sentNs(wallNs)
+                    .payload(payload, 0, payload.length);
+            appender.journal().append(record, wallNs);
+        } finally {
+            appender.unlock();
+        }
     }
 
     /** Ends the calls of a worker as the thread does that closes it. */

@@ -1,0 +1,67 @@
+package io.waybill.worker.peer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Request;
+import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.ForwardingClock;
+import io.waybill.host.Host;
+import io.waybill.worker.Worker;
+import io.waybill.worker.Workers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A peer that ends, and whose calls are failed, while another call to it is on its way into the table of calls in flight. */
+@Timeout(120)
+class SweptLinkTest {
+
+    @TempDir
+    private Path directory;
+
+    private final AtomicReference<Runnable> beforeClaim = new AtomicReference<>();
+
+    /** Its wall clock is read after a link was found open, and before a call over it is claimed. */
+    private Host host() {
+        Host real = Host.real();
+        return real.withClock(new ForwardingClock(real.clock()) {
+            @Override
+            public long wallNsAt(long bootNs) {
+                Runnable once = beforeClaim.getAndSet(null);
+                if (once != null) {
+                    once.run();
+                }
+                return super.wallNsAt(bootNs);
+            }
+        });
+    }
+
+    @Test
+    void failsACallThatWasClaimedBehindIt() throws Exception {
+        try (Workers workers = new Workers(directory, host())) {
+            HandlerRegistry handlers = workers.registry();
+            workers.handle(handlers, "test.echo", (message, outbox) -> outbox.respond(Value.of(1)));
+            workers.join("peer", handlers);
+            Worker caller = workers.join("caller");
+            Request request = Request.operation("peer", "test.echo").timeout(Duration.ofSeconds(2));
+            caller.call(request).close();
+            PeerLink link = Workers.linkTo(caller, "peer");
+            beforeClaim.set(() -> {
+                link.gone(PeerLink.Condition.LOST);
+                link.swept();
+            });
+            assertThatThrownBy(() -> caller.call(request).close())
+                    .as("a call that no other thread completes")
+                    .isInstanceOfSatisfying(
+                            CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST));
+            assertThat(caller.pendingCalls()).as("calls in flight").isZero();
+        }
+    }
+}
