@@ -107,9 +107,13 @@ final class BundleDirectory {
         try {
             found = FileMark.list(directory, SUFFIX);
         } catch (IOException e) {
-            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
+            String problem = directory + " can't be read: " + Staging.describe(e);
+            if (!problem.equals(problems.put(directory, problem))) {
+                LOG.warn("{}; its bundles stay as they are until it can be", problem);
+            }
             return;
         }
+        problems.remove(directory);
         found.forEach(this::compare);
         takeStable();
         removeGone(found);

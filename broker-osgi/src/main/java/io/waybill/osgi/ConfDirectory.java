@@ -11,6 +11,7 @@ import java.util.Hashtable;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 import org.osgi.service.cm.Configuration;
@@ -21,9 +22,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Feeds the framework's configurations from a directory: {@code <PID>.cfg}, or {@code <factory PID>~<name>.cfg}, in the form of
  * {@link Properties} and UTF-8. A file that goes takes its configuration with it. A file that can't be read leaves the configuration as
- * it was, and is reported once.
+ * it was, and is reported once; it is read again when it changes, or what a link leads to, or who may read it.
  *
- * <p><b>Threads.</b> The one that looks.
+ * <p><b>Threads.</b> The one that looks; any may ask for the problems.
  */
 final class ConfDirectory {
 
@@ -37,6 +38,7 @@ final class ConfDirectory {
     private final ConfigurationKeys keys;
     private final Runnable changed;
     private final Map<Path, FileMark> fed = new HashMap<>();
+    private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read when bundles are listed
 
     /** @param changed is called after configurations changed, which bundles may have waited for */
     ConfDirectory(Path directory, BundleContext context, ConfigurationKeys keys, Runnable changed) throws IOException {
@@ -51,12 +53,21 @@ final class ConfDirectory {
     void look() {
         try {
             Map<Path, FileMark> found = FileMark.list(directory, SUFFIX);
+            problems.remove(directory);
             if (!found.equals(fed)) {
                 feed(found);
             }
         } catch (IOException e) {
-            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
+            String problem = directory + " can't be read: " + Staging.describe(e);
+            if (!problem.equals(problems.put(directory, problem))) {
+                LOG.warn("{}; its configurations stay as they are until it can be", problem);
+            }
         }
+    }
+
+    /** Returns the files that are not taken, and why. For any thread. */
+    Map<Path, String> problems() {
+        return Map.copyOf(problems);
     }
 
     private void feed(Map<Path, FileMark> found) {
@@ -73,6 +84,7 @@ final class ConfDirectory {
                 }
             }
             fed.keySet().removeIf(file -> !found.containsKey(file) && delete(admin, file));
+            problems.keySet().removeIf(file -> !found.containsKey(file));
             changed.run();
         } finally {
             context.ungetService(reference);
@@ -82,9 +94,11 @@ final class ConfDirectory {
     private void feed(ConfigurationAdmin admin, Path file) {
         try {
             configuration(admin, file).updateIfDifferent(read(file));
+            problems.remove(file);
             LOG.info("Configured {} from {}", pid(file), file);
             keys.check(factoryOrPid(file));
         } catch (IOException e) {
+            problems.put(file, Staging.describe(e));
             LOG.error("A configuration is not taken: {}", Staging.describe(e));
         }
     }

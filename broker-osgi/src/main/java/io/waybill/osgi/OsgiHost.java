@@ -202,9 +202,11 @@ public final class OsgiHost implements AutoCloseable {
         return bundles;
     }
 
-    /** The jars in the watched directory that are not taken, and why. */
+    /** The jars in the watched directory and the files of settings that are not taken, and why. */
     public Map<Path, String> refusedFiles() {
-        return watched.problems();
+        Map<Path, String> refused = new TreeMap<>(watched.problems());
+        refused.putAll(conf.problems());
+        return refused;
     }
 
     /** The bundles that the node comes with, or that were installed earlier, which did not start, and why; and those that wait. */
@@ -222,7 +224,7 @@ public final class OsgiHost implements AutoCloseable {
 
     private Map<Path, String> refused() {
         Map<Path, String> refused = new TreeMap<>(own.notStarted());
-        refused.putAll(watched.problems());
+        refused.putAll(refusedFiles());
         return refused;
     }
 

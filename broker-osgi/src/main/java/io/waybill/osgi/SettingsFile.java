@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -15,7 +16,7 @@ import java.util.Properties;
 
 /**
  * A file that an operator edits: keys and values in the form of {@link Properties}, in UTF-8, with or without a byte order mark. It may be a
- * link to a file, as in a directory that a container mounts. Stateless.
+ * link to a file, as in a directory that a container mounts. Blanks at the end of a value are not part of it. Stateless.
  */
 public final class SettingsFile {
 
@@ -46,6 +47,7 @@ public final class SettingsFile {
         } catch (IllegalArgumentException e) { // a sequence such as \\u12
             throw new IOException(file + ": " + e.getMessage() + " A backslash is written twice: \\\\", e);
         }
+        properties.replaceAll((key, value) -> ((String) value).stripTrailing());
         return properties;
     }
 
@@ -56,6 +58,10 @@ public final class SettingsFile {
         byte[] bytes;
         try (InputStream in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_FILE_BYTES + 1);
+        } catch (FileSystemException e) { // has the file's name
+            throw e;
+        } catch (IOException e) { // of a disk or a mount; the JDK says no more than what failed
+            throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
         if (bytes.length > MAX_FILE_BYTES) {
             throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");

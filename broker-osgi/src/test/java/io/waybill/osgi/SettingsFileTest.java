@@ -24,7 +24,7 @@ class SettingsFileTest {
 
     @Test
     void mayBeginWithAByteOrderMarkAndHaveLinesOfAnySystem() throws Exception {
-        assertThat(SettingsFile.read(file("\uFEFFlisten = grün\r\n\r\n# note\r\nother=1\r\n")))
+        assertThat(SettingsFile.read(file("\uFEFFlisten = grün \t\r\n\r\n# note\r\nother=1\r\n")))
                 .isEqualTo(Map.of("listen", "grün", "other", "1"));
         assertThat(SettingsFile.read(file("\uFEFF"))).isEmpty();
     }

@@ -3,6 +3,7 @@ package io.waybill.osgi.jar;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -50,7 +51,12 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified, FileT
     }
 
     private static void mark(Path file, Map<Path, FileMark> marks) throws IOException {
-        Optional<Map<String, Object>> found = look(file);
+        Optional<Map<String, Object>> found;
+        try {
+            found = look(file);
+        } catch (FileSystemException e) { // a link to itself, or to where this user may not look: who reads it says so
+            found = Optional.empty();
+        }
         if (found.isEmpty()) { // a link that leads nowhere, or a file that is gone
             found = look(file, LinkOption.NOFOLLOW_LINKS);
         }

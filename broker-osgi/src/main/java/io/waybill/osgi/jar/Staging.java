@@ -4,6 +4,7 @@ import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SeekableByteChannel;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -202,9 +203,13 @@ public final class Staging {
         }
     }
 
+    /** Returns the reason without the file's name, which the JDK's own texts consist of. */
     public static String describe(IOException e) {
         if (e instanceof NoSuchFileException) {
             return "it isn't there";
+        }
+        if (e instanceof AccessDeniedException) {
+            return "this user may not read it";
         }
         return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
     }

@@ -1,6 +1,7 @@
 package io.waybill.osgi.script;
 
 import io.waybill.api.Script;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -15,17 +16,20 @@ record ScriptName(String module, Script.Form form) {
     private static final String MODULE = ".pt";
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}");
 
-    /** Whether a file is meant to be a script: it has the ending of one, and is not hidden. */
+    /** Whether a file is meant to be a script: it has the ending of one, in lower or upper case, and is not hidden. */
     static boolean isScript(String fileName) {
-        return !fileName.startsWith(".") && (fileName.endsWith(SOURCE) || fileName.endsWith(MODULE));
+        return !fileName.startsWith(".") && (has(fileName, SOURCE) || has(fileName, MODULE));
+    }
+
+    private static boolean has(String fileName, String ending) {
+        return fileName.toLowerCase(Locale.ROOT).endsWith(ending);
     }
 
     /** Reads a file's name; empty when it can't be the first part of a function's. */
     static Optional<ScriptName> parse(String fileName) {
         String module = fileName.substring(0, fileName.length() - SOURCE.length());
         return IDENTIFIER.matcher(module).matches()
-                ? Optional.of(
-                        new ScriptName(module, fileName.endsWith(SOURCE) ? Script.Form.SOURCE : Script.Form.MODULE))
+                ? Optional.of(new ScriptName(module, has(fileName, SOURCE) ? Script.Form.SOURCE : Script.Form.MODULE))
                 : Optional.empty();
     }
 
