@@ -68,17 +68,20 @@ public final class Home {
      * @param rollCycle for a new home; an existing one keeps its own
      */
     public static Home open(Path path, Host host, String rollCycle) throws IOException {
-        HomeProperties wanted = new HomeProperties(rollCycle);
+        HomeProperties wanted = new HomeProperties(rollCycle, HomeProperties.UNKNOWN);
         Path home = path.toAbsolutePath().normalize();
         SafeFiles files = host.files();
         try {
             files.requireDistinctOwner();
+            files.requireOwnLinks(home); // before anything is made behind one
             createWithParents(home, files);
-            home = home.toRealPath();
-            requirePrivateAndWritable(home, files);
+            home = requireDirectory(home, host);
+            requireWritable(home, files);
             if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
                 requireNothingElse(home, files);
-                files.createAtomically(home.resolve(HomeProperties.FILE), wanted.toBytes());
+                files.createAtomically(
+                        home.resolve(HomeProperties.FILE),
+                        wanted.in(files.inode(home)).toBytes());
             }
             // another version's home is left as it is
             HomeProperties found = HomeProperties.read(home, files);
@@ -95,17 +98,44 @@ public final class Home {
 
     /** Opens a home that must be there, and changes nothing in it; for tools that only look. */
     public static Home openExisting(Path path, Host host) throws IOException {
+        Path home = requireDirectory(path, host);
+        if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
+            throw new HomeException("no home at " + path + ": it has no " + HomeProperties.FILE);
+        }
+        return new Home(home, host, HomeProperties.read(home, host.files()));
+    }
+
+    /**
+     * Looks at a home as {@link #open} does, and makes nothing. Returns the home; empty when there is none, and {@link #open} would try to
+     * make it.
+     */
+    public static Optional<Home> look(Path path, Host host) throws IOException {
+        SafeFiles files = host.files();
+        files.requireOwnLinks(path);
+        if (!Files.exists(path)) {
+            return Optional.empty();
+        }
+        Path home = requireDirectory(path, host);
+        requireWritable(home, files);
+        if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
+            requireNothingElse(home, files);
+            return Optional.empty();
+        }
+        return Optional.of(new Home(home, host, HomeProperties.read(home, files)));
+    }
+
+    /** Checks the directory of a home that must be there: the links to it, its owner, and that it is private. Returns its real path. */
+    private static Path requireDirectory(Path path, Host host) throws IOException {
+        SafeFiles files = host.files();
+        files.requireOwnLinks(path);
         Path home;
         try {
             home = path.toRealPath();
         } catch (NoSuchFileException e) {
             throw new HomeException("no home at " + path, e);
         }
-        host.files().requirePrivateDirectory(home);
-        if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
-            throw new HomeException("no home at " + path + ": it has no " + HomeProperties.FILE);
-        }
-        return new Home(home, host, HomeProperties.read(home, host.files()));
+        HomePlace.requireOwner(home, files);
+        return files.requirePrivateDirectory(home);
     }
 
     /**
@@ -116,16 +146,19 @@ public final class Home {
         try {
             return openExisting(path, host);
         } catch (UnsafeFileException | MalformedHomeFileException e) {
-            Path home = path.toRealPath();
-            host.files().requirePrivateDirectory(home);
-            return new Home(home, host, new HomeProperties(ROLL_CYCLE_DEFAULT), String.valueOf(e.getMessage()));
+            return damaged(requireDirectory(path, host), host, e);
         } catch (HomeException e) {
-            Path home = path.toRealPath();
+            Path home = requireDirectory(path, host);
             if (!Files.isDirectory(home.resolve("workers"), LinkOption.NOFOLLOW_LINKS)) {
                 throw e;
             }
-            return new Home(home, host, new HomeProperties(ROLL_CYCLE_DEFAULT), String.valueOf(e.getMessage()));
+            return damaged(home, host, e);
         }
+    }
+
+    private static Home damaged(Path home, Host host, IOException problem) {
+        HomeProperties assumed = new HomeProperties(ROLL_CYCLE_DEFAULT, HomeProperties.UNKNOWN);
+        return new Home(home, host, assumed, String.valueOf(problem.getMessage()));
     }
 
     /** Why the home's properties don't read; empty text when they do. */
@@ -144,6 +177,16 @@ public final class Home {
     /** The name of the roll cycle that all journals of this home use. */
     public String rollCycle() {
         return properties.rollCycle();
+    }
+
+    /** Returns how many hard links the home's files have: more than one while there is a snapshot that shares them. */
+    public int hardLinks() throws IOException {
+        return host.files().hardLinks(path.resolve(HomeProperties.FILE));
+    }
+
+    /** Returns whether the home is a copy of hard links to another one, which may be read and not joined. */
+    public boolean isLinkedCopy() throws IOException {
+        return HomePlace.isLinkedCopy(path, properties, host.files());
     }
 
     /** Returns the directory of the workers' directories. */
@@ -209,9 +252,11 @@ public final class Home {
      * @throws IllegalArgumentException when the name breaks the rules of {@link WorkerInfo}
      * @throws NameTakenException when a live worker has it
      * @throws IdTakenException when the wanted id is another name's
+     * @throws HomeException when the home is a copy of hard links to another one
      */
     public WorkerDirectory join(String name, JoinOptions options) throws IOException {
         WorkerInfo.requireName(name);
+        HomePlace.requireJoinable(path, properties, host.files());
         try {
             for (int tries = 0; tries < MAX_TRIES; tries++) {
                 completeRemoval(name, options.lockWaitNs());
@@ -303,8 +348,7 @@ public final class Home {
         files.createPrivateDirectory(home);
     }
 
-    private static void requirePrivateAndWritable(Path home, SafeFiles files) throws IOException {
-        files.requirePrivateDirectory(home);
+    private static void requireWritable(Path home, SafeFiles files) throws IOException {
         int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
         // the superuser may write in spite of the mode, but its mode was set on purpose
         if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {

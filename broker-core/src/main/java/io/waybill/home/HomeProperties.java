@@ -17,13 +17,18 @@ import java.util.regex.Pattern;
  * format=1
  * roll.cycle=MINUTELY
  * permissions=owner
+ * directory=2097412
  * </pre>
  *
  * Keys that a reader does not know are skipped. Immutable.
  *
  * @param rollCycle the name of the journals' roll cycle
+ * @param directory inode of the home's directory, by which a copy of hard links differs from it; 0 when it isn't known
  */
-record HomeProperties(String rollCycle) {
+record HomeProperties(String rollCycle, long directory) {
+    /** Value of {@link #directory} in a home of an earlier version. */
+    static final long UNKNOWN = 0;
+
     static final int FORMAT = 1;
     static final String FILE = "home.properties";
 
@@ -56,14 +61,27 @@ record HomeProperties(String rollCycle) {
             throw new MalformedHomeFileException(
                     file + ": expected a roll.cycle that matches " + ROLL_CYCLE + ", found '" + rollCycle + "'");
         }
-        return new HomeProperties(rollCycle);
+        return new HomeProperties(rollCycle, directory(properties.getProperty("directory", "")));
+    }
+
+    private static long directory(String text) {
+        try {
+            return Long.parseLong(text);
+        } catch (NumberFormatException e) { // a home of an earlier version; the next worker that joins writes it
+            return UNKNOWN;
+        }
+    }
+
+    HomeProperties in(long itsDirectory) {
+        return new HomeProperties(rollCycle, itsDirectory);
     }
 
     byte[] toBytes() {
-        return ("# A Waybill home. Written once; all its workers go by it.\n"
+        return ("# A Waybill home. All its workers go by it.\n"
                         + "format=" + FORMAT + "\n"
                         + "roll.cycle=" + rollCycle + "\n"
-                        + "permissions=owner\n")
+                        + "permissions=owner\n"
+                        + "directory=" + directory + "\n")
                 .getBytes(StandardCharsets.ISO_8859_1);
     }
 }

@@ -1,9 +1,13 @@
 package io.waybill.host;
 
 import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Locale;
 import java.util.Map;
 
@@ -12,6 +16,9 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     private static final int TYPE_MASK = 0170000;
     private static final int WRITABLE_BY_OTHERS = 0022;
     private static final int OPEN_TO_OTHERS = 0077;
+    private static final int ROOT = 0;
+    /** Linux follows as many links. */
+    private static final int MAX_LINKS = 40;
 
     /** The kinds of thing a path may name, with Linux's numbers. */
     enum Kind {
@@ -52,6 +59,46 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
                 attributes.get("fileKey"));
     }
 
+    /**
+     * Checks that each symbolic link that a path leads through is the owner's or root's, up to what is not there.
+     *
+     * @throws UnsafeFileException for the first one that is not
+     */
+    static void requireOwnLinks(Path path, int owner) throws IOException {
+        Path reached = path.toAbsolutePath().getRoot();
+        Deque<Path> names = new ArrayDeque<>();
+        path.toAbsolutePath().forEach(names::add);
+        int links = 0;
+        while (!names.isEmpty()) {
+            Path next = reached.resolve(names.pop()).normalize();
+            FoundFile found;
+            try {
+                found = at(next);
+            } catch (NoSuchFileException e) {
+                return;
+            }
+            if (!found.is(Kind.SYMLINK)) {
+                reached = next;
+                continue;
+            }
+            if (found.uid() != owner && found.uid() != ROOT) {
+                throw new UnsafeFileException(
+                        next,
+                        "a directory, or a symbolic link owned by uid " + owner + " or root",
+                        "a symbolic link owned by uid " + found.uid() + ", which is not followed");
+            }
+            if (++links > MAX_LINKS) {
+                throw new FileSystemLoopException(path.toString());
+            }
+            Path target = Files.readSymbolicLink(next);
+            reached = target.isAbsolute() ? target.getRoot() : reached;
+            Deque<Path> rest = names;
+            names = new ArrayDeque<>();
+            target.forEach(names::add);
+            names.addAll(rest);
+        }
+    }
+
     boolean is(Kind kind) {
         return (mode & TYPE_MASK) == kind.type;
     }
@@ -72,11 +119,9 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
         if ((mode & WRITABLE_BY_OTHERS) != 0) {
             throw new UnsafeFileException(path, kind.text + " that only its owner may write", "mode " + modeText());
         }
+        // more names are no danger: without the right to write in a directory no other user gives a file a name there
         if (kind != Kind.DIRECTORY && links == 0) {
-            throw new UnsafeFileException.ReplacedFileException(path, kind.text + " with one name");
-        }
-        if (kind != Kind.DIRECTORY && links != 1) {
-            throw new UnsafeFileException(path, kind.text + " with one name", links + " hard links to it");
+            throw new UnsafeFileException.ReplacedFileException(path, kind.text + " with a name");
         }
         if (kind == Kind.FILE && size > maxBytes) {
             throw new UnsafeFileException(path, "at most " + maxBytes + " bytes", size + " bytes");

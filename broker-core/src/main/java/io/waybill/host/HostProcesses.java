@@ -2,6 +2,7 @@ package io.waybill.host;
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import io.waybill.host.DescriptorWaits.WaitingRoom;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.management.BufferPoolMXBean;
@@ -270,6 +271,21 @@ final class HostProcesses implements Processes {
                 closed = true;
                 calls.close(descriptor);
             }
+        }
+    }
+
+    /** Checks that a user is not the one that stands for all users unknown to this user namespace. */
+    static void requireMapped(int user) throws IOException {
+        String overflow;
+        // a number of /proc/sys is there in the first read only, and Files.readString begins with one of a byte
+        try (BufferedReader lines = Files.newBufferedReader(Path.of("/proc/sys/kernel/overflowuid"))) {
+            overflow = lines.readLine();
+        }
+        String mapping = Files.readString(Path.of("/proc/self/uid_map")).trim().replaceAll(" +", " ");
+        if (String.valueOf(user).equals(overflow) && !mapping.equals("0 0 4294967295")) {
+            throw new IOException("uid " + user
+                    + " stands for every user unknown to this user namespace; files can't be"
+                    + " told apart by it: run as a user that is mapped");
         }
     }
 }

@@ -1,7 +1,6 @@
 package io.waybill.host;
 
 import io.waybill.host.FoundFile.Kind;
-import java.io.BufferedReader;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -22,8 +21,9 @@ import java.util.regex.Pattern;
 import jnr.constants.platform.Errno;
 
 /**
- * Opens every file and directory of the broker, and opens nothing else: a regular file with one name, owned by this
- * process's user and writable by no other, in a directory of which the same is true.
+ * Opens every file and directory of the broker, and opens nothing else: a regular file, owned by this process's user and
+ * writable by no other, in a directory of which the same is true. It may have hard links: other names of the same owner's, such as in a
+ * snapshot.
  *
  * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it,
  * so that a FIFO can't block; the found object is checked, and that object is opened, even if the path was replaced.
@@ -59,17 +59,7 @@ public final class SafeFiles {
      * process with this uid can't distinguish its own files from others.
      */
     public void requireDistinctOwner() throws IOException {
-        String overflow;
-        // a number of /proc/sys is there in the first read only, and Files.readString begins with one of a byte
-        try (BufferedReader lines = Files.newBufferedReader(Path.of("/proc/sys/kernel/overflowuid"))) {
-            overflow = lines.readLine();
-        }
-        String mapping = Files.readString(Path.of("/proc/self/uid_map")).trim().replaceAll(" +", " ");
-        if (String.valueOf(owner).equals(overflow) && !mapping.equals("0 0 4294967295")) {
-            throw new IOException(
-                    "uid " + owner + " stands for every user unknown to this user namespace; files can't be"
-                            + " told apart by it: run as a user that is mapped");
-        }
+        HostProcesses.requireMapped(owner);
     }
 
     /**
@@ -84,6 +74,24 @@ public final class SafeFiles {
             }
             throw e;
         }
+    }
+
+    /**
+     * Refuses a path that leads through a symbolic link of another user, who could lead it elsewhere. Links of this user and of root are
+     * followed. What is not there is not looked at.
+     */
+    public void requireOwnLinks(Path path) throws IOException {
+        FoundFile.requireOwnLinks(path, owner);
+    }
+
+    /** Returns how many hard links a file has: one, unless it has other names, such as in a snapshot. */
+    public int hardLinks(Path file) throws IOException {
+        return FoundFile.at(file).links();
+    }
+
+    /** Returns the inode of a file or directory, by which the kernel tells it from all others of its file system. */
+    public long inode(Path file) throws IOException {
+        return (Long) Files.getAttribute(file, "unix:ino", LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Checks a directory: owned by us, writable by no other user, and no link to one. */
@@ -204,9 +212,19 @@ public final class SafeFiles {
         replace(file, content, PinnedDirectory.Sync.LATER);
     }
 
+    /** Replaces like {@link #replaceAtomically(Path, byte[])}, for any number of writers: the content of one of them stays. */
+    public void replaceAmongWriters(Path file, byte[] content) throws IOException {
+        replace(file, uniqueName(file), FileContent.of(content), PinnedDirectory.Sync.TO_DISK);
+        syncParent(file);
+    }
+
     private void replace(Path file, FileContent content, PinnedDirectory.Sync sync) throws IOException {
+        replace(file, temporaryName(file, "new"), content, sync);
+    }
+
+    private void replace(Path file, byte[] temporary, FileContent content, PinnedDirectory.Sync sync)
+            throws IOException {
         try (PinnedDirectory location = pin(file)) {
-            byte[] temporary = temporaryName(file, "new");
             location.remove(temporary);
             location.write(temporary, content, sync);
             location.replaceBy(temporary);
@@ -218,8 +236,7 @@ public final class SafeFiles {
      */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
         try (PinnedDirectory location = pin(file)) {
-            byte[] temporary = temporaryName(
-                    file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
+            byte[] temporary = uniqueName(file);
             location.remove(temporary);
             location.write(temporary, FileContent.of(content), PinnedDirectory.Sync.TO_DISK);
             boolean created = location.createBy(temporary);
@@ -366,6 +383,11 @@ public final class SafeFiles {
                 }
             }
         }
+    }
+
+    private byte[] uniqueName(Path file) {
+        return temporaryName(
+                file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
     }
 
     private static byte[] temporaryName(Path file, String suffix) {

@@ -2,13 +2,17 @@ package io.waybill.home;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.waybill.home.cursor.Cursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Test;
@@ -86,7 +90,12 @@ class HomeTest {
     void refusesAHomeOfAnotherUser() {
         Path foreign = HOST.files().owner() == 0 ? chownedHome() : Path.of("/etc");
 
-        assertThatThrownBy(() -> Home.open(foreign, HOST)).hasMessageContaining("owner uid");
+        assertThatThrownBy(() -> Home.open(foreign, HOST))
+                .isInstanceOf(HomeException.class)
+                .hasMessageContaining("home " + foreign + " can't be used: expected one of uid "
+                        + HOST.files().owner())
+                .hasMessageContaining("run as that user");
+        assertThatThrownBy(() -> Home.openExisting(foreign, HOST)).hasMessageContaining("run as that user");
     }
 
     private Path chownedHome() {
@@ -142,5 +151,90 @@ class HomeTest {
 
         assertThat(result.failures()).isEmpty();
         assertThat(result.values()).hasSize(8).containsOnly(result.values().get(0));
+    }
+
+    private Path snapshot(Home home, String name) throws Exception {
+        Path copy = dir.resolve(name);
+        Process made = new ProcessBuilder("cp", "-al", home.path().toString(), copy.toString())
+                .inheritIO()
+                .start();
+        assertThat(made.waitFor()).isZero();
+        return copy;
+    }
+
+    @Test
+    void goesOnBesideASnapshotOfHardLinks() throws Exception {
+        Home home = Home.open(dir.resolve("home"), HOST);
+        try (WorkerDirectory alive = home.join("ps0")) {
+            snapshot(home, "snapshot");
+
+            Home again = Home.open(home.path(), HOST);
+            again.join("ps1").leave();
+            try (Membership membership = new Membership(Home.openExisting(home.path(), HOST))) {
+                membership.refresh();
+                assertThat(membership.find("ps0").orElseThrow().epoch()).isEqualTo(alive.epoch());
+            }
+        }
+        try (WorkerDirectory next = home.join("ps0")) {
+            assertThat(next.epoch()).isEqualTo(2);
+            assertThat(next.cursors().origin()).isNotEqualTo(Cursors.Origin.REPLACED);
+        }
+        assertThat(home.hardLinks()).isEqualTo(2);
+    }
+
+    @Test
+    void isNotJoinedInACopyOfHardLinksUntilItsFilesAreItsOwn() throws Exception {
+        Home home = Home.open(dir.resolve("home"), HOST);
+        home.join("ps0").leave();
+        Path copy = snapshot(home, "copy");
+
+        for (String name : new String[] {"ps0", "another"}) {
+            assertThatThrownBy(() -> Home.open(copy, HOST).join(name))
+                    .hasMessage(
+                            "home " + copy + " can't be joined: expected files of its own, found a copy of hard links"
+                                    + " to another home (2 hard links to " + copy.resolve("home.properties")
+                                    + "), whose files its workers would change; copy the content, with cp -a, and join that copy");
+        }
+        try (Membership membership = new Membership(Home.openExisting(copy, HOST))) {
+            membership.refresh();
+            assertThat(membership.find("ps0")).isPresent(); // it may be read
+        }
+        DirectoryTree.remove(home.path());
+        Home.open(copy, HOST).join("ps0").leave();
+        assertThat(Files.readString(copy.resolve("home.properties")))
+                .contains("directory=" + HOST.files().inode(copy));
+        snapshot(Home.open(copy, HOST), "later");
+        Home.open(copy, HOST).join("ps0").leave();
+    }
+
+    @Test
+    void notesItsPlaceInAHomeThatAnEarlierVersionMade() throws Exception {
+        Home home = Home.open(dir.resolve("home"), HOST);
+        Path properties = home.path().resolve("home.properties");
+        Files.writeString(properties, "format=1\nroll.cycle=MINUTELY\npermissions=owner\n");
+
+        Home.open(home.path(), HOST).join("ps0").leave();
+        assertThat(Files.readString(properties))
+                .contains("directory=" + HOST.files().inode(home.path()));
+    }
+
+    @Test
+    void isNotMadeBehindALinkOfAnotherUser() throws Exception {
+        Path elsewhere = HOST.files().createPrivateDirectory(dir.resolve("elsewhere"));
+        Path link = Files.createSymbolicLink(dir.resolve("link"), elsewhere);
+        Home.open(link.resolve("home"), HOST).join("ps0").leave(); // its own link leads where it wants
+        assumeTrue(HOST.files().owner() == 0, "only root gives a link away");
+
+        Files.setAttribute(link, "unix:uid", 12345, LinkOption.NOFOLLOW_LINKS);
+        for (Path path : new Path[] {link, link.resolve("home"), link.resolve("new/home")}) {
+            assertThatThrownBy(() -> Home.open(path, HOST))
+                    .isInstanceOf(UnsafeFileException.class)
+                    .hasMessageContaining(link + ": ")
+                    .hasMessageContaining("a symbolic link owned by uid 12345, which is not followed");
+            assertThatThrownBy(() -> Home.openExisting(path, HOST)).isInstanceOf(UnsafeFileException.class);
+            assertThatThrownBy(() -> Home.openDamaged(path, HOST)).isInstanceOf(UnsafeFileException.class);
+        }
+        assertThat(elsewhere.resolve("new")).doesNotExist();
+        assertThat(elsewhere.resolve("home.properties")).doesNotExist();
     }
 }

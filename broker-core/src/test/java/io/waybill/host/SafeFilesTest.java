@@ -3,17 +3,21 @@ package io.waybill.host;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -211,12 +215,56 @@ class SafeFilesTest {
     }
 
     @Test
-    void refusesAFileWithASecondName() throws IOException {
+    void opensAFileWithASecondName() throws IOException {
         Files.writeString(file, "x");
         Files.createLink(dir.resolve("other"), file);
 
+        assertThat(files.readSmall(file, 100)).asString().isEqualTo("x");
+        assertThat(files.hardLinks(file)).isEqualTo(2);
+    }
+
+    @Test
+    void refusesASecondNameOfAFileOfAnotherUser() throws IOException {
+        assumeTrue(files.owner() == 0, "only root gives a file away");
+        Path foreign = Files.writeString(dir.resolve("foreign"), "x");
+        Files.setAttribute(foreign, "unix:uid", 12345);
+        Files.createLink(file, foreign);
+
         assertThatThrownBy(() -> files.readSmall(file, 100))
-                .hasMessage(file + ": expected a regular file with one name, found 2 hard links to it");
+                .hasMessage(file + ": expected a regular file owned by uid 0, found owner uid 12345");
+    }
+
+    @Test
+    void followsLinksOfThisUserAndOfRootOnly() throws IOException {
+        Path real = Files.createDirectories(dir.resolve("real/inner"));
+        Path own = Files.createSymbolicLink(dir.resolve("own"), Path.of("real"));
+        files.requireOwnLinks(own.resolve("inner/../inner/not-there/either"));
+        files.requireOwnLinks(Path.of("/proc/self/cwd"));
+
+        Path foreign = Files.createSymbolicLink(real.resolve("foreign"), real);
+        Path through = Files.createSymbolicLink(dir.resolve("through"), Path.of("own/inner/../inner/foreign"));
+        int other = files.owner() + 1;
+        if (files.owner() == 0) {
+            Files.setAttribute(foreign, "unix:uid", other, LinkOption.NOFOLLOW_LINKS);
+            for (Path path : List.of(foreign, foreign.resolve("home"), through, through.resolve("home"))) {
+                assertThatThrownBy(() -> files.requireOwnLinks(path))
+                        .hasMessage(
+                                foreign + ": expected a directory, or a symbolic link owned by uid 0 or root, found a"
+                                        + " symbolic link owned by uid " + other + ", which is not followed");
+            }
+        } else { // it can't give a link away, and looks as another user
+            assertThatThrownBy(() -> FoundFile.requireOwnLinks(through.resolve("home"), other))
+                    .hasMessageContaining("which is not followed");
+        }
+    }
+
+    @Test
+    void endsAtLinksThatLeadToEachOther() throws IOException {
+        Path one = dir.resolve("one");
+        Files.createSymbolicLink(one, Path.of("two"));
+        Files.createSymbolicLink(dir.resolve("two"), Path.of("one"));
+
+        assertThatThrownBy(() -> files.requireOwnLinks(one)).isInstanceOf(FileSystemLoopException.class);
     }
 
     @Test

@@ -18,8 +18,8 @@ import java.util.TreeMap;
  * The watched directory of scripts: a file that appears in it is served, one that changes replaces what was served, one that goes takes
  * its functions with it. A file counts when two looks find it the same, so that one that is still being copied waits.
  *
- * <p>A file is code, and is opened as everything of a home is: a regular file of the node's user that only its owner may write, with one name,
- * in a directory of which the same is true, and no link. What is not so is reported, and taken once it is.
+ * <p>A file is code, and is opened as everything of a home is: a regular file of the node's user that only its owner may write, in a
+ * directory of which the same is true, and no symbolic link. What is not so is reported, and taken once it is.
  *
  * <p><b>Threads.</b> The one that looks.
  */

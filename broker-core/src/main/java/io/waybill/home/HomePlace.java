@@ -1,0 +1,51 @@
+package io.waybill.home;
+
+import io.waybill.home.error.HomeException;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+
+/** Checks that a home lies where its user meant it, is that user's, and is no copy of hard links. Stateless. */
+final class HomePlace {
+
+    private HomePlace() {}
+
+    /** Checks that a home that is there belongs to the user of this process. */
+    static void requireOwner(Path home, SafeFiles files) throws IOException {
+        int uid = (Integer) Files.getAttribute(home, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        if (uid != files.owner()) {
+            throw new HomeException("home " + home + " can't be used: expected one of uid " + files.owner()
+                    + ", which this process runs as, found one of uid " + uid
+                    + "; run as that user, such as with sudo -u '#" + uid + "', root too");
+        }
+    }
+
+    /**
+     * Returns whether a home is a copy of hard links, such as {@code cp -al} makes: who joins it would write into the files of the home that
+     * it was made of. It is one no longer when its files are not shared any more.
+     */
+    static boolean isLinkedCopy(Path home, HomeProperties properties, SafeFiles files) throws IOException {
+        return properties.directory() != HomeProperties.UNKNOWN
+                && properties.directory() != files.inode(home)
+                && files.hardLinks(home.resolve(HomeProperties.FILE)) > 1;
+    }
+
+    /** Refuses a copy of hard links; notes the place of a home that was moved, restored, or made by an earlier version. */
+    static void requireJoinable(Path home, HomeProperties properties, SafeFiles files) throws IOException {
+        long directory = files.inode(home);
+        if (properties.directory() == directory) {
+            return;
+        }
+        Path file = home.resolve(HomeProperties.FILE);
+        if (isLinkedCopy(home, properties, files)) {
+            throw new HomeException("home " + home + " can't be joined: expected files of its own, found a copy of hard"
+                    + " links to another home (" + files.hardLinks(file) + " hard links to " + file
+                    + "), whose files its workers would change; copy the content, with cp -a, and join that copy");
+        }
+        if (files.hardLinks(file) == 1) {
+            files.replaceAmongWriters(file, properties.in(directory).toBytes());
+        }
+    }
+}
