@@ -5,6 +5,7 @@ import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
+import io.waybill.host.Host;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -47,7 +48,7 @@ public final class DoctorCommand implements Callable<Integer> {
         Diagnoses findings = new Diagnoses();
         JavaCheck.run(findings, surroundings.java());
         HostCheck.run(findings, files, Runtime.getRuntime().availableProcessors());
-        HomeCheck.run(findings, files, home.path(surroundings));
+        HomeCheck.run(findings, files, home.path(surroundings), Host.real());
         DistributionCheck.run(
                 findings,
                 surroundings.distribution(),

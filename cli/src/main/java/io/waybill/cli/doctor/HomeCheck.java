@@ -1,11 +1,13 @@
 package io.waybill.cli.doctor;
 
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermission;
-import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import java.util.Set;
 
 /** Checks the home: its permissions, its file system and the space there; and the memory that is a file system. Stateless. */
@@ -15,17 +17,15 @@ final class HomeCheck {
     private static final long GOOD_BYTES = 1L << 30;
     private static final Set<String> LOCAL = Set.of("ext4", "xfs", "btrfs", "f2fs");
     private static final Set<String> PASSING = Set.of("tmpfs", "ramfs", "overlay");
-    private static final Set<PosixFilePermission> OPEN_TO_OTHERS = Set.of(
-            PosixFilePermission.GROUP_WRITE,
-            PosixFilePermission.OTHERS_WRITE,
-            PosixFilePermission.GROUP_READ,
-            PosixFilePermission.OTHERS_READ);
     private static final String ELSEWHERE = "name another home with --home or WAYBILL_HOME";
 
     private HomeCheck() {}
 
     /** Adds what there is to say. */
-    static void run(Diagnoses findings, HostFiles files, Path home) {
+    static void run(Diagnoses findings, HostFiles files, Path home, Host host) {
+        if (!isUsable(findings, home, host)) {
+            return;
+        }
         Path there = home.toAbsolutePath().normalize();
         while (!Files.exists(there)) {
             there = there.getParent();
@@ -39,7 +39,7 @@ final class HomeCheck {
             return;
         }
         try {
-            permissions(findings, home, there);
+            owner(findings, home, there);
             FileStore store = Files.getFileStore(there);
             fileSystem(findings, store.type());
             space(findings, store.getUsableSpace());
@@ -49,21 +49,48 @@ final class HomeCheck {
         }
     }
 
-    private static void permissions(Diagnoses findings, Path home, Path there) throws IOException {
-        if (!there.equals(home.toAbsolutePath().normalize())) {
-            findings.ok("home", home + ", made by the first worker");
-            return;
+    /** Looks at the home as each command does, so that no command says otherwise. */
+    private static boolean isUsable(Diagnoses findings, Path home, Host host) {
+        try {
+            if (Files.exists(home) && !Files.isDirectory(home)) {
+                return true; // which is said with the place where a home can be made
+            }
+            Optional<Home> found = Home.look(home, host);
+            if (found.isPresent()) {
+                links(findings, found.get());
+            }
+            return true;
+        } catch (UnsafeFileException e) {
+            findings.add(Health.MISSING, "home", e.getMessage(), "chmod 700 it if it is yours, or " + ELSEWHERE);
+        } catch (IOException e) {
+            findings.add(Health.MISSING, "home", String.valueOf(e.getMessage()), ELSEWHERE);
         }
-        String owner = Files.getOwner(home).getName();
-        Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(home);
-        if (permissions.stream().anyMatch(OPEN_TO_OTHERS::contains)) {
+        return false;
+    }
+
+    private static void links(Diagnoses findings, Home home) throws IOException {
+        int names = home.hardLinks();
+        if (home.isLinkedCopy()) {
             findings.add(
                     Health.MISSING,
-                    "home",
-                    home + " of " + owner + ", " + PosixFilePermissions.toString(permissions),
-                    "chmod 700 it: a home is for one user");
+                    "hard links",
+                    home.path() + " is a copy of hard links to another home: it can be read, and not joined",
+                    "copy the content, with cp -a: docs/operating/home.md");
+        } else if (names > 1) {
+            findings.add(
+                    Health.WARNING,
+                    "hard links",
+                    home.path() + " has a snapshot that shares its files (" + names
+                            + " hard links) and changes with them",
+                    "copy with cp -a in place of cp -al: docs/operating/home.md");
+        }
+    }
+
+    private static void owner(Diagnoses findings, Path home, Path there) throws IOException {
+        if (!there.equals(home.toAbsolutePath().normalize())) {
+            findings.ok("home", home + ", made by the first worker");
         } else {
-            findings.ok("home", home + " of " + owner);
+            findings.ok("home", home + " of " + Files.getOwner(home).getName());
         }
     }
 

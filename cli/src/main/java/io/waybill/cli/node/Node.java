@@ -20,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A worker that hosts bundles. It joins as starting, starts its bundles, and then says that it is ready.
@@ -27,6 +29,8 @@ import java.util.function.BooleanSupplier;
  * <p><b>Threads.</b> Made and closed by one. <b>Ownership.</b> Its maker closes it, which drains the handlers.
  */
 public final class Node implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Node.class);
 
     /** Under this name among its settings a node shows which of its handlers are out of service. */
     public static final String STUCK = "stuck";
@@ -86,6 +90,7 @@ public final class Node implements AutoCloseable {
         if (start.cancelled().getAsBoolean()) {
             throw new CancellationException("the node was stopped before it joined");
         }
+        warnOfLinks(home);
         Host host = home.host();
         NodeSettings settings = conf.settings();
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
@@ -117,6 +122,17 @@ public final class Node implements AutoCloseable {
         } catch (IOException | RuntimeException | Error e) {
             closeAfter(e, record, operations, osgi, worker);
             throw e;
+        }
+    }
+
+    private static void warnOfLinks(Home home) throws IOException {
+        int names = home.hardLinks();
+        if (names > 1) {
+            LOG.warn(
+                    "The files of home {} have {} hard links: a snapshot, such as of cp -al, shares them and is no copy, because workers"
+                            + " change files in place; copy with cp -a",
+                    home.path(),
+                    names);
         }
     }
 

@@ -2,6 +2,7 @@ package io.waybill.cli.doctor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -143,8 +144,14 @@ class HostChecksTest {
     void refusesAHomeThatOthersCanRead() throws IOException {
         Path home = Files.createDirectory(root.resolve("home"));
         Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("rwxr-xr-x"));
-        HomeCheck.run(findings, new HostFiles(root), home);
-        assertFound("home", Health.MISSING, "rwxr-xr-x", "chmod 700");
+        HomeCheck.run(findings, new HostFiles(root), home, Host.real());
+        assertFound("home", Health.MISSING, "found mode 0755", "chmod 700");
+    }
+
+    @Test
+    void saysWhereTheHomeLies() throws IOException {
+        HomeCheck.run(findings, new HostFiles(root), root.resolve("home"), Host.real());
+        assertFound("home", Health.OK, "made by the first worker", "");
         assertFound("/dev/shm", Health.NOTE, "not there", "tmpfs");
         assertThat(found("disk space").found()).endsWith(" free");
         assertThat(found("file system").found()).isNotEmpty();
