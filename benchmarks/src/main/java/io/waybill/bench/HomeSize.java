@@ -72,7 +72,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             figures.put("journal_stats_ms", command(home, "journal", "stats"));
             progress.accept("they are removed");
             long before = allocated(home);
-            figures.put("workers_remove_ms", command(home, "workers", "remove", "--all-departed"))
+            figures.put("workers_remove_ms", command(home, "workers", "remove", "--all-departed", "--yes"))
                     .put("removed_bytes", before - allocated(home))
                     .put("departed_left", departed(home).size());
         }

@@ -17,6 +17,7 @@ import io.waybill.journal.Roll;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.LongPredicate;
+import java.util.regex.Pattern;
 import org.agrona.collections.LongHashSet;
 
 /**
@@ -50,6 +52,12 @@ public final class DepartedWorkers {
             return count + " " + what;
         }
     }
+
+    /** Name of the worker as which commands call; with {@code -2} and so on while others have it. */
+    public static final String COMMAND_WORKER = "cli";
+
+    private static final Pattern COMMAND_WORKERS = Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?");
+    private static final int MAX_ENTRIES = 1000;
 
     private final Home home;
     private final SafeFiles files;
@@ -90,7 +98,31 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Removes all workers that left in order at least so long ago, and of which no other worker needs anything. Returns how many.
+     * Returns what a worker has that others don't: then it is removed only by its name, not among all that left. A node that was stopped
+     * comes back for its bundles and stores, and the journals of commands tell who changed what. Empty when it has nothing of the kind.
+     */
+    public Optional<String> kept(Peer worker) throws IOException {
+        Set<String> directories = new TreeSet<>();
+        for (Path directory : files.listDirectories(worker.path(), MAX_ENTRIES)) {
+            directories.add(directory.getFileName().toString());
+        }
+        if (directories.contains("bundles") || directories.contains("osgi")) {
+            return Optional.of("a node, with its bundles and state");
+        }
+        if (directories.contains("state")) {
+            return Optional.of("it has stores on disk");
+        }
+        if (directories.contains("kept")) {
+            return Optional.of("it has values that outlive it");
+        }
+        return COMMAND_WORKERS.matcher(worker.name()).matches()
+                ? Optional.of("the record of what commands did")
+                : Optional.empty();
+    }
+
+    /**
+     * Removes all workers that left in order at least so long ago, that have nothing that is {@link #kept}, and of which no other worker needs
+     * anything. Returns how many.
      */
     public static int removeLeftBefore(Home home, Duration age) throws IOException {
         Removal removal = new Removal(home);
@@ -100,7 +132,7 @@ public final class DepartedWorkers {
             DepartedWorkers departed =
                     new DepartedWorkers(home, membership.members().all());
             for (Peer worker : departed.leftBefore(age)) {
-                if (departed.losses(worker).isEmpty()) {
+                if (departed.kept(worker).isEmpty() && departed.losses(worker).isEmpty()) {
                     removal.remove(worker, Optional.empty());
                     removed++;
                 }

@@ -2,6 +2,7 @@ package io.waybill.cli;
 
 import io.waybill.cli.command.StandardOutput;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.Terminal;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.OutputStream;
@@ -56,7 +57,8 @@ public final class Main {
                 Path.of(System.getProperty("java.io.tmpdir")),
                 System.getProperty("java.version") + " in " + System.getProperty("java.home"),
                 java(environment),
-                Math.max(0, Integer.getInteger(COLUMNS_PROPERTY, 0)));
+                Math.max(0, Integer.getInteger(COLUMNS_PROPERTY, 0)),
+                Terminal::lines);
     }
 
     private static PrintWriter errors() {

@@ -18,6 +18,7 @@ import io.waybill.home.WorkerRecord;
 import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
+import io.waybill.query.DepartedWorkers;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
@@ -35,7 +36,7 @@ import java.util.Optional;
  */
 public final class CallingWorker implements AutoCloseable {
 
-    private static final String NAME = "cli";
+    private static final String NAME = DepartedWorkers.COMMAND_WORKER;
     private static final long LOOK_NS = 20_000_000;
     private static final int MAX_AT_ONCE = 256;
     private static final long RESERVE_BYTES = 1 << 20;

@@ -1,11 +1,16 @@
 package io.waybill.cli.command;
 
 import io.waybill.cli.Main;
+import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Environment of a command: everything that it may know of its process. Created by {@link Main}, or by a test.
@@ -20,6 +25,7 @@ import java.util.Optional;
  * @param java the Java runtime, such as {@code 17.0.15 in /usr/lib/jvm/java-17}
  * @param environment variables that a process of the same distribution gets
  * @param columns of the terminal that {@code out} is; 0 when it is none
+ * @param person lines that a person types at the terminal that standard input is; empty when it is none
  */
 public record Surroundings(
         PrintWriter out,
@@ -30,7 +36,8 @@ public record Surroundings(
         Path temporary,
         String java,
         Map<String, String> environment,
-        int columns) {
+        int columns,
+        Supplier<Optional<BufferedReader>> person) {
 
     /** Reader of standard error. */
     public enum Watcher {
@@ -48,10 +55,11 @@ public record Surroundings(
         Objects.requireNonNull(distribution);
         Objects.requireNonNull(temporary);
         Objects.requireNonNull(java);
+        Objects.requireNonNull(person);
         environment = Map.copyOf(environment);
     }
 
-    /** Environment of a command whose results go to no terminal. */
+    /** Environment of a command whose results go to no terminal, and at which no person sits. */
     public Surroundings(
             PrintWriter out,
             PrintWriter err,
@@ -61,7 +69,7 @@ public record Surroundings(
             Path temporary,
             String java,
             Map<String, String> environment) {
-        this(out, err, watcher, Optional.of(home), distribution, temporary, java, environment, 0);
+        this(out, err, watcher, Optional.of(home), distribution, temporary, java, environment, 0, Optional::empty);
     }
 
     /** The distribution, for a command that can't do without. */
@@ -74,6 +82,31 @@ public record Surroundings(
     /** Returns a copy with another home. */
     public Surroundings withHome(Path other) {
         return new Surroundings(
-                out, err, watcher, Optional.of(other), distribution, temporary, java, environment, columns);
+                out, err, watcher, Optional.of(other), distribution, temporary, java, environment, columns, person);
+    }
+
+    /** Returns a copy with a person who types. */
+    public Surroundings withPerson(Supplier<Optional<BufferedReader>> other) {
+        return new Surroundings(out, err, watcher, home, distribution, temporary, java, environment, columns, other);
+    }
+
+    /**
+     * Asks the person at the terminal whether to go on.
+     *
+     * @param question without the question mark
+     * @param instead option that answers it, such as {@code --yes}
+     * @throws CommandFailedException unless the answer is y or yes, and when nobody can be asked; nothing may be changed then
+     */
+    public void confirm(String question, String instead) throws CommandFailedException, IOException {
+        BufferedReader answers = person.get()
+                .orElseThrow(() -> new CommandFailedException("nothing is changed: expected " + instead
+                        + " or a terminal at which to ask, found neither; " + question + "? Repeat with " + instead
+                        + " if so"));
+        err.print(question + "? [y/N] ");
+        err.flush();
+        String answer = answers.readLine();
+        if (answer == null || !Set.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT))) {
+            throw new CommandFailedException("nothing is changed: the answer was not y");
+        }
     }
 }

@@ -9,6 +9,7 @@ import io.waybill.home.Home;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.Removal;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.query.DepartedWorkers;
@@ -18,7 +19,9 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -36,16 +39,19 @@ import picocli.CommandLine.ParentCommand;
         description = {
             "",
             "A worker that another one still has something to read of, or that has requests to complete, is refused, with"
-                    + " what would be lost; of several, such a one is kept. One that joins again under the name is a"
+                    + " what would be lost. One that joins again under the name is a"
                     + " new worker. What was removed can't be shown, looked up or replayed any more, but in an archive.",
+            "",
+            "Of several that are not named, such a one is kept, and so are nodes, workers with stores or values on disk, and cli, whose"
+                    + " journal tells what commands did. All are listed before anything is removed, and a person at a terminal is asked.",
             ""
         },
         footer = {
             "",
             "Examples:",
             "  waybill workers remove trainer-7",
-            "  waybill workers remove --departed-for 1d --archive /backup/waybill",
-            "  waybill workers remove --all-departed --dry-run"
+            "  waybill workers remove --all-departed",
+            "  waybill workers remove --departed-for 1d --archive /backup/waybill --yes"
         })
 final class RemoveCommand implements Callable<Integer> {
 
@@ -78,6 +84,9 @@ final class RemoveCommand implements Callable<Integer> {
     @Option(names = "--dry-run", description = "Says what would be removed, and changes nothing.")
     private boolean dryRun;
 
+    @Option(names = "--yes", description = "Does not ask before it removes workers that are not named.")
+    private boolean yes;
+
     @Option(names = "--force", description = "Also if something is lost, which is said.")
     private boolean force;
 
@@ -90,51 +99,95 @@ final class RemoveCommand implements Callable<Integer> {
         Surroundings surroundings = workers.surroundings();
         Home opened = home.openExisting(surroundings, Host.real());
         Removal removal = new Removal(opened);
+        PrintWriter out = surroundings.out();
         if (!dryRun) {
             removal.complete()
-                    .forEach(worker -> surroundings
-                            .out()
-                            .println("worker " + worker.name() + " (id " + worker.id()
-                                    + ") is removed: an earlier removal had been interrupted"));
+                    .forEach(worker -> out.println("worker " + worker.name() + " (id " + worker.id()
+                            + ") is removed: an earlier removal had been interrupted"));
         }
         try (Membership membership = new Membership(opened)) {
             membership.refresh();
             DepartedWorkers departed =
                     new DepartedWorkers(opened, membership.members().all());
-            List<Peer> chosen = isBulk ? departed.leftBefore(all ? Duration.ZERO : age) : named(membership, opened);
-            int removed = 0;
-            for (Peer worker : chosen) {
-                List<Loss> losses = departed.losses(worker);
-                if (!losses.isEmpty() && !force && !isBulk) {
-                    throw new CommandFailedException("worker " + worker.name() + " can't be removed without loss: "
-                            + text(losses) + "; --force removes it all the same");
-                }
-                if (losses.isEmpty() || force) {
-                    if (!dryRun) {
-                        removal.remove(worker, Optional.ofNullable(archive));
-                    }
-                    removed++;
-                }
-                say(surroundings.out(), worker, losses, isBulk);
-            }
             if (isBulk) {
-                surroundings
-                        .out()
-                        .println((dryRun ? "would remove " : "removed ") + removed + " of " + chosen.size()
-                                + " workers that left");
+                removeAll(departed, removal, surroundings);
+            } else {
+                removeNamed(departed, removal, named(membership, opened), out);
             }
         }
         return 0;
     }
 
-    private void say(PrintWriter out, Peer worker, List<Loss> losses, boolean isBulk) {
-        String name = "worker " + worker.name() + " (id " + worker.id() + ")";
-        if (!losses.isEmpty()) {
-            String what = force ? dryRun ? " would be removed, which loses " : " is removed; lost: " : " is kept: ";
-            out.println(name + what + text(losses));
-        } else if (!isBulk) {
-            out.println(name + (dryRun ? " would be removed" : " is removed"));
+    /** Lists all, asks, and removes them. */
+    private void removeAll(DepartedWorkers departed, Removal removal, Surroundings surroundings)
+            throws IOException, CommandFailedException {
+        PrintWriter out = surroundings.out();
+        List<Peer> left = departed.leftBefore(all ? Duration.ZERO : age);
+        List<Peer> chosen = new ArrayList<>();
+        for (Peer worker : left) {
+            Optional<String> kept = departed.kept(worker);
+            List<Loss> losses = kept.isEmpty() ? departed.losses(worker) : List.of();
+            if (kept.isPresent()) {
+                out.println(text(worker) + " is kept: " + kept.get() + "; its name removes it");
+            } else if (losses.isEmpty() || force) {
+                chosen.add(worker);
+                out.println(
+                        text(worker) + " would be removed" + (losses.isEmpty() ? "" : ", which loses " + text(losses)));
+            } else {
+                out.println(text(worker) + " is kept: " + text(losses));
+            }
         }
+        out.flush();
+        int removed = chosen.size();
+        if (!dryRun && !chosen.isEmpty()) {
+            if (!yes) {
+                surroundings.confirm(
+                        (archive == null ? "Delete" : "Move to " + archive) + " what " + chosen.size()
+                                + " workers that left have in the home",
+                        "--yes");
+            }
+            removed = removeEach(chosen, removal, out);
+        }
+        out.println((dryRun ? "would remove " : "removed ") + removed + " of " + left.size() + " workers that left");
+    }
+
+    /** Returns how many were removed: one may have joined again since it was listed. */
+    private int removeEach(List<Peer> chosen, Removal removal, PrintWriter out) throws IOException {
+        int removed = 0;
+        for (Peer worker : chosen) {
+            try {
+                removal.remove(worker, Optional.ofNullable(archive));
+                removed++;
+            } catch (HomeException e) {
+                out.println(text(worker) + " is kept: " + e.getMessage());
+            }
+        }
+        return removed;
+    }
+
+    private void removeNamed(DepartedWorkers departed, Removal removal, List<Peer> chosen, PrintWriter out)
+            throws IOException, CommandFailedException {
+        Map<Peer, List<Loss>> losses = new LinkedHashMap<>();
+        for (Peer worker : chosen) { // all before one is removed
+            losses.put(worker, departed.losses(worker));
+            if (!losses.get(worker).isEmpty() && !force) {
+                throw new CommandFailedException("worker " + worker.name() + " can't be removed without loss: "
+                        + text(losses.get(worker)) + "; --force removes it all the same");
+            }
+        }
+        for (Peer worker : chosen) {
+            String lost = text(losses.get(worker));
+            String what = departed.kept(worker).map(kept -> ": " + kept).orElse("")
+                    + (lost.isEmpty() ? "" : (dryRun ? ", which loses " : "; lost: ") + lost);
+            if (!dryRun) {
+                removal.remove(worker, Optional.ofNullable(archive));
+            }
+            out.println(text(worker) + (dryRun ? " would be removed" : " is removed") + what);
+        }
+    }
+
+    private static String text(Peer worker) {
+        return "worker " + worker.name() + " (id " + worker.id() + ")";
     }
 
     private static String text(List<Loss> losses) {

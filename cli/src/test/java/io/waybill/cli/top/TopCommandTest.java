@@ -72,7 +72,8 @@ class TopCommandTest {
                         temporary,
                         "17",
                         Map.of(),
-                        columns),
+                        columns,
+                        Optional::empty),
                 args);
     }
 

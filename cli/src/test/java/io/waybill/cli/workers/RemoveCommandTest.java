@@ -23,8 +23,10 @@ import io.waybill.query.DepartedWorkers;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.StringReader;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -52,6 +54,7 @@ class RemoveCommandTest {
 
     private final StringWriter out = new StringWriter();
     private final StringWriter err = new StringWriter();
+    private Optional<String> typed = Optional.empty(); // by a person at a terminal
     private Home home;
     private volatile int blocked = NO_ID; // whose requests the handler does not complete
     private final AtomicInteger running = new AtomicInteger();
@@ -64,8 +67,7 @@ class RemoveCommandTest {
     private int run(String... args) {
         out.getBuffer().setLength(0);
         err.getBuffer().setLength(0);
-        return Commands.run(
-                new Surroundings(
+        Surroundings surroundings = new Surroundings(
                         new PrintWriter(out),
                         new PrintWriter(err),
                         Surroundings.Watcher.PROGRAM,
@@ -73,8 +75,9 @@ class RemoveCommandTest {
                         Optional.empty(),
                         temporary,
                         "17",
-                        Map.of()),
-                args);
+                        Map.of())
+                .withPerson(() -> typed.map(line -> new BufferedReader(new StringReader(line))));
+        return Commands.run(surroundings, args);
     }
 
     private Worker join(String name, WorkerSettings.Role role) throws IOException {
@@ -129,7 +132,7 @@ class RemoveCommandTest {
 
             assertThat(run("workers", "remove", "--departed-for", "1h")).isZero();
             assertThat(out.toString()).contains("removed 0 of 0");
-            assertThat(run("workers", "remove", "--all-departed"))
+            assertThat(run("workers", "remove", "--all-departed", "--yes"))
                     .as(err.toString())
                     .isZero();
             assertThat(out.toString()).contains("removed 3 of 3");
@@ -158,7 +161,7 @@ class RemoveCommandTest {
             assertThat(err.toString())
                     .contains("worker caller can't be removed without loss: 2 requests that server has not completed")
                     .hasLineCount(1);
-            assertThat(run("workers", "remove", "--all-departed")).isZero();
+            assertThat(run("workers", "remove", "--all-departed", "--yes")).isZero();
             assertThat(out.toString()).contains("is kept: 2 requests").contains("removed 0 of 1");
             assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isZero();
             assertThat(names()).contains("caller");
@@ -194,7 +197,7 @@ class RemoveCommandTest {
                     .as("peers of which the server has a slot, in place of " + callers)
                     .hasSizeLessThan(callers);
 
-            assertThat(run("workers", "remove", "--all-departed")).isZero();
+            assertThat(run("workers", "remove", "--all-departed", "--yes")).isZero();
             assertThat(out.toString())
                     .contains("worker waiting (id 1) is kept: 1 requests that server has not completed")
                     .contains("removed " + (callers - 1) + " of " + callers + " workers that left");
@@ -225,5 +228,81 @@ class RemoveCommandTest {
         assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ofHours(1))).isZero();
         assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isEqualTo(1);
         assertThat(names()).isEmpty();
+    }
+
+    @Test
+    void listsThoseThatAreNotNamedAndAsksBeforeItRemovesOne() throws IOException {
+        home.join("one").leave();
+        home.join("two").leave();
+
+        assertThat(run("workers", "remove", "--all-departed")).isEqualTo(1);
+        assertThat(out.toString())
+                .contains("worker one (id 0) would be removed")
+                .contains("worker two (id 1) would be removed");
+        assertThat(err.toString())
+                .contains("nothing is changed: expected --yes or a terminal at which to ask, found neither;"
+                        + " Delete what 2 workers that left have in the home?")
+                .hasLineCount(1);
+        for (String answer : List.of("", "n\n", "yesterday\n")) {
+            typed = Optional.of(answer);
+            assertThat(run("workers", "remove", "--departed-for", "0s")).isEqualTo(1);
+            assertThat(err.toString())
+                    .contains("Delete what 2 workers that left have in the home? [y/N] ")
+                    .contains("nothing is changed: the answer was not y");
+        }
+        assertThat(names()).containsExactly("one", "two");
+
+        typed = Optional.of("Y\n");
+        assertThat(run("workers", "remove", "--all-departed")).isZero();
+        assertThat(out.toString())
+                .contains("worker one (id 0) would be removed")
+                .contains("removed 2 of 2");
+        assertThat(names()).isEmpty();
+    }
+
+    @Test
+    void sparesWhoHasMoreThanAJournalUnlessItIsNamed() throws IOException {
+        for (String directory : List.of("bundles", "osgi", "state", "kept")) {
+            try (WorkerDirectory stopped = home.join("with-" + directory)) {
+                stopped.subdirectory(directory);
+            }
+        }
+        for (String name : List.of("cli", "cli-2", "client", "cli-x", "plain")) {
+            home.join(name).leave();
+        }
+
+        assertThat(run("workers", "remove", "--all-departed", "--yes", "--force"))
+                .isZero();
+        assertThat(out.toString())
+                .contains("worker with-osgi (id 1) is kept: a node, with its bundles and state; its name removes it")
+                .contains("worker with-state (id 2) is kept: it has stores on disk")
+                .contains("worker cli (id 4) is kept: the record of what commands did")
+                .contains("removed 3 of 9");
+        String[] spared = {"with-bundles", "with-osgi", "with-state", "with-kept", "cli", "cli-2"};
+        assertThat(names()).containsExactly(spared);
+        assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isZero(); // what a node does each minute
+        assertThat(names()).containsExactly(spared);
+
+        assertThat(run("workers", "remove", "with-bundles", "cli", "--dry-run")).isZero();
+        assertThat(out.toString()).contains("would be removed: a node, with its bundles and state");
+        assertThat(run("workers", "remove", "with-bundles", "cli")).isZero();
+        assertThat(out.toString())
+                .contains("worker with-bundles (id 0) is removed: a node, with its bundles and state")
+                .contains("worker cli (id 4) is removed: the record of what commands did");
+        assertThat(names()).containsExactly("with-osgi", "with-state", "with-kept", "cli-2");
+    }
+
+    @Test
+    void removesNoneOfSeveralNamesIfOneHasWhatAnotherHasToRead() throws IOException {
+        home.join("idle").leave();
+        try (Worker server = join("server", WorkerSettings.Role.SERVES)) {
+            Worker caller = join("caller", WorkerSettings.Role.CALLS_ONLY);
+            blocked = caller.info().id();
+            send(caller, server.info().name());
+            caller.close();
+            assertThat(run("workers", "remove", "idle", "caller")).isEqualTo(1);
+            assertThat(names()).contains("idle", "caller");
+            blocked = NO_ID;
+        }
     }
 }
