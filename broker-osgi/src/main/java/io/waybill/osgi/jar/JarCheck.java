@@ -6,7 +6,6 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -34,8 +33,9 @@ final class JarCheck {
 
     static StagedJar check(Path copy, Path source, String sha256) throws BundleRefusedException, IOException {
         try (JarFile jar = new JarFile(copy.toFile(), true)) {
-            checkEntries(jar, source, copy.toFile().length());
+            JarSignature signature = checkEntries(jar, source, copy.toFile().length());
             Attributes manifest = manifest(jar, source);
+            signature.requireWhole(jar.getManifest());
             return new StagedJar(
                     copy,
                     source,
@@ -51,7 +51,7 @@ final class JarCheck {
         }
     }
 
-    private static void checkEntries(JarFile jar, Path source, long jarBytes)
+    private static JarSignature checkEntries(JarFile jar, Path source, long jarBytes)
             throws BundleRefusedException, IOException {
         if (jar.size() > MAX_ENTRIES) {
             throw refused(source, "has " + jar.size() + " entries, and at most " + MAX_ENTRIES + " are allowed");
@@ -64,7 +64,7 @@ final class JarCheck {
             }
             left = take(left, Math.max(0, entry.getSize()), source);
         }
-        readEntries(jar, entries, source, jarBytes);
+        return readEntries(jar, entries, source, jarBytes);
     }
 
     private static long take(long left, long bytes, Path source) throws BundleRefusedException {
@@ -74,13 +74,10 @@ final class JarCheck {
         return left - bytes;
     }
 
-    /**
-     * Reads all entries, whatever sizes the jar declares for them. Reading one to its end makes the JDK compare it with its signature; one that
-     * the signature does not cover, or a signature that the JDK does not understand, would pass unnoticed.
-     */
-    private static void readEntries(JarFile jar, List<JarEntry> entries, Path source, long jarBytes)
+    /** Reads all entries, whatever sizes the jar declares for them, and checks what signs them. */
+    private static JarSignature readEntries(JarFile jar, List<JarEntry> entries, Path source, long jarBytes)
             throws BundleRefusedException, IOException {
-        boolean isSigned = entries.stream().anyMatch(entry -> isOfSignature(entry.getName()));
+        JarSignature signature = new JarSignature(source, entries);
         byte[] buffer = new byte[1 << 16];
         long left = Math.max(MIN_EXPANDED_BYTES, MAX_EXPANSION * jarBytes);
         for (JarEntry entry : entries) {
@@ -94,20 +91,9 @@ final class JarCheck {
             if (entry.getCrc() >= 0 && entry.getCrc() != checksum.getValue()) {
                 throw refused(source, "is damaged: the checksum of " + shorten(entry.getName()) + " does not match");
             }
-            if (isSigned && mustBeSigned(entry) && entry.getCodeSigners() == null) {
-                throw refused(source, "is signed, and its signature is not valid for " + shorten(entry.getName()));
-            }
+            signature.require(entry);
         }
-    }
-
-    private static boolean mustBeSigned(JarEntry entry) {
-        return !entry.isDirectory()
-                && !entry.getName().equalsIgnoreCase(JarFile.MANIFEST_NAME)
-                && !isOfSignature(entry.getName());
-    }
-
-    private static boolean isOfSignature(String entryName) {
-        return entryName.toUpperCase(Locale.ROOT).matches("META-INF/(SIG-[^/]*|[^/]*\\.(SF|RSA|DSA|EC))");
+        return signature;
     }
 
     private static boolean leavesTheJar(String name) {
@@ -163,7 +149,7 @@ final class JarCheck {
         }
     }
 
-    private static String shorten(String text) {
+    static String shorten(String text) {
         String printable = text.replaceAll("[^\\x20-\\x7e]", "?");
         return "\"" + (printable.length() > 80 ? printable.substring(0, 80) + "…" : printable) + "\"";
     }

@@ -11,6 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
@@ -18,10 +20,13 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 import jdk.security.jarsigner.JarSigner;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is accepted of a jar that carries a signature. */
 @Timeout(60)
@@ -34,8 +39,18 @@ class SignedJarTest {
     @TempDir
     Path directory;
 
+    @TempDir
+    static Path shared;
+
+    private static KeyStore keys; // made once: keytool takes a second for each
+
     private Staging staging;
     private Path signed;
+
+    @BeforeAll
+    static void makeKeys() throws Exception {
+        keys = KeyStore.getInstance(keys().toFile(), PASSWORD);
+    }
 
     @BeforeEach
     void sign() throws Exception {
@@ -44,42 +59,54 @@ class SignedJarTest {
         entries.put("META-INF/MANIFEST.MF", MANIFEST.getBytes(StandardCharsets.UTF_8));
         entries.put("a/", new byte[0]);
         entries.put("a/A.class", "content".getBytes(StandardCharsets.UTF_8));
-        Path plain = directory.resolve("plain.jar");
-        write(entries, plain);
-        signed = directory.resolve("signed.jar");
-        KeyStore keys = KeyStore.getInstance(keys().toFile(), PASSWORD);
-        KeyStore.PrivateKeyEntry key =
-                (KeyStore.PrivateKeyEntry) keys.getEntry("test", new KeyStore.PasswordProtection(PASSWORD));
-        try (ZipFile in = new ZipFile(plain.toFile());
-                OutputStream out = Files.newOutputStream(signed)) {
-            new JarSigner.Builder(key).signerName("TEST").build().sign(in, out);
-        }
+        entries.put("OSGI-INF/policy.xml", "component".getBytes(StandardCharsets.UTF_8));
+        entries.put("META-INF/versions/17/a/A.class", "newer".getBytes(StandardCharsets.UTF_8));
+        signed = sign(entries, "test");
     }
 
-    private Path keys() throws IOException, InterruptedException {
-        Path keys = directory.resolve("keys.p12");
-        Process made = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "keytool")
-                                .toString(),
-                        "-genkeypair",
-                        "-alias",
-                        "test",
-                        "-keyalg",
-                        "EC",
-                        "-dname",
-                        "CN=test",
-                        "-keystore",
-                        keys.toString(),
-                        "-storepass",
-                        new String(PASSWORD))
-                .redirectErrorStream(true)
-                .redirectOutput(directory.resolve("keytool.out").toFile())
-                .start();
-        assertThat(made.waitFor(50, TimeUnit.SECONDS)).isTrue();
-        assertThat(made.exitValue())
-                .as(Files.readString(directory.resolve("keytool.out")))
-                .isZero();
-        return keys;
+    /** Returns a jar of these entries, signed by a key of this name. */
+    private Path sign(Map<String, byte[]> entries, String keyName) throws Exception {
+        Path plain = directory.resolve("plain.jar");
+        write(entries, plain);
+        Path jar = directory.resolve("signed-by-" + keyName + ".jar");
+        KeyStore.PrivateKeyEntry key =
+                (KeyStore.PrivateKeyEntry) keys.getEntry(keyName, new KeyStore.PasswordProtection(PASSWORD));
+        try (ZipFile in = new ZipFile(plain.toFile());
+                OutputStream out = Files.newOutputStream(jar)) {
+            new JarSigner.Builder(key)
+                    .signerName(keyName.toUpperCase(Locale.ROOT))
+                    .build()
+                    .sign(in, out);
+        }
+        return jar;
+    }
+
+    private static Path keys() throws IOException, InterruptedException {
+        Path file = shared.resolve("keys.p12");
+        for (String name : List.of("test", "other")) {
+            Process made = new ProcessBuilder(
+                            Path.of(System.getProperty("java.home"), "bin", "keytool")
+                                    .toString(),
+                            "-genkeypair",
+                            "-alias",
+                            name,
+                            "-keyalg",
+                            "EC",
+                            "-dname",
+                            "CN=" + name,
+                            "-keystore",
+                            file.toString(),
+                            "-storepass",
+                            new String(PASSWORD))
+                    .redirectErrorStream(true)
+                    .redirectOutput(shared.resolve("keytool.out").toFile())
+                    .start();
+            assertThat(made.waitFor(50, TimeUnit.SECONDS)).isTrue();
+            assertThat(made.exitValue())
+                    .as(Files.readString(shared.resolve("keytool.out")))
+                    .isZero();
+        }
+        return file;
     }
 
     private static void write(Map<String, byte[]> entries, Path jar) throws IOException {
@@ -117,24 +144,86 @@ class SignedJarTest {
         assertThat(staging.stage(signed).symbolicName()).isEqualTo("org.acme.a");
     }
 
-    @Test
-    void isRefusedWithAnEntryThatChanged() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"a/A.class", "OSGI-INF/policy.xml", "META-INF/versions/17/a/A.class"})
+    void isRefusedWithAnEntryThatChanged(String name) throws Exception {
         refusesAfter(
                 entries -> {
-                    entries.put("a/A.class", "other".getBytes(StandardCharsets.UTF_8));
+                    assertThat(entries.put(name, "other".getBytes(StandardCharsets.UTF_8)))
+                            .isNotNull();
                     return entries;
                 },
                 "was changed after it was signed");
     }
 
-    @Test
-    void isRefusedWithAnEntryThatWasAdded() throws Exception {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "a/Added.class",
+                "a/added.properties",
+                "lib/added.jar",
+                "OSGI-INF/added.xml",
+                "META-INF/versions/17/a/Added.class",
+                "META-INF/services/a.Added",
+                "META-INF/nested/TEST.SF"
+            })
+    void isRefusedWithAnEntryThatWasAdded(String name) throws Exception {
         refusesAfter(
                 entries -> {
-                    entries.put("a/Added.class", new byte[] {1});
+                    entries.put(name, new byte[] {1});
                     return entries;
                 },
-                "is signed, and its signature is not valid for \"a/Added.class\"");
+                "is signed, and its signature is not valid for \"" + name + "\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a/A.class", "OSGI-INF/policy.xml", "META-INF/versions/17/a/A.class"})
+    void isRefusedWithoutAnEntryThatWasSigned(String name) throws Exception {
+        refusesAfter(
+                entries -> {
+                    assertThat(entries.remove(name)).isNotNull();
+                    return entries;
+                },
+                "was changed after it was signed: it lacks \"" + name + "\"");
+    }
+
+    @Test
+    void isRefusedWithAnotherHeaderInItsManifest() throws Exception {
+        refusesAfter(
+                entries -> {
+                    String manifest = new String(entries.get("META-INF/MANIFEST.MF"), StandardCharsets.UTF_8);
+                    entries.put(
+                            "META-INF/MANIFEST.MF",
+                            manifest.replace("org.acme.a", "org.acme.b").getBytes(StandardCharsets.UTF_8));
+                    return entries;
+                },
+                "was changed after it was signed");
+    }
+
+    /** The JDK takes the signature of each key for the entries that it names. */
+    @Test
+    void isRefusedWithAnEntryThatAnotherKeySigned() throws Exception {
+        Map<String, byte[]> others = new LinkedHashMap<>();
+        others.put("META-INF/MANIFEST.MF", MANIFEST.getBytes(StandardCharsets.UTF_8));
+        others.put("a/Added.class", "added".getBytes(StandardCharsets.UTF_8));
+        Map<String, byte[]> added = read(sign(others, "other"));
+        refusesAfter(
+                entries -> {
+                    String own = new String(entries.get("META-INF/MANIFEST.MF"), StandardCharsets.UTF_8);
+                    String other = new String(added.get("META-INF/MANIFEST.MF"), StandardCharsets.UTF_8);
+                    String section = other.substring(other.indexOf("Name: "));
+                    entries.putAll(added);
+                    entries.put("META-INF/MANIFEST.MF", (own + section).getBytes(StandardCharsets.UTF_8));
+                    return entries;
+                },
+                "\"a/Added.class\" by another key than the other entries");
+    }
+
+    @Test
+    void isTakenWithASecondSignatureOfAllOfIt() throws Exception {
+        Path both = sign(read(signed), "other");
+        assertThat(read(both)).containsKeys("META-INF/TEST.SF", "META-INF/OTHER.SF");
+        assertThat(staging.stage(both).symbolicName()).isEqualTo("org.acme.a");
     }
 
     @Test
@@ -144,13 +233,13 @@ class SignedJarTest {
                     entries.remove("META-INF/TEST.EC");
                     return entries;
                 },
-                "its signature is not valid for \"a/A.class\"");
+                "is signed, and its signature is not valid for ");
         refusesAfter(
                 entries -> {
                     entries.put("META-INF/TEST.EC", "no signature".getBytes(StandardCharsets.UTF_8));
                     return entries;
                 },
-                "\"a/A.class\"");
+                "is signed, and its signature is not valid for ");
     }
 
     /** The JDK takes names of any case. */
