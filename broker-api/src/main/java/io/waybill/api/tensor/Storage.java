@@ -4,7 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import java.nio.ByteBuffer;
 import java.util.Optional;
-import org.osgi.annotation.versioning.ProviderType;
+import org.osgi.annotation.versioning.ConsumerType;
 
 /**
  * The bytes of one or more tensors, outside the Java heap. May be larger than 2 GiB.
@@ -15,8 +15,10 @@ import org.osgi.annotation.versioning.ProviderType;
  * count frees the bytes; using them afterwards is an error.
  *
  * <p><b>Threads.</b> Counting is thread-safe; access to the bytes is not.
+ *
+ * <p><b>Versions.</b> Converters implement it for memory of their devices: a method that is added has a default.
  */
-@ProviderType
+@ConsumerType
 public interface Storage {
 
     /** Returns the device that holds the bytes. */
