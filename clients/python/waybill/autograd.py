@@ -16,6 +16,10 @@ from waybill import autograd_nodes as nodes
 from waybill.rpc import state
 
 _MAX_LOCAL = (1 << 48) - 1
+_SECOND_TIME = (
+    "Trying to backward through the graph a second time: expected what it has saved, found that an earlier pass has "
+    "given it up. Specify retain_graph=True in that pass"
+)
 _local = threading.local()
 _lock = threading.RLock()
 _contexts: Dict[int, "DistAutogradContext"] = {}
@@ -204,29 +208,70 @@ def received(field: Sequence[int], tensors: Sequence[Any]) -> Sequence[Any]:
 
 
 class _Pass:
-    """One backward pass on one worker. A recv is complete when every root that reaches it has been run."""
+    """One backward pass on one worker. A recv is complete when every root that reaches it has been run.
 
-    def __init__(self, number: int, owner: DistAutogradContext, roots: Dict[int, Sequence[Any]]) -> None:
+    Unless the graph is retained, the last run gives up what a part of the graph has saved, as torch's engine does. Parts
+    that several roots share are kept until then, and marked, so that no other pass runs them.
+    """
+
+    def __init__(
+        self, number: int, owner: DistAutogradContext, roots: Dict[int, Sequence[Any]], retain_graph: bool
+    ) -> None:
         self.number = number
         self.active = True
+        self.retain_graph = retain_graph
         self.context = owner
+        self.spent: Set[int] = set()
+        self.sharing: Dict[int, Set[int]] = {}
+        self.shared: Dict[int, List[Any]] = {}
         self.reached: Dict[int, Set[int]] = {}
         self.leaves: Dict[int, List[Any]] = {}
         self.waiting: Dict[int, int] = {}
         self.sums: Dict[int, List[Any]] = {}
         by_node = {recv.anchor_id: recv for recv in owner.recvs.values()}
+        users: Dict[Any, List[int]] = {}
         for root, outputs in roots.items():
-            leaves = nodes.leaves_below(outputs)
+            leaves, others = nodes.below(outputs)
             self.leaves[root] = leaves
             self.reached[root] = {by_node[id(leaf)].number for leaf in leaves if id(leaf) in by_node}
             for recv in self.reached[root]:
                 self.waiting[recv] = self.waiting.get(recv, 0) + 1
+            for node in others:
+                users.setdefault(node, []).append(root)
+                if nodes.is_spent(node, number):
+                    self.spent.add(root)
+        if not retain_graph:
+            self._find_shared(users)
+
+    def _find_shared(self, users: Dict[Any, List[int]]) -> None:
+        for node, roots in users.items():
+            if len(roots) > 1 and nodes.saves_tensors(node):
+                for root in roots:
+                    self.sharing.setdefault(root, set()).update(roots)
+        for node, roots in users.items():
+            sharing = [root for root in roots if root in self.sharing]
+            if sharing and nodes.saves_tensors(node):
+                for root in sharing:
+                    self.shared.setdefault(root, []).append(node)
+
+    def run_engine(self, root: int, outputs: Sequence[Any], gradients: Sequence[Any], collected: Any) -> Any:
+        """Runs the engine below one root; returns gradients of its leaves. Under the engine's lock."""
+        if root in self.spent:
+            raise RuntimeError(_SECOND_TIME)
+        others = self.sharing.pop(root, set()) - {root}
+        is_kept = any(other in self.sharing for other in others)
+        found = nodes.run_engine(outputs, gradients, self.leaves[root], collected, self.retain_graph or is_kept)
+        nodes.spend(self.shared.pop(root, ()) if is_kept else (), self.number)
+        return found
 
 
 def backward(context_id: int, roots: List[Any], retain_graph: bool = False) -> None:
     """Runs backward from scalar tensors through all workers of the context, and returns when gradients are complete.
 
-    A result that the roots do not use counts as one with a gradient of zero. Graphs are kept until the context ends.
+    A result that the roots do not use counts as one with a gradient of zero.
+
+    :param retain_graph: whether another pass may go through the same graph, on any of the workers. Otherwise what it has
+        saved is given up as the pass goes, and another pass that needs it raises RuntimeError
     """
     if not isinstance(roots, (list, tuple)) or not all(isinstance(root, torch.Tensor) for root in roots):
         raise TypeError(
@@ -246,7 +291,7 @@ def backward(context_id: int, roots: List[Any], retain_graph: bool = False) -> N
         if root.grad_fn is None:
             raise RuntimeError("%s does not have a valid gradient function." % root)
     number = (_own_id() << 48) + next(_passes)
-    known = _begin(found, number, {0: list(roots)})
+    known = _begin(found, number, {0: list(roots)}, retain_graph)
     try:
         _finish(_run(known, 0, list(roots), [torch.ones_like(root) for root in roots]))
         _flush_all(found, number)
@@ -254,22 +299,23 @@ def backward(context_id: int, roots: List[Any], retain_graph: bool = False) -> N
         known.active = False
 
 
-def _begin(found: DistAutogradContext, number: int, own_roots: Dict[int, Sequence[Any]]) -> _Pass:
+def _begin(
+    found: DistAutogradContext, number: int, own_roots: Dict[int, Sequence[Any]], retain_graph: bool
+) -> _Pass:
     with found.lock:
         if found.running is None or found.running.number != number:
             roots: Dict[int, Sequence[Any]] = {key: send.outputs for key, send in found.sends.items()}
             roots.update(own_roots)
-            found.running = _Pass(number, found, roots)
+            found.running = _Pass(number, found, roots, retain_graph)
         return found.running
 
 
 def _run(known: _Pass, root: int, outputs: Sequence[Any], gradients: Sequence[Any]) -> List[Any]:
     """Runs the engine below one root; returns the futures of what it sent to other workers."""
     owner = known.context
-    leaves = known.leaves[root]
     with _engine_lock:
         collected: Dict[int, List[Any]] = {}
-        new = nodes.run_engine(outputs, gradients, leaves, collected)
+        new = known.run_engine(root, outputs, gradients, collected)
         with owner.lock:
             for leaf, gradient in new:
                 before = owner.gradients.get(leaf)
@@ -290,7 +336,7 @@ def _pass_on(known: _Pass, number: int) -> Any:
     recv = known.context.recvs[number]
     gradients = recv.filled(known.sums.pop(number))
     agent = state.current_agent()
-    arguments = (known.context.id, known.number, number, gradients)
+    arguments = (known.context.id, known.number, number, gradients, known.retain_graph)
     outer = enter(None)
     _local.context = None
     try:
@@ -299,14 +345,14 @@ def _pass_on(known: _Pass, number: int) -> Any:
         leave(outer)
 
 
-def _feed(context_id: int, pass_number: int, number: int, gradients: List[Any]) -> Any:
+def _feed(context_id: int, pass_number: int, number: int, gradients: List[Any], retain_graph: bool) -> Any:
     """At the other end: runs the pass below a send. The future completes when all that follows has been done."""
     found = _retrieve_context(context_id)
     send = found.sends.get(number)
     if send is None:
         raise RuntimeError("Could not find send function for autograd message id: %d" % number)
     try:
-        known = _begin(found, pass_number, {})
+        known = _begin(found, pass_number, {}, retain_graph)
         futures = _run(known, number, send.outputs, gradients)
     except Exception as e:
         raise RuntimeError("Error on Node %d: %s" % (_own_id(), e)) from e

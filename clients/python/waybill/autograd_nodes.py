@@ -1,11 +1,15 @@
 """Graph nodes at both ends of a message, and runs of torch's engine from one to the other."""
 
 import threading
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 
 _run = threading.local()
+# nodes of C++ that keep tensors without showing them
+_SAVING_TYPES = frozenset(("CopySlices", "CppFunction"))
+# key of a node's metadata
+_SPENT = "waybill.pass"
 
 
 def _send_forward(ctx: Any, *tensors: Any) -> Any:
@@ -80,9 +84,10 @@ def add(before: Optional[List[Any]], gradients: List[Any]) -> List[Any]:
     return [b if g is None else g if b is None else b + g for b, g in zip(before, gradients)]
 
 
-def leaves_below(outputs: Sequence[Any]) -> List[Any]:
-    """The leaves that the graph below these tensors reaches."""
+def below(outputs: Sequence[Any]) -> Tuple[List[Any], List[Any]]:
+    """The leaves that the graph below these tensors reaches, and its other nodes."""
     leaves: Dict[int, Any] = {}
+    others = []
     stack = []
     for output in outputs:
         if output.grad_fn is None:
@@ -96,15 +101,44 @@ def leaves_below(outputs: Sequence[Any]) -> List[Any]:
         if variable is not None and node.name().endswith("AccumulateGrad"):
             leaves[id(variable)] = variable
             continue
+        others.append(node)
         for following, _ in node.next_functions:
             if following is not None and following not in seen:
                 seen.add(following)
                 stack.append(following)
-    return list(leaves.values())
+    return list(leaves.values()), others
+
+
+def saves_tensors(node: Any) -> bool:
+    """Whether a node keeps tensors that its run needs, and gives them up after a run that does not retain the graph."""
+    try:
+        own = getattr(node, "_raw_saved_tensors", None)
+    except RuntimeError:
+        # it has given them up
+        return True
+    if own is not None:
+        return len(own) > 0
+    # what a compiled node keeps is not all to be seen from here
+    return type(node).__name__ in _SAVING_TYPES or any(name.startswith("_raw_saved_") for name in dir(node))
+
+
+def spend(each: Iterable[Any], pass_number: int) -> None:
+    """Notes on these nodes that a pass has run them, and that no other one may."""
+    for node in each:
+        node.metadata[_SPENT] = pass_number
+
+
+def is_spent(node: Any, pass_number: int) -> bool:
+    """Whether another pass than this one was the last that may run a node."""
+    return bool(node.metadata.get(_SPENT, pass_number) != pass_number)
 
 
 def run_engine(
-    outputs: Sequence[Any], gradients: Sequence[Any], leaves: Sequence[Any], collected: Dict[int, List[Any]]
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    leaves: Sequence[Any],
+    collected: Dict[int, List[Any]],
+    retain_graph: bool,
 ) -> List[Tuple[Any, Any]]:
     """Runs the engine; returns gradients of leaves, and adds those of recv nodes to ``collected``. One at a time."""
     wanted = [(output, gradient) for output, gradient in zip(outputs, gradients) if output.requires_grad]
@@ -115,7 +149,9 @@ def run_engine(
         leaf.grad = None
     _collect_into(collected)
     try:
-        torch.autograd.backward([o for o, _ in wanted], [g for _, g in wanted], retain_graph=True, inputs=list(leaves))
+        torch.autograd.backward(
+            [o for o, _ in wanted], [g for _, g in wanted], retain_graph=retain_graph, inputs=list(leaves)
+        )
         return [(leaf, leaf.grad) for leaf in leaves if leaf.grad is not None]
     finally:
         for leaf, grad in zip(leaves, before):
