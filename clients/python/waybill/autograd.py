@@ -120,8 +120,9 @@ def _current_context() -> DistAutogradContext:
     return found  # type: ignore[no-any-return]
 
 
-def _is_valid_context(context_id: int) -> bool:
-    return context_id in _contexts
+def _is_valid_context(context_id: int) -> None:
+    """Raises RuntimeError if there is no such context here."""
+    _retrieve_context(context_id)
 
 
 def _get_max_id() -> int:

@@ -9,14 +9,17 @@ from typing import Any, Dict, List
 
 from tests.peer.kept import Test
 
-_TESTS = "torch.testing._internal.distributed.rpc."
-# the class in the peer's module, and the fixture that gives it its options
+_TESTS = "torch.testing._internal.distributed."
+# the class and the peer's module
 _GROUPS: Dict[str, str] = {
-    "RpcTest": "rpc_test",
-    "TensorPipeAgentRpcTest": "rpc_test",
-    "DistAutogradTest": "dist_autograd_test",
-    "TensorPipeAgentDistAutogradTest": "dist_autograd_test",
-    "FaultyAgentDistAutogradTest": "dist_autograd_test",
+    "RpcTest": "rpc.rpc_test",
+    "TensorPipeAgentRpcTest": "rpc.rpc_test",
+    "DistAutogradTest": "rpc.dist_autograd_test",
+    "TensorPipeAgentDistAutogradTest": "rpc.dist_autograd_test",
+    "FaultyAgentDistAutogradTest": "rpc.dist_autograd_test",
+    "DistOptimizerTest": "rpc.dist_optimizer_test",
+    "RemoteModuleTest": "nn.api.remote_module_test",
+    "ThreeWorkersRemoteModuleTest": "nn.api.remote_module_test",
 }
 _REPLACED = ("api", "backend_registry", "constants", "functions", "internal", "options")
 
@@ -25,7 +28,9 @@ def install() -> None:
     """Puts waybill's modules in the place of torch's. Before the peer's tests are imported."""
     _provide_expecttest()
     import torch
-    import torch.distributed.autograd  # the module that is replaced
+    import torch.distributed.autograd  # the modules that are replaced, and those that know them
+    import torch.distributed.nn.api.remote_module
+    import torch.distributed.optim
 
     import waybill.rpc
 
@@ -33,12 +38,16 @@ def install() -> None:
         sys.modules["torch.distributed.rpc." + name] = getattr(waybill.rpc, name)
     sys.modules["torch.distributed.rpc"] = waybill.rpc
     setattr(torch.distributed, "rpc", waybill.rpc)
-    try:
-        autograd = importlib.import_module("waybill.autograd")
-    except ImportError:
-        return
+    autograd = importlib.import_module("waybill.autograd")
     sys.modules["torch.distributed.autograd"] = autograd
     setattr(torch.distributed, "autograd", autograd)
+    optimizer = importlib.import_module("waybill.optim").DistributedOptimizer
+    setattr(torch.distributed.optim, "DistributedOptimizer", optimizer)
+    module = importlib.import_module("waybill.nn").RemoteModule
+    for theirs in (torch.distributed.nn, torch.distributed.nn.api.remote_module):
+        setattr(theirs, "RemoteModule", module)
+    # has a parameter for scripted modules besides
+    setattr(torch.distributed.nn.api.remote_module, "_RemoteModule", module)
 
 
 def _provide_expecttest() -> None:
@@ -70,14 +79,14 @@ def tests() -> List[Test]:
 
 def world_size(test: Test) -> int:
     """Number of processes of a test."""
-    return 4
+    return int(_class(test.group).world_size.fget(None))
 
 
 def case(test: Test, rank: int, rendezvous: str) -> Any:
     """The test case of one process."""
     from torch.testing._internal.common_utils import TestCase
 
-    fixture = importlib.import_module(_TESTS + "tensorpipe_rpc_agent_test_fixture").TensorPipeRpcAgentTestFixture
+    fixture = importlib.import_module(_TESTS + "rpc.tensorpipe_rpc_agent_test_fixture").TensorPipeRpcAgentTestFixture
     members = {"rank": rank, "file_name": rendezvous, "runTest": lambda self: None, "__module__": __name__}
     made = type("Case", (fixture, _class(test.group), TestCase), members)
     # some tests call functions of their own class on other workers

@@ -6,7 +6,7 @@ from typing import List, NamedTuple
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kept.txt")
 # what clients of one host need; the tests of all of them are one denominator
 VERSION = "1.13"  # of the torch whose tests are listed
-THEMES = ("T3", "T4", "T5", "T6", "T7", "T9", "T11", "A1", "A2", "A3", "A4")
+THEMES = ("T3", "T4", "T5", "T6", "T7", "T9", "T11", "A1", "A2", "A3", "A4", "O", "M")
 UNLISTED = "-"  # theme of a test that another version of torch has
 STATUSES = ("passed", "differs", "n/a")
 
