@@ -17,6 +17,7 @@ import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from waybill.libraries import loaded
+from waybill.values import DeviceName, ElementType
 
 # a recursive value has no end
 _MAX_DEPTH = 50
@@ -164,6 +165,8 @@ def cases() -> List[Case]:
 
 
 def python_cases() -> List[Case]:
+    torch = loaded("torch")
+    has_newest = hasattr(torch, "float8_e8m0fnu")
     deep: Any = 1
     for _ in range(31):
         deep = [deep]
@@ -211,6 +214,12 @@ def python_cases() -> List[Case]:
         Case("33 deep", [[deep]], refused="value: expected at most 32 levels"),
         Case("recursive", recursive, refused="value: expected at most 32 levels"),
         Case("bytearray", bytearray(b"ab"), plain=b"ab"),
+        Case("element type", ElementType(6), plain=None if torch is None else torch.float32),
+        Case("element type that torch lacks", ElementType(44), plain=torch.float8_e8m0fnu if has_newest else None),
+        Case("element type that does not travel", ElementType(12), refused="element type: expected"),
+        Case("device", DeviceName("cuda", 1), plain=None if torch is None else torch.device("cuda:1")),
+        Case("device that no library has", DeviceName("abacus", -1)),
+        Case("device beyond a byte", DeviceName("cpu", 128), refused="device: expected"),
     ]
     others = [
         {1},
@@ -367,6 +376,7 @@ def torch_cases() -> List[Case]:
     )
     found = [Case("tensor of %s" % kind, values.to(kind)) for kind in kinds]
     found += [Case("transposed tensor of %s" % kind, values.to(kind).t()) for kind in kinds]
+    found += [Case("element type %s" % kind, [kind, (kind,)]) for kind in kinds]
     found += [
         Case("0-d tensor", torch.tensor(2.5)),
         Case("empty tensor", torch.empty(0, 3)),
@@ -377,8 +387,10 @@ def torch_cases() -> List[Case]:
         Case("coalesced", torch.sparse_coo_tensor([[0, 0], [1, 1]], [1.5, 2.5], (2, 3)).coalesce()),
         Case("size", torch.ones(2, 3).size(), plain=(2, 3)),
         Case("parameter", torch.nn.Parameter(torch.ones(2)), plain=torch.ones(2, requires_grad=True)),
-        Case("dtype", torch.float32, refused="value: expected"),
-        Case("device", torch.device("cpu"), refused="value: expected"),
+        Case("devices", [torch.device("cpu"), {"on": torch.device("cuda", 1)}, torch.device("meta")]),
+        Case("qint8", torch.qint8, refused="value: expected"),
+        Case("layout", torch.strided, refused="value: expected"),
+        Case("memory format", torch.channels_last, refused="value: expected"),
         Case("quantized", torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.quint8), refused="tensor: expected"),
     ]
     return found

@@ -45,7 +45,8 @@ def losses() -> Any:
     last = RemoteModule("rank:2", linear, (3,), {"seed": 2})
     middle = linear(3, 3, 1)
     own = [rpc.RRef(parameter) for parameter in middle.parameters()]
-    optimizer = DistributedOptimizer(torch.optim.SGD, first.remote_parameters() + own + last.remote_parameters(), lr=0.1)
+    parameters = first.remote_parameters() + own + last.remote_parameters()
+    optimizer = DistributedOptimizer(torch.optim.SGD, parameters, lr=0.1)
     found = []
     for i in range(3):
         with autograd.context() as context_id:

@@ -1,7 +1,8 @@
 import unittest
 
 from waybill.errors import MalformedError
-from waybill.values import DeviceName, ElementType, Invocation, ReferenceIndex, TensorIndex
+from waybill.tensors import ELEMENT_TYPES
+from waybill.values import ELEMENT_CODES, DeviceName, ElementType, Invocation, ReferenceIndex, TensorIndex
 from waybill.values import decode_invocation, decode_value, encode_invocation, encode_value
 
 # docs/reference/values.md has these bytes
@@ -36,6 +37,9 @@ class ValuesTest(unittest.TestCase):
     def test_devices_and_element_types_are_read(self) -> None:
         self.assertEqual(decode_value(b"\x0c\xff\x04cuda"), DeviceName("cuda", -1))
         self.assertEqual(decode_value(b"\x0d\x06"), ElementType(6))
+        for value in (DeviceName("cuda", -1), DeviceName("cpu", 127), ElementType(6)):
+            self.assertEqual(decode_value(encode_value(value)), value)
+        self.assertEqual(sorted(ELEMENT_CODES), [code for code, _, _ in ELEMENT_TYPES])
 
     def test_async_is_bit_15_of_the_name(self) -> None:
         call = Invocation("f", (1,), {}, True)

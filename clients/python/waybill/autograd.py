@@ -211,8 +211,8 @@ def received(field: Sequence[int], tensors: Sequence[Any]) -> Sequence[Any]:
 class _Pass:
     """One backward pass on one worker. A recv is complete when every root that reaches it has been run.
 
-    Unless the graph is retained, the last run gives up what a part of the graph has saved, as torch's engine does. Parts
-    that several roots share are kept until then, and marked, so that no other pass runs them.
+    Unless the graph is retained, the last run gives up what a part of the graph has saved, as torch's engine does.
+    Parts that several roots share are kept until then, and marked, so that no other pass runs them.
     """
 
     def __init__(
@@ -271,8 +271,8 @@ def backward(context_id: int, roots: List[Any], retain_graph: bool = False) -> N
 
     A result that the roots do not use counts as one with a gradient of zero.
 
-    :param retain_graph: whether another pass may go through the same graph, on any of the workers. Otherwise what it has
-        saved is given up as the pass goes, and another pass that needs it raises RuntimeError
+    :param retain_graph: whether another pass may go through the same graph, on any of the workers. Otherwise what it
+        has saved is given up as the pass goes, and another pass that needs it raises RuntimeError
     """
     if not isinstance(roots, (list, tuple)) or not all(isinstance(root, torch.Tensor) for root in roots):
         raise TypeError(

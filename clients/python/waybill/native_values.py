@@ -6,7 +6,7 @@ from waybill import pickling, tensors
 from waybill.errors import MalformedError
 from waybill.frames import Message, Reference
 from waybill.tensors import TensorTable
-from waybill.values import ReferenceIndex, SparseIndex, TensorIndex, refused
+from waybill.values import DeviceName, ElementType, ReferenceIndex, SparseIndex, TensorIndex, refused
 
 
 def references_of(message: Message) -> List[Any]:
@@ -45,6 +45,8 @@ def resolve(value: Any, message: Message, references: Sequence[Any]) -> Any:
     if isinstance(value, ReferenceIndex):
         _check_below(value.position, len(references), "reference")
         return references[value.position]
+    if isinstance(value, (ElementType, DeviceName)):
+        return tensors.restore_named(value)
     if type(value) in (list, tuple):
         return type(value)(resolve(element, message, references) for element in value)
     if isinstance(value, dict):

@@ -35,8 +35,8 @@ class RemoteModule(torch.nn.Module):
 
     :param remote_device: ``<worker>/<device>`` or ``rank:<rank>/<device>``, or either without a device, which means the
         CPU; a device alone is one of this worker
-    :param module_cls: the class of the module, or a function that makes one, which the worker can import. What it raises
-        is raised where the module is used
+    :param module_cls: the class of the module, or a function that makes one, which the worker can import. What it
+        raises is raised where the module is used
     :param args: of its constructor
     :param kwargs: of its constructor
     """
@@ -68,8 +68,8 @@ class RemoteModule(torch.nn.Module):
         """Another remote module for a module that is already there."""
         if _module_interface_cls is not None:
             raise NotImplementedError(
-                "RemoteModule: expected no interface of TorchScript, found %s; TorchScript's own references are compiled "
-                "into torch, and know torch.distributed.rpc only. Call forward from Python"
+                "RemoteModule: expected no interface of TorchScript, found %s; TorchScript's own references are "
+                "compiled into torch, and know torch.distributed.rpc only. Call forward from Python"
                 % getattr(_module_interface_cls, "__name__", _module_interface_cls)
             )
         return _receive(*_place(remote_device, module_rref.owner_name()), module_rref)

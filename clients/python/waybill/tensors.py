@@ -8,7 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from waybill import torch_tensors
 from waybill.errors import MalformedError
 from waybill.libraries import loaded
-from waybill.values import SparseIndex, TensorIndex, refused
+from waybill.values import ElementType, SparseIndex, TensorIndex, refused
 
 MAX_DIMENSIONS = 64
 UINT8 = 0
@@ -175,7 +175,8 @@ def to_native(tensor: Descriptor, storages: Sequence[memoryview]) -> Any:
 def place_native(table: TensorTable, value: Any) -> Any:
     """Appends a torch tensor or numpy array to the message and returns its index; None for other objects.
 
-    numpy's numbers and texts, and the sizes of a tensor, become Python's, equal to them.
+    numpy's numbers and texts, and the sizes of a tensor, become Python's, equal to them. Element types and devices of
+    torch become values, which need no tensor.
     """
     torch = loaded("torch")
     if torch is not None:
@@ -183,6 +184,8 @@ def place_native(table: TensorTable, value: Any) -> Any:
             return _place_torch(table, torch, value)
         if type(value) is torch.Size:
             return tuple(value)
+        if isinstance(value, (torch.dtype, torch.device, torch.layout, torch.memory_format)):
+            return torch_tensors.value_of(value)
     numpy = loaded("numpy")
     if numpy is None:
         return None
@@ -229,6 +232,13 @@ def _place_torch(table: TensorTable, torch: Any, value: Any) -> Any:
 def has_torch() -> bool:
     """Whether the program has imported torch."""
     return loaded("torch") is not None
+
+
+def restore_named(value: Any) -> Any:
+    """The element type or the device of torch that a value stands for; the value where torch is not imported."""
+    if not has_torch():
+        return value
+    return torch_tensors.element_type(value) if isinstance(value, ElementType) else torch_tensors.device(value)
 
 
 def restore_torch(descriptors: Sequence[Descriptor], storages: Sequence[memoryview]) -> List[Any]:

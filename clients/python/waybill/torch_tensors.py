@@ -3,6 +3,8 @@
 import ctypes
 from typing import Any, Dict, List, Sequence, Tuple
 
+from waybill.values import DeviceName, ElementType, refused
+
 # A storage of 8 KiB or more that is at least twice as large as what the tensor shows is not sent whole
 _COMPACT_FROM = 8192
 _NAMES = (
@@ -30,6 +32,16 @@ _NAMES = (
     (29, "uint64"),
     (44, "float8_e8m0fnu"),
 )
+# what is an int to operators, and has no value of its own
+_NUMBERS = {
+    "strided": 0,
+    "sparse_coo": 1,
+    "sparse_csr": 2,
+    "contiguous_format": 0,
+    "preserve_format": 1,
+    "channels_last": 2,
+    "channels_last_3d": 3,
+}
 _codes: Dict[Any, int] = {}
 _types: Dict[int, Any] = {}
 
@@ -60,6 +72,35 @@ def code_of(dtype: Any) -> int:
     """libtorch's code of an element type."""
     _load()
     return _codes[dtype]
+
+
+def value_of(found: Any) -> Any:
+    """The value that stands for an element type or a device; TypeError for others that operators take as an int."""
+    torch = _load()
+    if isinstance(found, torch.device):
+        return DeviceName(found.type, -1 if found.index is None else found.index)
+    if found in _codes:
+        return ElementType(_codes[found])
+    if isinstance(found, torch.dtype):
+        raise refused(found, "%s means nothing without a quantizer, or has less than a byte" % found)
+    number = _NUMBERS.get(str(found).replace("torch.", ""))
+    which = "" if number is None else ": pass %d" % number
+    raise refused(found, "an operator takes the number of %s%s" % (found, which))
+
+
+def element_type(value: ElementType) -> Any:
+    """The element type of torch that a value stands for; the value if this torch has none."""
+    _load()
+    return _types.get(value.code, value)
+
+
+def device(value: DeviceName) -> Any:
+    """The device of torch that a value stands for; the value if this torch does not know its type."""
+    torch = _load()
+    try:
+        return torch.device(value.type) if value.number < 0 else torch.device(value.type, value.number)
+    except RuntimeError:
+        return value
 
 
 def compact(tensor: Any) -> Any:

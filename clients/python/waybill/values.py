@@ -1,5 +1,6 @@
 """Values and calls by name in the broker's own encoding, for handlers of every language (docs/reference/values.md)."""
 
+import re
 import struct
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple, Union
 
@@ -12,6 +13,9 @@ _NONE, _FALSE, _TRUE, _INT, _FLOAT, _COMPLEX, _STRING, _BYTES, _TENSOR, _LIST, _
 )
 _SPARSE, _REFERENCE = 14, 15
 _CONSTANTS = (None, False, True)
+# of element types that travel
+ELEMENT_CODES = frozenset((*range(12), 15, *range(21, 30), 44))
+_DEVICE_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
 _TAG_U32 = struct.Struct("<BI")
@@ -42,14 +46,14 @@ class SparseIndex(NamedTuple):
 
 
 class DeviceName(NamedTuple):
-    """A device; number -1 means any."""
+    """A device, where torch is not imported or does not know it; number -1 means any."""
 
     type: str
     number: int
 
 
 class ElementType(NamedTuple):
-    """An element type, by libtorch's code."""
+    """An element type, by libtorch's code, where torch is not imported or does not have it."""
 
     code: int
 
@@ -227,6 +231,12 @@ def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> Non
         for key, element in value.items():
             write_value(out, key, _refuse_key, depth + 1)
             write_value(out, element, place, depth + 1)
+    elif kind is ElementType:
+        if value.code not in ELEMENT_CODES:
+            raise ValueError("element type: expected a code of libtorch for one that travels, found %s" % value.code)
+        out += bytes((_DTYPE, value.code))
+    elif kind is DeviceName:
+        _write_device(out, value)
     elif kind is SparseIndex:
         out += struct.pack("<BIIBB", _SPARSE, value.indices, value.values, int(value.coalesced), len(value.sizes))
         out += struct.pack("<%dq" % len(value.sizes), *value.sizes)
@@ -236,6 +246,15 @@ def write_value(out: bytearray, value: Any, place: Place, depth: int = 0) -> Non
         write_value(out, _bytes_of(value), place, depth)
     else:
         write_value(out, place(value), _refuse, depth)
+
+
+def _write_device(out: bytearray, device: DeviceName) -> None:
+    if not _DEVICE_TYPE.match(device.type) or not -1 <= device.number <= 127:
+        raise ValueError(
+            "device: expected a type in lower case and a number from -1 to 127, found %s:%d"
+            % (device.type, device.number)
+        )
+    out += struct.pack("<BbB", _DEVICE, device.number, len(device.type)) + device.type.encode("ascii")
 
 
 def _bytes_of(view: memoryview) -> bytes:
