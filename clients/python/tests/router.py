@@ -81,6 +81,7 @@ class Peer:
         self.socket = connection
         self.name = ""
         self.id = -1
+        self.member: Any = None
         self.leaving: Optional[Tuple[List[str], float, Complete]] = None
         self._lock = threading.Lock()
         self._exchanges = itertools.count(1)
@@ -223,6 +224,8 @@ class Router:
         self.peers: Dict[str, Peer] = {}
         self._clock = Clock()
         self._ids = itertools.count(0)
+        # a name keeps its id, as in a home
+        self._ids_of_names: Dict[str, int] = {}
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if os.path.exists(path):
             os.unlink(path)
@@ -254,12 +257,17 @@ class Router:
                     name = "%s-%d" % (hello["name"], next(numbers))
             if name in self.peers:
                 return "a live worker has the name %s" % name
-            taken = {other.id for other in self.peers.values()}
+            taken = self._ids_of_names.values()
             wanted = hello.get("id", -1)
-            if wanted in taken:
-                return "a live worker has the id %d" % wanted
+            known = self._ids_of_names.get(name, -1)
+            if wanted >= 0 and (wanted != known if known >= 0 else wanted in taken):
+                return "worker %s has the id %d, and not %d; or another name has it" % (name, known, wanted)
+            if known < 0:
+                known = wanted if wanted >= 0 else next(i for i in itertools.count(100) if i not in taken)
+                self._ids_of_names[name] = known
             peer.name = name
-            peer.id = wanted if wanted >= 0 else next(i for i in itertools.count(100) if i not in taken)
+            peer.id = known
+            peer.member = hello.get("member")
             self.peers[name] = peer
             return ""
 
@@ -364,7 +372,7 @@ class Router:
         if call.name == "gateway.workers":
             with self.lock:
                 listed = sorted(self.peers.values(), key=lambda p: p is not caller)
-            value({"workers": [{"id": p.id, "name": p.name, "epoch": 1} for p in listed]})
+            value({"workers": [{"id": p.id, "name": p.name, "epoch": 1, "member": p.member} for p in listed]})
         elif call.name == "gateway.reference.make":
             kept = Kept(caller, fields["object"])
             kept.ids = (caller.id, next(self._ids))
@@ -377,6 +385,8 @@ class Router:
             value(self._counters(caller))
         elif call.name == "gateway.shutdown":
             with self.lock:
+                # it is no member for those that come now
+                caller.member = None
                 caller.leaving = (fields["workers"], time.monotonic() + fields["limit_ms"] / 1e3, done)
             self._clock.after(fields["limit_ms"] / 1e3, self._check_leaving)
             self._check_leaving()

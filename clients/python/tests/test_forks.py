@@ -223,7 +223,7 @@ class MemberTest(unittest.TestCase):
                 os.read(reading, 1)
             rpc.init_rpc("observer%d" % rank)
             end = time.monotonic() + 8
-            while any(info.name == "worker0" for info in rpc.api._get_current_rpc_agent().worker.workers()):
+            while any(each.info.name == "worker0" for each in rpc.api._get_current_rpc_agent().worker.workers()):
                 if time.monotonic() > end:
                     return "worker0 is there"
             return "gone"

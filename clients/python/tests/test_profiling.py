@@ -9,9 +9,9 @@ from tests.test_rpc import in_group
 from waybill import pickling, profiling, python_calls, rpc
 from waybill.errors import MalformedError
 from waybill.frames import Message
+from waybill.roster import WorkerInfo
 from waybill.rpc import internal
 from waybill.values import Invocation, encode_invocation
-from waybill.worker import WorkerInfo
 
 TORCH = importlib.util.find_spec("torch") is not None
 

@@ -155,6 +155,8 @@ class ReconnectionTest(unittest.TestCase):
         self.kill()
         elsewhere = self.path + "-elsewhere"
         self.router = group.start_router(elsewhere)
+        # in this order: a name has one id in a home
+        Client("server", socket=elsewhere, serve=False).close()
         other = Client("caller", socket=elsewhere, serve=False)
         os.rename(elsewhere, self.path)
         wait_until(lambda: "a live worker has the name caller" in caller._worker._connections._why)

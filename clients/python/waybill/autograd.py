@@ -37,6 +37,7 @@ class DistAutogradContext:
         self.id = context_id
         self.sends: Dict[int, nodes.Send] = {}
         self.recvs: Dict[int, nodes.Recv] = {}
+        # by their ids in the home, which all workers have in common
         self.known: Set[int] = set()
         self.gradients: Dict[Any, Any] = {}
         self.running: Optional["_Pass"] = None
@@ -46,7 +47,8 @@ class DistAutogradContext:
         return self.id
 
     def _known_worker_ids(self) -> Set[int]:
-        return set(self.known)
+        info_of = state.current_agent().worker.info_of
+        return {info_of(worker).id for worker in self.known}
 
     def _send_functions(self) -> Dict[int, Any]:
         return {number: send.node for number, send in self.sends.items()}
@@ -68,6 +70,10 @@ class context:
 
 def _own_id() -> int:
     return state.current_agent().worker.info.id
+
+
+def _home_id() -> int:
+    return state.current_agent().worker.roster.own.home_id
 
 
 def _new_context() -> DistAutogradContext:
@@ -96,7 +102,7 @@ def _cleanup(context_id: int) -> None:
     agent = state.current_agent()
     for worker in released.known:
         try:
-            agent.call_async(agent.info_of(worker), _cleanup, (context_id,), {})
+            agent.call_async(agent.worker.info_of(worker), _cleanup, (context_id,), {})
         except RuntimeError:
             # it has left, and its contexts with it
             pass
@@ -177,7 +183,10 @@ def _get_or_make(context_id: int) -> DistAutogradContext:
 
 
 def sent(tensors: Sequence[Any], to: int, context_id: Optional[int], always: bool) -> Optional[List[int]]:
-    """Records a message with these tensors; returns what its receiver needs to know, or None outside of a context."""
+    """Records a message with these tensors; returns what its receiver needs to know, or None outside of a context.
+
+    :param to: the receiver's id in the home
+    """
     if context_id is None or not (tensors or always):
         return None
     found = _contexts.get(context_id)
@@ -187,9 +196,9 @@ def sent(tensors: Sequence[Any], to: int, context_id: Optional[int], always: boo
         found.known.add(to)
         number = 0
         if tensors:
-            number = (_own_id() << 48) + next(_message_numbers)
+            number = (_home_id() << 48) + next(_message_numbers)
             found.sends[number] = nodes.Send(tensors)
-    return [context_id, number, _own_id()]
+    return [context_id, number, _home_id()]
 
 
 def received(field: Sequence[int], tensors: Sequence[Any]) -> Sequence[Any]:
@@ -291,7 +300,7 @@ def backward(context_id: int, roots: List[Any], retain_graph: bool = False) -> N
             raise RuntimeError("%s is not a scalar, all roots need to be scalar" % root)
         if root.grad_fn is None:
             raise RuntimeError("%s does not have a valid gradient function." % root)
-    number = (_own_id() << 48) + next(_passes)
+    number = (_home_id() << 48) + next(_passes)
     known = _begin(found, number, {0: list(roots)}, retain_graph)
     try:
         _finish(_run(known, 0, list(roots), [torch.ones_like(root) for root in roots]))
@@ -341,7 +350,7 @@ def _pass_on(known: _Pass, number: int) -> Any:
     outer = enter(None)
     _local.context = None
     try:
-        return agent.call_async(agent.get_worker_info(recv.sender), _feed, arguments, {})
+        return agent.call_async(agent.worker.info_of(recv.sender), _feed, arguments, {})
     finally:
         leave(outer)
 
@@ -384,7 +393,7 @@ def _finish(futures: Sequence[Any]) -> None:
 def _flush_all(found: DistAutogradContext, number: int) -> None:
     """Passes on gradients that wait for roots without a gradient, until there are none on any worker."""
     agent = state.current_agent()
-    own = _own_id()
+    own = _home_id()
     while True:
         seen: Set[int] = {own}
         moved, left = _flush(found.id, number)
@@ -394,7 +403,7 @@ def _flush_all(found: DistAutogradContext, number: int) -> None:
             if worker in seen:
                 continue
             seen.add(worker)
-            there, known = agent.call_sync(agent.get_worker_info(worker), _flush, (found.id, number), {})
+            there, known = agent.call_sync(agent.worker.info_of(worker), _flush, (found.id, number), {})
             moved = moved or there
             queue += list(known - seen)
         if not moved:

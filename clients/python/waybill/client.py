@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any, Callable, Dict, Mapping, Optional, TypeVar
 
 from waybill import gateway, timeouts
-from waybill.worker import Worker, WorkerInfo
+from waybill.roster import WorkerInfo
+from waybill.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULT_TIMEOUT = 60.0

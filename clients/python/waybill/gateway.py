@@ -54,10 +54,16 @@ def find(home: str) -> str:
     return found
 
 
-def worker_id(path: str) -> int:
-    """Id of the node whose socket this is, from the name of its directory; -1 for a socket elsewhere."""
-    number, separator, _ = os.path.basename(os.path.dirname(os.path.abspath(path))).partition("-")
-    return int(number) if separator and number.isdigit() else -1
+def group_of(init_method: str) -> str:
+    """Which group of a home a program means, when there are several at a time: by the file or the port where programs
+    for PyTorch meet, which is that of ``init_method`` or ``$MASTER_PORT``. Empty when the program names none."""
+    scheme, separator, place = init_method.partition("://")
+    if separator and scheme in ("file", "tcp"):
+        place = place.partition("?")[0]
+        # processes of one host may write its address in several ways
+        return "port " + place.rpartition(":")[2] if scheme == "tcp" else "file " + place
+    port = os.environ.get("MASTER_PORT", "")
+    return "port " + port if port else ""
 
 
 def candidates(home: str) -> List[str]:

@@ -1,14 +1,13 @@
 """A Python process as a worker of a home: its calls, the requests that it serves, and objects behind references."""
 
 import os
-import re
 import sys
 import threading
 import time
 import traceback
 import weakref
 from functools import partial
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from waybill import frames, pickling, profiling, python_calls
 from waybill.connection import Connection, Exchange, Incoming, Listener, Outcome, process_names
@@ -20,6 +19,7 @@ from waybill.libraries import loaded
 from waybill.native_values import Place, references_of, resolve
 from waybill.python_calls import RemoteException
 from waybill.reconnection import Connections
+from waybill.roster import Listed, Membership, Roster, WorkerInfo
 from waybill.values import Invocation, ReferenceIndex, decode_invocation, decode_value, encode_invocation, encode_value
 
 T = TypeVar("T")
@@ -27,26 +27,7 @@ DEFAULT_THREADS = 16
 _LEAVE_SECONDS = 10.0
 # how long what has no timeout of its own waits for a connection
 _CONNECTION_NS = 60 * 10**9
-_NAME = re.compile(r"^[A-Za-z0-9\-_:]*$")
 _current = threading.local()
-
-
-class _NameAndId(NamedTuple):
-    name: str
-    id: int
-
-
-class WorkerInfo(_NameAndId):
-    """Name and id of a worker."""
-
-    __slots__ = ()
-
-    def __new__(cls, name: str, id: int) -> "WorkerInfo":
-        check_name(name)
-        return super().__new__(cls, name, id)
-
-    def __repr__(self) -> str:
-        return "WorkerInfo(id=%d, name=%s)" % (self.id, self.name)
 
 
 class Handle:
@@ -61,15 +42,6 @@ class Handle:
         self._finalizer.atexit = False
 
 
-def check_name(name: str) -> None:
-    """Raises unless the name is one that a worker can have."""
-    if not _NAME.match(name) or not 0 < len(name) < 128:
-        raise RuntimeError(
-            "Worker name must match ^[A-Za-z0-9-_:]*$, and must be non-empty and shorter than 128 chars, but got %s"
-            % name
-        )
-
-
 class Worker(Listener):
     """A connected process. Serves calls of Python functions, and calls by name that ``find_operation`` knows.
 
@@ -81,16 +53,15 @@ class Worker(Listener):
         path: str,
         hello: Dict[str, Any],
         threads: int = DEFAULT_THREADS,
-        base: int = 0,
         paths: Callable[[], Sequence[str]] = tuple,
+        membership: Optional[Membership] = None,
     ) -> None:
         """Connects.
 
         :param paths: of further sockets at which a gateway of the home may be when the one at ``path`` has ended
+        :param membership: in a group, whose ranks are the ids that the program sees
         """
         self.executor = Executor(threads)
-        # ids that programs see are those of the home less this
-        self.base = base
         self.operations: Dict[str, Callable[..., Any]] = {}
         self.find_operation: Callable[[str], Optional[Callable[..., Any]]] = self.operations.get
         self.on_lost_callback: Optional[Callable[[BaseException], None]] = None
@@ -98,13 +69,16 @@ class Worker(Listener):
         # ns between the end of reading a request and the begin of its run, of the last ones; None: not measured
         self.waits: Optional[Deque[int]] = None
         self._hello = dict(hello, version=process_names())
+        if membership is not None:
+            self._hello["member"] = membership.fields()
         first = self._connect(path)
         welcome = first.welcome
         # it stays the same worker
         self._hello.update(id=int(welcome["worker"]), name=str(welcome["name"]))
         self._hello.pop("numbered", None)
         self._connections = Connections(first, self._connect if hello["role"] == "client" else None, paths)
-        self.info = WorkerInfo(str(welcome["name"]), int(welcome["worker"]) - base)
+        self.roster = Roster(str(welcome["name"]), int(welcome["worker"]), membership)
+        self.info = self.roster.own.info
         self.home = str(welcome.get("home", ""))
         self._by_value = bool(welcome.get("by_value", False))
         self._unpack = partial(pickling.unpack, by_value=self._by_value)
@@ -148,7 +122,6 @@ class Worker(Listener):
     def call_python(
         self,
         to: str,
-        to_id: int,
         function: Any,
         args: Tuple[Any, ...],
         kwargs: Dict[str, Any],
@@ -161,7 +134,10 @@ class Worker(Listener):
         is_async = hasattr(function, "_wrapped_async_rpc_function")
         packed = pickling.pack((function, args, kwargs))
         autograd = _autograd()
-        field = None if autograd is None else autograd.sent(packed.table.gradients, to_id, autograd.current_id(), True)
+        context = None if autograd is None else autograd.current_id()
+        field = None
+        if autograd is not None and context is not None:
+            field = autograd.sent(packed.table.gradients, self.home_id_of(to), context, True)
         message = python_calls.encode_call(function, args, kwargs, is_async, packed, field, profile)
         return self.send(frames.PYTHON_CALL, to, message, timeout_ns, frames.CREATE if create else 0, listener)
 
@@ -273,10 +249,25 @@ class Worker(Listener):
         references = references_of(message)
         return resolve(decode_value(message.payload), message, references)
 
-    def workers(self) -> List[WorkerInfo]:
+    def workers(self) -> List[Listed]:
         """The live workers of the home, this one first."""
-        found = self.ask_gateway("gateway.workers", {})["workers"]
-        return [WorkerInfo(str(one["name"]), int(one["id"]) - self.base) for one in found]
+        return self.roster.update(self.ask_gateway("gateway.workers", {})["workers"])
+
+    def info_of(self, home_id: int) -> WorkerInfo:
+        """A worker by its id in the home; it may have left."""
+        found = self.roster.of_home(home_id)
+        if found is None:
+            self.workers()
+            found = self.roster.of_home(home_id)
+        return found or self.roster.unknown(home_id)
+
+    def home_id_of(self, name: str) -> int:
+        """The id in the home of a worker; -1 where none has the name."""
+        found = self.roster.home_id(name)
+        if found is None:
+            self.workers()
+            found = self.roster.home_id(name)
+        return -1 if found is None else found
 
     # Objects that references name
 
@@ -430,7 +421,7 @@ class Worker(Listener):
     def _encode(self, incoming: Incoming, context: Optional[int], events: Any, value: Any) -> Message:
         packed = pickling.pack(value)
         autograd = None if context is None else _autograd()
-        field = autograd and autograd.sent(packed.table.gradients, incoming.call.sender - self.base, context, False)
+        field = autograd and autograd.sent(packed.table.gradients, incoming.call.sender, context, False)
         return python_calls.encode_result(value, packed, field or None, events)
 
     def _respond(self, incoming: Incoming, kind: int, value: Any, encode: Callable[[Any], Message]) -> None:
@@ -576,5 +567,3 @@ def _end_child(error: Optional[BaseException]) -> None:
 def _drop(objects: List[Any]) -> None:
     objects.clear()
 
-
-Destination = Union[str, int, WorkerInfo]

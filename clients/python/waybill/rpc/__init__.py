@@ -13,6 +13,7 @@ Example, in each of two processes::
 import os
 from typing import Any, Optional
 
+from waybill.roster import WorkerInfo
 from waybill.rpc import api, backend_registry, constants, functions, internal, meeting, options
 from waybill.rpc.agent import Agent
 from waybill.rpc.api import (
@@ -35,7 +36,6 @@ from waybill.rpc.api import (
 )
 from waybill.rpc.options import RpcBackendOptions, TensorPipeRpcBackendOptions, WaybillRpcBackendOptions
 from waybill.rpc.rref import RRef
-from waybill.worker import WorkerInfo
 
 # names under which programs written for PyTorch look for them
 PyRRef = RRef
@@ -60,8 +60,8 @@ def init_rpc(
 
     :param name: of the worker: 1 to 127 of ``A-Z a-z 0-9 - _ :``
     :param backend: a member of ``backend_registry.BackendType``; needed for back ends of the program's own only
-    :param rank: number in the group, and the ``id`` of its :class:`WorkerInfo`; ``$RANK`` if absent. In the home, the
-        ids of a group follow that of the gateway's node. Without a rank the home gives an id
+    :param rank: number in the group, and the ``id`` of its :class:`WorkerInfo`; ``$RANK`` if absent. Without a rank
+        the ``id`` is that of the home
     :param world_size: number of workers of the group, whose ranks are 0, 1, 2 and so on: waits until all have joined.
         Without it (and without ``$WORLD_SIZE``) the process joins alone and may call every worker of the home
     :param rpc_backend_options: timeout, threads, and where the home is
@@ -80,6 +80,11 @@ def init_rpc(
         rank = int(os.environ.get("RANK", "-1"))
     if world_size is None and "WORLD_SIZE" in os.environ and rank >= 0:
         world_size = int(os.environ["WORLD_SIZE"])
+    if world_size and not 0 <= rank < world_size:
+        raise ValueError(
+            "init_rpc: expected a rank from 0 to %d for a world_size of %d, found %s; give rank, or set RANK"
+            % (world_size - 1, world_size, rank if rank >= 0 else "none")
+        )
     _init_rpc_backend(backend, None, name, rank, world_size, rpc_backend_options)
 
 
@@ -108,13 +113,14 @@ def _init_rpc_backend(
         backend, store=store, name=name, rank=rank, world_size=world_size, rpc_backend_options=rpc_backend_options
     )
     api._init_rpc_states(agent)
-    meet = getattr(agent, "meet", None)
-    if meet is None or not world_size:
+    if not isinstance(agent, Agent) or rank < 0:
         return
     try:
-        meet(world_size)
-        # none leaves before all have met
-        meeting.meet(agent, api)
+        if world_size:
+            # none leaves before all have met
+            meeting.meet(agent, world_size, api)
+        else:
+            meeting.claim_rank(agent)
     except BaseException:
         _reset_current_rpc_agent()
         agent.shutdown()

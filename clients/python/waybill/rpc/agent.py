@@ -10,11 +10,12 @@ from waybill import gateway, pickling, profiling, python_calls, timeouts
 from waybill.connection import Exchange, Outcome
 from waybill.errors import CallError, CallTimeout, timeout_text
 from waybill.python_calls import RemoteException
+from waybill.roster import Membership, WorkerInfo, check_name
 from waybill.rpc import constants, state
 from waybill.rpc.meeting import Meeting
 from waybill.rpc.options import WaybillRpcBackendOptions
 from waybill.rpc.rref import RRef
-from waybill.worker import Worker, WorkerInfo, check_name
+from waybill.worker import Worker
 
 Destination = Union[str, int, WorkerInfo]
 # requests whose waits are averaged
@@ -29,7 +30,11 @@ class Agent:
         self._timeout = options.rpc_timeout
         self.options = options
         self.is_static_group = bool(world_size)
-        self.worker = self._connect(name, rank, options)
+        membership = None
+        if rank >= 0:
+            membership = Membership(rank, world_size or 0, gateway.group_of(options.init_method))
+        self.worker = self._connect(name, membership, options)
+        # of the members, by names and ranks
         self._infos: Dict[Any, WorkerInfo] = {}
         self._members: Set[str] = {name}
         self._lock = threading.Lock()
@@ -38,18 +43,14 @@ class Agent:
         pickling.make_reference = lambda reference: RRef._received(self.worker, reference)
 
     @staticmethod
-    def _connect(name: str, rank: int, options: WaybillRpcBackendOptions) -> Worker:
-        hello: Dict[str, Any] = {"role": "client", "name": name}
+    def _connect(
+        name: str, membership: Optional[Membership], options: WaybillRpcBackendOptions
+    ) -> Worker:
         home = gateway.home_of(options.init_method)
         path = options.socket or gateway.find(home)
-        base = 0
-        if rank >= 0:
-            # ranks begin behind the gateway's node, which has an id of its own
-            base = gateway.worker_id(path) + 1
-            hello["id"] = base + rank
+        paths = tuple if options.socket else partial(gateway.candidates, home)
         try:
-            paths = tuple if options.socket else partial(gateway.candidates, home)
-            return Worker(path, hello, options.num_worker_threads, base, paths)
+            return Worker(path, {"role": "client", "name": name}, options.num_worker_threads, paths, membership)
         except CallError as e:
             raise RuntimeError("RPC worker name %s is not unique, or can't join: %s" % (name, e)) from e
 
@@ -58,23 +59,10 @@ class Agent:
         profiling.join(self.worker.info.id)
         self.worker.start()
 
-    def meet(self, world_size: int) -> None:
-        """Waits until the workers with the ids from 0 to ``world_size`` - 1 have joined."""
-        wanted = set(range(world_size))
-        end = time.monotonic() + constants.GROUP_TIMEOUT
-        pause = 0.002
-        while True:
-            found = [info for info in self.worker.workers() if info.id in wanted]
-            if len(found) == world_size:
-                break
-            if time.monotonic() > end:
-                missing = sorted(wanted - {info.id for info in found})
-                raise RuntimeError("init_rpc: expected %d workers, found none with the ids %s" % (world_size, missing))
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.05)
-        self._members = {info.name for info in found}
-        for info in found:
-            self._infos[info.name] = self._infos[info.id] = info
+    def take_members(self, members: List[WorkerInfo]) -> None:
+        """These are the members of the group."""
+        self._infos = {key: info for info in members for key in info}
+        self._members = {info.name for info in members}
 
     # Who
 
@@ -89,11 +77,10 @@ class Agent:
             return worker
         if isinstance(worker, bool) or not isinstance(worker, (str, int)):
             raise ValueError("Cannot get WorkerInfo from name {}".format(worker))
-        known = self._infos.get(worker)
+        known = self._infos.get(worker) or self.worker.roster.find(worker)
         if known is None:
-            for info in self.worker.workers():
-                self._infos[info.name] = self._infos[info.id] = info
-            known = self._infos.get(worker)
+            self.worker.workers()
+            known = self.worker.roster.find(worker)
         if known is None:
             kind = "name" if isinstance(worker, str) else "id"
             own = self.worker.info
@@ -107,13 +94,6 @@ class Agent:
     def member_names(self) -> Set[str]:
         """Names of the members of the group."""
         return set(self._members)
-
-    def info_of(self, number: int) -> WorkerInfo:
-        """Name and id of a worker that owns a reference; it may have left."""
-        try:
-            return self.get_worker_info(number)
-        except RuntimeError:
-            return WorkerInfo("worker-%d" % number, number)
 
     # Timeouts
 
@@ -145,7 +125,7 @@ class Agent:
     ) -> Any:
         """Calls a function and returns what it returns, or raises its error."""
         worker = self.worker
-        exchange = worker.call_python(to.name, to.id, function, args, kwargs, self.timeout_ns(timeout))
+        exchange = worker.call_python(to.name, function, args, kwargs, self.timeout_ns(timeout))
         return _value(worker, worker.wait(exchange))
 
     def call_async(
@@ -185,7 +165,6 @@ class Agent:
             timeout_ns = self.timeout_ns(timeout)
             worker.call_python(
                 to.name,
-                to.id,
                 function,
                 args,
                 kwargs,
@@ -220,7 +199,7 @@ class Agent:
         timeout_ns = self.timeout_ns(timeout)
         field = profile and profile.field
         began = time.monotonic_ns()
-        exchange = worker.call_python(to.name, to.id, function, args, kwargs, timeout_ns, True, None, field)
+        exchange = worker.call_python(to.name, function, args, kwargs, timeout_ns, True, None, field)
         references = worker.wait(exchange).message.references
         rref = RRef._received(worker, references[0])
         if not rref.is_owner():

@@ -10,12 +10,12 @@ from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple, TypeVar
 
 from waybill import timeouts
 from waybill.futures import wait_all
+from waybill.roster import WorkerInfo
 from waybill.rpc import constants, internal, state
 from waybill.rpc.agent import Agent, Destination
 from waybill.rpc.constants import DEFAULT_SHUTDOWN_TIMEOUT, UNSET_RPC_TIMEOUT
 from waybill.rpc.internal import RPCExecMode, _internal_rpc_pickler
 from waybill.rpc.rref import RRef
-from waybill.worker import WorkerInfo
 
 logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])

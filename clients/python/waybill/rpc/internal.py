@@ -7,9 +7,9 @@ from waybill import pickling, profiling, python_calls
 from waybill.frames import Message
 from waybill.libraries import loaded
 from waybill.python_calls import RemoteException  # noqa: F401
+from waybill.roster import WorkerInfo
 from waybill.rpc import state
 from waybill.tensors import Descriptor, TensorTable
-from waybill.worker import WorkerInfo
 
 
 class RPCExecMode(Enum):

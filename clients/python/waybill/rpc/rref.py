@@ -14,7 +14,8 @@ from waybill.libraries import loaded
 from waybill.python_calls import RemoteException
 from waybill.rpc import constants, internal, state
 from waybill.rpc.internal import RPCExecMode
-from waybill.worker import Handle, KeptError, Worker, WorkerInfo
+from waybill.roster import WorkerInfo
+from waybill.worker import Handle, KeptError, Worker
 
 T = TypeVar("T")
 _CREATION_TIMED_OUT = (
@@ -43,9 +44,11 @@ class RRef(Generic[T]):
         self._value: "Optional[Future[Any]]" = Future()
         self._value.set_result(value)
         self._owner = self._worker.info
+        self._owner_id = self._worker.roster.own.home_id
 
     def _init(self, worker: Worker) -> None:
         self._worker = worker
+        self._owner_id = -1
         self._lock = threading.RLock()
         self._handle: Optional[Handle] = None
         self._value = None
@@ -61,9 +64,8 @@ class RRef(Generic[T]):
         rref._init(worker)
         rref._handle = worker.handle(reference)
         rref._confirmed = reference.confirmed
-        rref._owner = (
-            worker.info if reference.is_owner else state.current_agent().info_of(reference.owner - worker.base)
-        )
+        rref._owner_id = reference.owner
+        rref._owner = worker.info if reference.is_owner else worker.info_of(reference.owner)
         return rref
 
     # Who and where
@@ -78,7 +80,7 @@ class RRef(Generic[T]):
 
     def is_owner(self) -> bool:
         """Whether the value is on this worker."""
-        return self._owner.id == self._worker.info.id
+        return self._owner_id == self._worker.roster.own.home_id
 
     def confirmed_by_owner(self) -> bool:
         """Whether the owner knows of this reference."""
@@ -166,7 +168,7 @@ class RRef(Generic[T]):
     def _wire_reference(self) -> Reference:
         self._check_usable("fork an UserRRef")
         handle = self._shared()
-        return Reference(handle.number, (self._owner.id + self._worker.base) & 0xFFFF, 0, handle.connection)
+        return Reference(handle.number, self._owner_id, 0, handle.connection)
 
     def _serialize(self) -> Any:
         self._check_usable("fork an UserRRef")
@@ -257,8 +259,8 @@ class RRef(Generic[T]):
     def _read_ids(self) -> List[GloballyUniqueId]:
         info = self._info()
         number = self._shared().number
-        found = [info.get(key, (self._owner.id, number)) for key in ("rref_id", "fork_id")]
-        return [GloballyUniqueId(int(pair[0]), int(pair[1])) for pair in found]
+        found = [info.get(key, (self._owner_id, number)) for key in ("rref_id", "fork_id")]
+        return [GloballyUniqueId(self._worker.info_of(int(pair[0])).id, int(pair[1])) for pair in found]
 
     def __repr__(self) -> str:
         if not state.is_current(self._worker):

@@ -8,10 +8,13 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -146,6 +149,37 @@ class PythonIT {
         Result other = run(with(replay, settings(2).toString()));
         assertThat(other.exitCode()).as(other.out()).isEqualTo(1);
         assertThat(other.out()).containsPattern("prices:total +installed +0 +1 +0 +0");
+    }
+
+    @Test
+    void namesAndRanksOfAGroupChangeBetweenJobs() throws Exception {
+        Path client = Path.of("src/test/python/jobs.py").toAbsolutePath();
+        // the same names in another order, other names, and fewer of the first ones
+        for (List<String> names :
+                List.of(List.of("a", "b", "c"), List.of("c", "a", "b"), List.of("d", "e", "f"), List.of("b", "c"))) {
+            List<Command> members = new ArrayList<>();
+            try {
+                for (int rank = 0; rank < names.size(); rank++) {
+                    members.add(Command.start(
+                            directory,
+                            environment,
+                            List.of(
+                                    PYTHON.toString(),
+                                    client.toString(),
+                                    names.get(rank),
+                                    String.valueOf(rank),
+                                    String.valueOf(names.size()))));
+                }
+                String expected = IntStream.range(0, names.size())
+                        .mapToObj(rank -> names.get(rank) + "=" + rank)
+                        .collect(Collectors.joining(" "));
+                for (Command member : members) {
+                    assertThat(member.await(120)).isEqualTo(new Result(0, expected + "\n", ""));
+                }
+            } finally {
+                members.forEach(Command::close);
+            }
+        }
     }
 
     private static String[] with(String[] replay, String settings) {

@@ -332,6 +332,7 @@ public final class PythonGateway implements MessageHandler {
             throws IOException {
         String why = "the Python process of worker " + hello.name() + " (pid " + hello.pid() + ") has ended";
         String name = "worker " + hello.name() + " (pid " + hello.pid() + ")";
+        hello.member().ifPresent(member -> ProcessLink.show(worker.broker(), member));
         ProcessLink link = ProcessLink.to(name, hello, channel, worker.broker(), new ClientControl(worker));
         try {
             link.welcome(true, List.of(), false);

@@ -47,10 +47,16 @@ final class TestProcess implements AutoCloseable {
 
     /** Connects as a worker. */
     static TestProcess joined(Path path, String name) throws IOException {
+        return joined(path, hello(name));
+    }
+
+    /** Connects with this HELLO. */
+    static TestProcess joined(Path path, Map<Value, Value> hello) throws IOException {
         TestProcess process = new TestProcess(path);
-        process.send(SocketFrame.of(SocketFrame.Kind.HELLO, new Value.Dict(hello(name))));
+        process.send(SocketFrame.of(SocketFrame.Kind.HELLO, new Value.Dict(hello)));
         SocketFrame welcome = process.read();
         if (welcome.kind() != SocketFrame.Kind.WELCOME) {
+            process.close();
             throw new IOException(welcome.error().text());
         }
         return process;

@@ -17,12 +17,15 @@ import io.waybill.python.wire.ProcessError;
 import io.waybill.python.wire.ProcessMessage;
 import io.waybill.python.wire.SegmentParts;
 import io.waybill.python.wire.SocketFrame;
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -102,14 +105,16 @@ final class GatewayOperations {
     }
 
     private Value workers() {
-        List<Incarnation> all = new ArrayList<>(broker.peers());
-        all.add(0, broker.self());
+        Optional<Path> directory = broker.directory().map(Path::getParent);
+        List<Incarnation> live = new ArrayList<>(broker.peers());
+        live.add(0, broker.self());
         List<Value> workers = new ArrayList<>();
-        for (Incarnation each : all) {
+        for (Incarnation each : live) {
             Map<Value, Value> worker = new LinkedHashMap<>();
             worker.put(Value.of("id"), Value.of(each.worker().id()));
             worker.put(Value.of("name"), Value.of(each.worker().name()));
             worker.put(Value.of("epoch"), Value.of(each.epoch()));
+            directory.flatMap(all -> Members.of(all, each)).ifPresent(member -> worker.put(Value.of("member"), member));
             workers.add(new Value.Dict(worker));
         }
         return new Value.Items(workers);
@@ -128,9 +133,10 @@ final class GatewayOperations {
                 .toList();
         threads.execute(() -> {
             try {
+                Members.withdraw(broker); // before any member can have left and come again in another group
                 String left = control.shutdown(Duration.ofMillis(Math.max(0, limit.value())), names);
                 respond(exchange, responds, dict("left", Value.of(left)), List.of());
-            } catch (RuntimeException e) { // such as that the worker is closed
+            } catch (IOException | RuntimeException e) { // such as that the worker is closed
                 responds.accept(SocketFrame.of(exchange, ProcessError.of(e)));
             }
         });

@@ -1,6 +1,8 @@
 package io.waybill.python.link;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.Message;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
@@ -71,6 +73,26 @@ public final class ProcessLink implements AutoCloseable {
             if (made == null) {
                 shared.close();
             }
+        }
+    }
+
+    /**
+     * Shows what a process says of itself to all who are in the home.
+     *
+     * @param broker of the worker that takes part in its name
+     * @throws CallException when that can't be written
+     * @throws IllegalArgumentException when it is too long
+     */
+    public static void show(Broker broker, Value.Dict member) {
+        try {
+            Members.show(broker, member);
+        } catch (IOException e) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.RESOURCE_UNAVAILABLE,
+                    0,
+                    "worker " + broker.self().worker().name() + " can't show its rank to the home: " + e,
+                    e);
         }
     }
 

@@ -4,6 +4,7 @@ import io.waybill.api.Value;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -19,6 +20,7 @@ import java.util.OptionalInt;
  * @param in descriptor of the memfd that it reads; -1 for none
  * @param parts whether it can map parts of segments
  * @param serves keys of what it serves
+ * @param member what others are to know of it, such as its rank in a group; empty for nothing
  * @param version of Python and the client
  */
 public record Hello(
@@ -32,6 +34,7 @@ public record Hello(
         long in,
         boolean parts,
         List<String> serves,
+        Optional<Value.Dict> member,
         String version) {
 
     public static final String CLIENT = "client";
@@ -75,12 +78,24 @@ public record Hello(
                 number(fields, "in", -1),
                 Value.of(true).equals(fields.get(Value.of("parts"))),
                 serves(fields),
+                member(fields),
                 text(fields, "version"));
     }
 
     /** Returns it with another name. */
     public Hello named(String other) {
-        return new Hello(role, other, false, id, token, pid, out, in, parts, serves, version);
+        return new Hello(role, other, false, id, token, pid, out, in, parts, serves, member, version);
+    }
+
+    private static Optional<Value.Dict> member(Map<Value, Value> fields) throws ProtocolException {
+        Value found = fields.get(Value.of("member"));
+        if (found == null) {
+            return Optional.empty();
+        }
+        if (found instanceof Value.Dict dict) {
+            return Optional.of(dict);
+        }
+        throw new ProtocolException("member in HELLO is a dict");
     }
 
     private static List<String> serves(Map<Value, Value> fields) throws ProtocolException {
