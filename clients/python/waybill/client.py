@@ -36,6 +36,11 @@ def operation(name: str) -> Callable[[F], F]:
     return register
 
 
+def served(name: str) -> Optional[Callable[..., Any]]:
+    """The function that this process serves under a name; None if there is none."""
+    return _operations.get(name)
+
+
 class Client:
     """A process in the home: calls operations by name, and serves those that :func:`operation` registered."""
 
@@ -54,7 +59,7 @@ class Client:
         home = home or gateway.home_of()
         path = socket or gateway.find(home)
         self._worker = Worker(path, hello, paths=tuple if socket else partial(gateway.candidates, home))
-        self._worker.find_operation = _operations.get
+        self._worker.find_operation = served
         self._worker.start()
 
     @property

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
-from waybill import gateway, pickling, profiling, python_calls, timeouts
+from waybill import client, gateway, pickling, profiling, python_calls, timeouts
 from waybill.connection import Exchange, Outcome
 from waybill.errors import CallError, CallTimeout, timeout_text
 from waybill.python_calls import RemoteException
@@ -27,16 +27,20 @@ class Agent:
 
     def __init__(self, name: str, rank: int, world_size: Optional[int], options: WaybillRpcBackendOptions) -> None:
         check_name(name)
-        self._timeout = options.rpc_timeout
-        self.options = options
-        self.is_static_group = bool(world_size)
         membership = None
         if rank >= 0:
             membership = Membership(rank, world_size or 0, gateway.group_of(options.init_method))
-        self.worker = self._connect(name, membership, options)
+        self._begin(self._connect(name, membership, options), bool(world_size), options)
+        self.worker.find_operation = client.served
+
+    def _begin(self, worker: Worker, is_static_group: bool, options: WaybillRpcBackendOptions) -> None:
+        self._timeout = options.rpc_timeout
+        self.options = options
+        self.is_static_group = is_static_group
+        self.worker = worker
         # of the members, by names and ranks
         self._infos: Dict[Any, WorkerInfo] = {}
-        self._members: Set[str] = {name}
+        self._members: Set[str] = {worker.info.name}
         self._lock = threading.Lock()
         self._calls = 0
         self.meeting = Meeting()
@@ -275,6 +279,22 @@ class Agent:
         self.worker.waits = collections.deque(maxlen=_WAITS) if on else None
 
     get_metrics = get_debug_info
+
+
+class ReplayAgent(Agent):
+    """That of a process in which recorded calls run again: the calls of functions get the responses on record."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._begin(worker, False, WaybillRpcBackendOptions())
+
+    def get_worker_info(self, worker: Optional[Destination] = None) -> WorkerInfo:
+        """A worker by its name, also one that is not there: in a replay there is no other one."""
+        try:
+            return super().get_worker_info(worker)
+        except RuntimeError:
+            if isinstance(worker, str):
+                return WorkerInfo(worker, -1)
+            raise
 
 
 def _events(exchange: Exchange) -> Any:

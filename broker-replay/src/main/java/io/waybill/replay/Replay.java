@@ -300,6 +300,12 @@ public final class Replay {
         if (candidate.handlers().isEmpty()) {
             try {
                 BundleHistory.of(worker, records, home, machine).ifPresent(reasons::add);
+                if (directory(worker)
+                        .filter(own -> !Files.isDirectory(own.resolve("osgi")))
+                        .isPresent()) {
+                    reasons.add(worker.name()
+                            + " was no node, and its handlers are in its program: give a Python program with --python");
+                }
             } catch (IOException e) {
                 reasons.add("the bundles on record can't be read: " + e.getMessage());
             }
@@ -322,15 +328,18 @@ public final class Replay {
         if (distribution.isEmpty()) {
             throw new IllegalArgumentException("bundles need a distribution, from which their framework is made");
         }
-        Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
-                .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
-        BundleHandlers bundles =
-                BundleHandlers.start(machine, registries, worker, distribution.get(), own, candidate.bundle());
+        BundleHandlers bundles = BundleHandlers.start(
+                machine, registries, worker, distribution.get(), directory(worker), candidate.bundle());
         List<String> problems = new ArrayList<>(bundles.problems());
         if (!problems.isEmpty() && frameworks > 0) {
             problems.add(ONE_AT_A_TIME);
         }
         frameworks++;
         return new Handlers(bundles, problems);
+    }
+
+    private Optional<Path> directory(WorkerInfo worker) {
+        return home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
+                .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
     }
 }

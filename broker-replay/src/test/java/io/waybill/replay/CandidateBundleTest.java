@@ -206,6 +206,26 @@ class CandidateBundleTest {
     }
 
     @Test
+    void saysThatTheHandlersOfAProgramAreInIt() throws IOException {
+        Path other;
+        try (Workers workers = new Workers(Files.createDirectory(directory.resolve("program")))) {
+            HandlerRegistry handlers = workers.registry();
+            workers.handle(handlers, "math.third", (message, outbox) -> outbox.respond(Value.of(3)));
+            workers.join("program", handlers);
+            workers.join("caller")
+                    .call(Request.operation("program", "math.third"))
+                    .close();
+            other = workers.home.path();
+        }
+        List<String> reasons = new ArrayList<>();
+        Replay.of(other).in(DISTRIBUTION).run(call -> call.results().forEach(result -> reasons.add(result.reason())));
+        assertThat(reasons)
+                .containsExactly(
+                        "there is no handler for math.third; program was no node, and its handlers are in its program:"
+                                + " give a Python program with --python");
+    }
+
+    @Test
     void saysWhyACandidateIsNotTaken() throws IOException {
         Path text = Files.writeString(directory.resolve("no.jar"), "no bundle");
         assertThatThrownBy(() -> Replay.of(home).in(DISTRIBUTION).with(text).run())

@@ -160,15 +160,8 @@ class PythonIT {
             List<Command> members = new ArrayList<>();
             try {
                 for (int rank = 0; rank < names.size(); rank++) {
-                    members.add(Command.start(
-                            directory,
-                            environment,
-                            List.of(
-                                    PYTHON.toString(),
-                                    client.toString(),
-                                    names.get(rank),
-                                    String.valueOf(rank),
-                                    String.valueOf(names.size()))));
+                    members.add(python(
+                            client.toString(), names.get(rank), String.valueOf(rank), String.valueOf(names.size())));
                 }
                 String expected = IntStream.range(0, names.size())
                         .mapToObj(rank -> names.get(rank) + "=" + rank)
@@ -180,6 +173,37 @@ class PythonIT {
                 members.forEach(Command::close);
             }
         }
+    }
+
+    @Test
+    void callsThatAProgramServedRunAgain() throws Exception {
+        Path program = Path.of("src/test/python/served.py").toAbsolutePath();
+        try (Command server = python(program.toString(), "server");
+                Command helper = python(program.toString(), "helper")) {
+            for (Command each : List.of(server, helper)) {
+                Command.until("it serves: " + each.err(), () -> each.out().startsWith("serving"));
+            }
+            assertThat(run(
+                            PYTHON.toString(),
+                            program.resolveSibling("calls_served.py").toString()))
+                    .isEqualTo(new Result(0, "", ""));
+        }
+        Path conf = settings(3);
+        Files.writeString(conf.resolve("io.waybill.python.cfg"), "interpreter = " + PYTHON + "\n");
+
+        Result again =
+                run(waybill(), "replay", "--to", "server", "--conf", conf.toString(), "--python", program.toString());
+
+        assertThat(again.out()).contains("All 9 calls gave the response on record.");
+        assertThat(again.exitCode()).as(again.out()).isZero();
+    }
+
+    private Command python(String... words) throws IOException {
+        return Command.start(
+                directory,
+                environment,
+                Stream.concat(Stream.of(PYTHON.toString(), "-B"), Stream.of(words))
+                        .toList());
     }
 
     private static String[] with(String[] replay, String settings) {

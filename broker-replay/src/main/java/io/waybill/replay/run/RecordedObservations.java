@@ -15,7 +15,7 @@ import java.util.random.RandomGenerator;
 
 /**
  * Returns the recorded observations of a handler, in the same order. The first different or additional observation is
- * reported, and the handler is not disturbed: from there on the clock stands still, and random numbers use the seed 0.
+ * reported, other than a further look at the time that is left, and the handler is not disturbed: from there on the clock stands still, and random numbers use the seed 0.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -32,6 +32,7 @@ final class RecordedObservations implements InstantSource {
     private int next;
     private long timeNs;
     private long leftNs;
+    private boolean hasLeft; // whether a time until the deadline was shown
     private Random random;
     private boolean hasDeparted;
 
@@ -67,10 +68,12 @@ final class RecordedObservations implements InstantSource {
         return random;
     }
 
-    /** Returns the recorded time until the deadline. */
+    /** Returns the recorded time until the deadline; where no further one is on record the last one, which did not pass. */
     synchronized long leftNs() {
-        if (isNext(Kind.LEFT)) {
+        boolean isKnown = next < seen.size() && seen.get(next).kind() == Kind.LEFT;
+        if ((isKnown || !hasLeft) && isNext(Kind.LEFT)) {
             leftNs = seen.get(next++).value();
+            hasLeft = true;
         }
         return leftNs;
     }

@@ -48,13 +48,24 @@ class RecordedObservationsTest {
     }
 
     @Test
-    void showsTheTimeThatWasLeft() {
-        RecordedObservations again = again(new Observation(Kind.LEFT, 17));
+    void showsTheTimeThatWasLeftAsOftenAsItIsAskedFor() {
+        RecordedObservations again = again(new Observation(Kind.LEFT, 17), new Observation(Kind.LEFT, 9), FIRST);
 
-        assertThat(again.leftNs()).isEqualTo(17);
+        assertThat(List.of(again.leftNs(), again.leftNs(), again.leftNs()))
+                .as("a wait may be in more steps than on record")
+                .containsExactly(17L, 9L, 9L);
+        assertThat(again.instant()).isEqualTo(Instant.ofEpochSecond(1_700_000_000L, 123_456_789));
+        assertThat(again.leftNs()).isEqualTo(9);
         assertThat(departures).isEmpty();
-        again.leftNs();
-        assertThat(departure()).startsWith("its handler asked for the time that was left at ");
+    }
+
+    @Test
+    void reportsThatTheTimeThatWasLeftWasNeverSeen() {
+        again(FIRST).leftNs();
+
+        assertThat(departure())
+                .startsWith("its handler asked for the time that was left at ")
+                .endsWith("where observation 1 on record is the time");
     }
 
     @Test

@@ -24,8 +24,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
@@ -57,6 +59,8 @@ import picocli.CommandLine.Option;
 public final class ReplayCommand implements Callable<Integer> {
 
     private static final int SHOWN = 20;
+    private static final String PYTHON_SCRIPT =
+            "waybill.python.script"; // property of the framework, for the bundle io.waybill.python
 
     private final Surroundings surroundings;
 
@@ -72,6 +76,13 @@ public final class ReplayCommand implements Callable<Integer> {
             description =
                     "A candidate, in the place of the bundle with its symbolic name. May be repeated: each is run by itself.")
     private List<Path> bundles = List.of();
+
+    @Option(
+            names = "--python",
+            paramLabel = "FILE",
+            description =
+                    "The Python program that served the calls. It is imported, and its functions and operations serve them once more.")
+    private Path python;
 
     @Mixin
     private ComparisonOptions comparison;
@@ -209,11 +220,18 @@ public final class ReplayCommand implements Callable<Integer> {
     private NodeDistribution distribution() throws IOException, CommandFailedException {
         Path directory = surroundings.requireDistribution();
         NodeConf settings = conf == null ? NodeConf.read(directory.resolve("conf")) : NodeConf.readNamed(conf);
+        Map<String, String> framework = new HashMap<>(Node.framework(directory, settings));
+        if (python != null) {
+            if (!Files.isRegularFile(python)) {
+                throw new CommandFailedException("no Python program at " + python);
+            }
+            framework.put(PYTHON_SCRIPT, absolute(python));
+        }
         return new NodeDistribution(
                 directory.resolve("bundles"),
                 settings.settings().shipped(),
                 Optional.of(settings.directory()),
-                Node.framework(directory, settings));
+                framework);
     }
 
     private ReplayPace pace(Host host) throws UsageException {
@@ -233,6 +251,9 @@ public final class ReplayCommand implements Callable<Integer> {
     private List<String> again(Path path) throws UsageException {
         List<String> words = new ArrayList<>(source.words(path));
         bundles.forEach(bundle -> words.addAll(List.of("--bundle", absolute(bundle))));
+        if (python != null) {
+            words.addAll(List.of("--python", absolute(python)));
+        }
         words.addAll(comparison.words());
         if (alone) {
             words.add("--alone");

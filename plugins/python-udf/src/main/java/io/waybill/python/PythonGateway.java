@@ -28,9 +28,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Hashtable;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -61,7 +63,7 @@ public final class PythonGateway implements MessageHandler {
     static final String FETCH = "PYTHON_RREF_FETCH_CALL";
 
     private static final Logger LOG = System.getLogger(PythonGateway.class.getName());
-    private static final String SHARE = "waybill.share";
+    private static final String SCRIPT = "waybill.python.script"; // of a replay: the program that served the calls
     private static final String SOCKET = "python.sock";
     private static final String TEMPORARY = "waybill-python";
     private static final int MAX_CLAIMS = 256; // of names that clients of other gateways have
@@ -88,6 +90,7 @@ public final class PythonGateway implements MessageHandler {
 
     private final Broker broker;
     private final Optional<String> client; // where the Python package is
+    private final String script; // empty for none
     private final ProcessPool pool;
     private final Map<String, End> names = new ConcurrentHashMap<>(); // of clients, until they have left the home
     private Path temporary; // directory of the socket, null when that is elsewhere; guarded by this
@@ -98,11 +101,16 @@ public final class PythonGateway implements MessageHandler {
     public PythonGateway(BundleContext context, @Reference Broker broker, PythonSettings.Config config)
             throws IOException {
         this.broker = broker;
-        this.client = client(context);
+        this.client = PythonSettings.client(context);
+        this.script = Objects.requireNonNullElse(context.getProperty(SCRIPT), "");
         PythonSettings settings = new PythonSettings(config);
         Path wanted = wanted(settings);
-        this.pool = new ProcessPool(settings.pool(client), broker, this::path);
+        this.pool = new ProcessPool(settings.pool(client, script), broker, this::path);
         this.socket = wanted == null ? null : listen(wanted);
+        if (!script.isEmpty()) { // its operations are known when it runs
+            context.registerService(
+                    MessageHandler.class, this, new Hashtable<>(Map.of("waybill.handles.message", "*")));
+        }
     }
 
     /** Takes over changed settings; with a wrong one all stay as they were. */
@@ -111,7 +119,7 @@ public final class PythonGateway implements MessageHandler {
         try {
             PythonSettings settings = new PythonSettings(config);
             move(wanted(settings));
-            pool.change(settings.pool(client));
+            pool.change(settings.pool(client, script));
         } catch (IOException | IllegalArgumentException e) {
             LOG.log(
                     Level.ERROR,
@@ -159,14 +167,6 @@ public final class PythonGateway implements MessageHandler {
         return length + TEMPORARY.length() + RANDOM_LENGTH + SOCKET.length() + 2 <= GatewaySocket.MAX_PATH
                 ? own
                 : Path.of("/tmp");
-    }
-
-    /** Returns where the distribution has the Python package; empty when this runs without one. */
-    private static Optional<String> client(BundleContext context) {
-        String share = context.getProperty(SHARE);
-        return share == null || share.isEmpty()
-                ? Optional.empty()
-                : Optional.of(Path.of(share, "python").toString());
     }
 
     /** Returns null when only a temporary directory will do: in a replay, and for a path that is too long. */

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.osgi.framework.BundleContext;
 
 /** What {@code conf/io.waybill.python.cfg} says, checked. Immutable. */
 final class PythonSettings {
@@ -15,6 +16,8 @@ final class PythonSettings {
     /** Runs a module as -m does, but without the node's current directory among the places that modules are imported from. */
     private static final String RUN = "import runpy, sys; sys.path[:1] = [each for each in sys.path[:1] if each]; "
             + "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)";
+
+    private static final String SHARE = "waybill.share";
 
     private final Config config;
     private final Path socket; // null for the default
@@ -66,12 +69,25 @@ final class PythonSettings {
         }
     }
 
+    /** Returns where the distribution has the Python package; empty when this runs without one. */
+    static Optional<String> client(BundleContext context) {
+        String share = context.getProperty(SHARE);
+        return share == null || share.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Path.of(share, "python").toString());
+    }
+
     Optional<Path> socket() {
         return Optional.ofNullable(socket);
     }
 
-    /** @param client where the Python package is, if it is known */
-    PoolSettings pool(Optional<String> client) {
+    /**
+     * Returns those of the pool.
+     *
+     * @param client where the Python package is, if it is known
+     * @param script a program whose functions and operations are served, too; empty for none
+     */
+    PoolSettings pool(Optional<String> client, String script) {
         List<String> command = List.of(
                 config.interpreter().strip(), "-c", RUN, config.pool_module().strip());
         List<String> path = new ArrayList<>();
@@ -88,6 +104,7 @@ final class PythonSettings {
                 Duration.ofMillis(config.pool_start_ms()),
                 Duration.ofMillis(config.kill_after_ms()),
                 config.by_value(),
+                script,
                 config.reload());
     }
 }

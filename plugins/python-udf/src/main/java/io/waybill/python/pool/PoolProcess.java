@@ -145,6 +145,9 @@ final class PoolProcess {
         Map<String, String> environment = builder.environment();
         environment.put("WAYBILL_PYTHON_SOCKET", socket.toString());
         environment.put("WAYBILL_PYTHON_TOKEN", token);
+        if (!settings.script().isEmpty()) {
+            environment.put("WAYBILL_PYTHON_SCRIPT", settings.script());
+        }
         if (!settings.path().isEmpty()) {
             String own = environment.get("PYTHONPATH");
             String path = String.join(File.pathSeparator, settings.path());

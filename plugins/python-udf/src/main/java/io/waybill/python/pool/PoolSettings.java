@@ -12,6 +12,7 @@ import java.util.List;
  * @param startLimit how long a process may take to connect
  * @param killAfter how long a call may go on after its deadline
  * @param byValue whether calls may contain code
+ * @param script a program whose functions and operations its processes serve, too; empty for none
  * @param reload whether processes are replaced when a module below the path has changed
  */
 public record PoolSettings(
@@ -21,6 +22,7 @@ public record PoolSettings(
         Duration startLimit,
         Duration killAfter,
         boolean byValue,
+        String script,
         boolean reload) {
     public PoolSettings {
         command = List.copyOf(command);

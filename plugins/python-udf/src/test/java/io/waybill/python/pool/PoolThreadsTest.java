@@ -42,8 +42,8 @@ class PoolThreadsTest {
     private ProcessPool pool;
 
     private ProcessPool pool(Duration startLimit, ThreadFactory threads) {
-        PoolSettings settings =
-                new PoolSettings(List.of("/bin/sleep", seconds), List.of(), 1, startLimit, Duration.ZERO, false, false);
+        PoolSettings settings = new PoolSettings(
+                List.of("/bin/sleep", seconds), List.of(), 1, startLimit, Duration.ZERO, false, "", false);
         pool = new ProcessPool(settings, new ManualBroker(), () -> directory.resolve("no.sock"), threads);
         return pool;
     }
