@@ -119,6 +119,7 @@ class ArchitectureTest {
             Map.entry("home", List.of("home.cursor", "home.error")),
             Map.entry("home.cursor", List.of("home.error")),
             Map.entry("home.error", List.of()),
+            Map.entry("home.note", List.of()),
             Map.entry("journal", List.of()),
             Map.entry("journal.format", List.of("journal")),
             Map.entry("journal.read", List.of("journal", "journal.format")),

@@ -7,6 +7,9 @@ import java.util.Objects;
  *
  * <p>{@link #getMessage()} is the text as it was sent; the text of a timeout starts with {@code RPCErr:1:}, as in
  * PyTorch.
+ *
+ * <p>A handler that does not catch the failure of its own call fails with {@link ErrorCode#HANDLER_FAILED}, or with the code of its refusal. Its
+ * caller finds the call that failed first, however many handlers are in between, in {@link #rootCode()} and {@link #rootMessageId()}.
  */
 public class CallException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -14,6 +17,8 @@ public class CallException extends RuntimeException {
     private final ErrorKind kind;
     private final ErrorCode code;
     private final long messageId;
+    private final ErrorCode rootCode;
+    private final long rootMessageId;
 
     /**
      * Creates the failure of one call.
@@ -21,17 +26,33 @@ public class CallException extends RuntimeException {
      * @param messageId the request's id, {@link MessageId#NONE} when nothing was sent
      */
     public CallException(ErrorKind kind, ErrorCode code, long messageId, String text) {
-        super(text);
-        this.kind = Objects.requireNonNull(kind);
-        this.code = Objects.requireNonNull(code);
-        this.messageId = messageId;
+        this(kind, code, messageId, text, code, messageId);
     }
 
+    /** Creates the failure of one call. If its cause is the failure of another one, that is its root. */
     public CallException(ErrorKind kind, ErrorCode code, long messageId, String text, Throwable cause) {
         super(text, cause);
         this.kind = Objects.requireNonNull(kind);
         this.code = Objects.requireNonNull(code);
         this.messageId = messageId;
+        this.rootCode = cause instanceof CallException failed ? failed.rootCode : code;
+        this.rootMessageId = cause instanceof CallException failed ? failed.rootMessageId : messageId;
+    }
+
+    /**
+     * Creates the failure of one call that another one caused.
+     *
+     * @param rootCode of the call that failed first
+     * @param rootMessageId of its request, {@link MessageId#NONE} when it was not sent
+     */
+    public CallException(
+            ErrorKind kind, ErrorCode code, long messageId, String text, ErrorCode rootCode, long rootMessageId) {
+        super(text);
+        this.kind = Objects.requireNonNull(kind);
+        this.code = Objects.requireNonNull(code);
+        this.messageId = messageId;
+        this.rootCode = Objects.requireNonNull(rootCode);
+        this.rootMessageId = rootMessageId;
     }
 
     public ErrorKind kind() {
@@ -45,5 +66,21 @@ public class CallException extends RuntimeException {
     /** Returns the request's id, {@link MessageId#NONE} when nothing was sent. */
     public long messageId() {
         return messageId;
+    }
+
+    /**
+     * Returns the code of the call that failed first: of one that the handler of this call made, or a handler further inside. The own
+     * {@link #code()} when this call failed by itself.
+     */
+    public ErrorCode rootCode() {
+        return rootCode;
+    }
+
+    /**
+     * Returns the id of the call that failed first, as {@code waybill journal show} takes it; {@link MessageId#NONE} when that one was not sent.
+     * The own {@link #messageId()} when this call failed by itself.
+     */
+    public long rootMessageId() {
+        return rootMessageId;
     }
 }

@@ -26,6 +26,7 @@ public final class HandlerEntry {
     private final HandlerKey key;
     private final HandlerSpec spec;
     private final long sinceWallNs;
+    private final long responder;
     private final SelectivelyBlocking selects; // null for a handler that blocks for each message, or for none
 
     private final InFlightCount inFlight = new InFlightCount();
@@ -44,6 +45,7 @@ public final class HandlerEntry {
         this.key = key;
         this.spec = spec;
         this.sinceWallNs = sinceWallNs;
+        this.responder = spec.provider().number();
         this.selects = spec.nonBlocking() && spec.handler() instanceof SelectivelyBlocking selecting ? selecting : null;
     }
 
@@ -71,6 +73,11 @@ public final class HandlerEntry {
 
     public HandlerKey key() {
         return key;
+    }
+
+    /** Returns the {@link Provider#number} of its provider. */
+    public long responder() {
+        return responder;
     }
 
     public MessageHandler handler() {

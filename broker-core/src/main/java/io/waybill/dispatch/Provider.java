@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /**
@@ -12,6 +13,15 @@ public record Provider(String name, String version) {
     public Provider {
         Objects.requireNonNull(name);
         Objects.requireNonNull(version);
+    }
+
+    /** Returns the number that stands for name and version in records: the same in each process, and not 0. */
+    public long number() {
+        long hash = 0xcbf29ce484222325L; // FNV-1a
+        for (byte each : (name + '\0' + version).getBytes(StandardCharsets.UTF_8)) {
+            hash = (hash ^ each & 0xff) * 0x100000001b3L;
+        }
+        return hash == 0 ? 1 : hash;
     }
 
     @Override

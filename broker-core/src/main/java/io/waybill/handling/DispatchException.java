@@ -12,7 +12,13 @@ public final class DispatchException extends CallException {
      * Creates the failure of a message inside the one with this id.
      */
     public DispatchException(Failure failure, long id) {
-        super(failure.kind(), failure.code(), id, failure.text());
+        super(
+                failure.kind(),
+                failure.code(),
+                id,
+                failure.text(),
+                failure.root().isThere() ? failure.root().code() : failure.code(),
+                failure.root().isThere() ? failure.root().id() : id);
         this.failure = failure;
     }
 

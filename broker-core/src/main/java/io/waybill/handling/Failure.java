@@ -12,8 +12,51 @@ import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 
-/** The error that responses a request whose handler gave no response. Immutable. */
-public record Failure(ErrorKind kind, ErrorCode code, String text) {
+/**
+ * The error that responds to a request whose handler gave no response. Immutable.
+ *
+ * @param root the failed call that caused it
+ */
+public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
+
+    /**
+     * The failed call that caused an error, which the handler of a request made, or one further inside. Immutable.
+     *
+     * @param code null: no call caused it
+     * @param id of its request; {@link MessageId#NONE} when it was not sent
+     */
+    public record Root(ErrorCode code, long id) {
+
+        /** No call caused the error. */
+        public static final Root NONE = new Root(null, MessageId.NONE);
+
+        private static final int MAX_CAUSES = 32; // causes may form a ring
+
+        /** Finds the failed call among an exception of a handler and its causes. Does not throw. */
+        public static Root of(Throwable thrown) {
+            try {
+                Throwable e = thrown;
+                for (int i = 0; e != null && i < MAX_CAUSES; i++) {
+                    if (e instanceof CallException failed) {
+                        return new Root(failed.rootCode(), failed.rootMessageId());
+                    }
+                    e = e.getCause();
+                }
+            } catch (Throwable inException) { // of a bundle, with code of its own
+                return NONE;
+            }
+            return NONE;
+        }
+
+        /** Returns the root that a response has on record. */
+        public static Root of(RecordView response) {
+            return response.hasRoot() ? new Root(response.rootCode(), response.rootId()) : NONE;
+        }
+
+        public boolean isThere() {
+            return code != null;
+        }
+    }
 
     /** Timeout of a caller that used the clock of an earlier boot. */
     private static final long UNKNOWN_TIMEOUT = Long.MIN_VALUE;
@@ -27,6 +70,15 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         text = text == null ? "no text was given" : text;
     }
 
+    /** Creates a failure that no failed call caused. */
+    public Failure(ErrorKind kind, ErrorCode code, String text) {
+        this(kind, code, text, Root.NONE);
+    }
+
+    private Failure causedBy(Throwable e) {
+        return new Failure(kind, code, text, Root.of(e));
+    }
+
     /** The handler refused the request. */
     public static Failure rejected(int worker, RejectedMessageException e) {
         // what a handler refuses in its own words travels as it is; the rest is the broker's and names the node
@@ -38,7 +90,8 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         } catch (Throwable inException) { // of a bundle, with code of its own
             return threw(worker, e);
         }
-        return new Failure(ErrorKind.UNKNOWN_ERROR, code, code == ErrorCode.REFUSED ? text : nodeError(worker, text));
+        return new Failure(ErrorKind.UNKNOWN_ERROR, code, code == ErrorCode.REFUSED ? text : nodeError(worker, text))
+                .causedBy(e);
     }
 
     /** The handler threw: a failure of a message that it dispatched, which is its own then, or something else. */
@@ -46,7 +99,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         if (e instanceof DispatchException inner) {
             return inner.failure();
         }
-        return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e));
+        return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e)).causedBy(e);
     }
 
     /** The handler returned, and gave no response. */
@@ -96,6 +149,11 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return new Failure(kind, code, text);
     }
 
+    /** A late response was an error that a failed call may have caused. */
+    public static Failure late(ErrorCode code, String text, Throwable cause) {
+        return late(code, text).causedBy(cause);
+    }
+
     /**
      * A call took longer than its caller allowed. Callers match on the text, which is PyTorch's up to {@code detail}.
      *
@@ -133,7 +191,14 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
     /** Converts to the exception that the caller gets. */
     public CallException toException(long id) {
-        return new CallException(kind, code, id, text);
+        return root.isThere()
+                ? new CallException(kind, code, id, text, root.code(), root.id())
+                : new CallException(kind, code, id, text);
+    }
+
+    /** Returns the failure that an error response has on record. */
+    public static Failure of(RecordView response) {
+        return new Failure(response.errorKind(), response.errorCode(), ErrorText.of(response), Root.of(response));
     }
 
     /** Returns a failure with PyTorch's prefix for errors that are not a handler's own. */

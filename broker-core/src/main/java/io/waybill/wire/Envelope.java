@@ -28,9 +28,13 @@ package io.waybill.wire;
  *                            on the thread that polled
  *  48     8   sent            signed; wall clock in ns since 1970
  *  56     8   parent          id of the request whose handler sent this one; all ones: none
- *  64    16   trace id        requests: W3C trace context, high then low half; 0: none; responses: 0
- *  80     8   span id         requests: of the span that the call is; 0: none; responses: 0
- *  88     8   handler sequence  responses: how many requests the sender had begun before this one; requests: 0
+ *  64    16   trace id        requests: W3C trace context, high then low half; 0: none
+ *             responder       responses: the first 8 bytes: number of the bundle that responded, in the sender's file responders; 0: none, or unknown
+ *             root id         EXCEPTION: the last 8 bytes: with a root code, id of the call whose failure caused this one; all ones: it was not sent
+ *  80     8   span id         requests: of the span that the call is; 0: none
+ *             root code       EXCEPTION: the first 2 bytes: number of the error of that call; 0: no call caused it; the rest 0
+ *  88     8   handler sequence  responses: how many requests the sender had begun before this one
+ *             due             requests: signed; the deadline by the wall clock in ns since 1970, as it was when sent; 0: none, or unknown
  *  96     1   error kind      EXCEPTION only: 0 unknown, 1 timeout, 2 intentional failure
  *  97     1   reserved        0
  *  98     2   error code      EXCEPTION only: number of an ErrorCode
@@ -66,7 +70,11 @@ public final class Envelope {
     public static final int TRACE_HIGH = 64;
     public static final int TRACE_LOW = 72;
     public static final int SPAN = 80;
+    public static final int RESPONDER = 64;
+    public static final int ROOT_ID = 72;
+    public static final int ROOT_CODE = 80;
     public static final int HANDLER_SEQUENCE = 88;
+    public static final int DUE = 88;
     public static final int ERROR_KIND = 96;
     public static final int RESERVED_BYTE = 97;
     public static final int ERROR_CODE = 98;

@@ -171,6 +171,25 @@ public final class MessageBuffer {
         return this;
     }
 
+    /** Sets the deadline of a request by the wall clock, for readers of other boots and hosts; 0 for none. */
+    public MessageBuffer dueNs(long wallNs) {
+        memory.putLong(Envelope.DUE, wallNs, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    /** Sets the number of the bundle that gives this response; 0 when it is unknown. */
+    public MessageBuffer responder(long number) {
+        memory.putLong(Envelope.RESPONDER, number, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    /** Sets the failed call that caused the error in this response. */
+    public MessageBuffer root(ErrorCode code, long id) {
+        memory.putLong(Envelope.ROOT_ID, id, ByteOrder.LITTLE_ENDIAN);
+        memory.putShort(Envelope.ROOT_CODE, (short) code.number(), ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
     public MessageBuffer parent(long id) {
         memory.putLong(Envelope.PARENT, id, ByteOrder.LITTLE_ENDIAN);
         return this;

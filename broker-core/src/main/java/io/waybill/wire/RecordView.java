@@ -306,6 +306,33 @@ public final class RecordView {
         return memory.getLong(Envelope.SPAN, ByteOrder.LITTLE_ENDIAN);
     }
 
+    /** Returns the deadline of a request by the wall clock, as it was when the request was sent; 0 for none, or when it is unknown. */
+    public long dueNs() {
+        return memory.getLong(Envelope.DUE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Returns the number of the bundle that gave this response, as its sender's {@code responders} has it; 0 when it is unknown. */
+    public long responder() {
+        return memory.getLong(Envelope.RESPONDER, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Returns whether the failure of another call caused the error in this response. */
+    public boolean hasRoot() {
+        return memory.getShort(Envelope.ROOT_CODE, ByteOrder.LITTLE_ENDIAN) != 0;
+    }
+
+    /** Returns the code of the call whose failure caused the error; the error's own code when no call did. */
+    public ErrorCode rootCode() {
+        return hasRoot()
+                ? ErrorCode.of(Short.toUnsignedInt(memory.getShort(Envelope.ROOT_CODE, ByteOrder.LITTLE_ENDIAN)))
+                : errorCode();
+    }
+
+    /** Returns the id of the call whose failure caused the error; this response's when no call did. */
+    public long rootId() {
+        return hasRoot() ? memory.getLong(Envelope.ROOT_ID, ByteOrder.LITTLE_ENDIAN) : id();
+    }
+
     public long handlerSequence() {
         return memory.getLong(Envelope.HANDLER_SEQUENCE, ByteOrder.LITTLE_ENDIAN);
     }

@@ -4,10 +4,16 @@ import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Served;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.note.Responders;
+import io.waybill.home.note.Responders.Responder;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -26,6 +32,7 @@ final class ServedKeys {
     private static final int BYTES_BETWEEN = 4;
 
     private final HandlerRegistry registry;
+    private final Set<Responder> noted = new HashSet<>(); // guarded by this
 
     ServedKeys(HandlerRegistry registry) {
         this.registry = registry;
@@ -35,6 +42,19 @@ final class ServedKeys {
     Served now() {
         Set<String> served = served();
         return new Served(List.copyOf(served), atLeastOnce(served));
+    }
+
+    /** Notes the providers of the handlers, by which readers name those of responses. */
+    synchronized void noteResponders(WorkerDirectory directory) throws IOException {
+        Set<Responder> now = new LinkedHashSet<>();
+        for (HandlerStatus status : registry.statuses()) {
+            Provider by = status.provider();
+            now.add(new Responder(by.number(), by.name(), by.version()));
+        }
+        if (!noted.containsAll(now)) {
+            Responders.add(directory.path(), now, directory.home().host().files());
+            noted.addAll(now);
+        }
     }
 
     /** Returns the keys of handlers in this state, sorted. */

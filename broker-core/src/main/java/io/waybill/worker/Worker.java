@@ -162,6 +162,7 @@ public final class Worker implements Caller, AutoCloseable {
         if (!parts.lost.isEmpty()) {
             settings.put(WorkerRecord.LOST, parts.lost);
         }
+        served.noteResponders(parts.directory);
         parts.directory.publish(WorkerState.READY, served.now(), settings);
     }
 

@@ -9,6 +9,7 @@ import io.waybill.handling.CallReports;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
+import io.waybill.home.note.NotedOutcomes;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorRegistry;
@@ -292,7 +293,8 @@ final class WorkerParts {
         handlerChanges = new HandlerChanges(inner, serving, poller);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
-        OutcomeDelivery delivery = new OutcomeDelivery(permit, reports, counters);
+        OutcomeDelivery delivery =
+                new OutcomeDelivery(permit, reports, counters, new NotedOutcomes(directory.path(), host));
         RecordPool records = new RecordPool();
         deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
         Quarantine quarantine = new Quarantine(links, host.clock(), faults);

@@ -85,7 +85,8 @@ final class CallList {
             return Optional.empty();
         }
         StoredRecord request = seen.source().store(seen.position(), record.get());
-        StoredCall call = new StoredCall(request, operation, journals.responseTo(request));
+        Optional<StoredRecord> response = journals.responseTo(request);
+        StoredCall call = new StoredCall(request, operation, response, journals.notes(request, response));
         return filter.takesOutcome(call) && (!filter.asksForResponse() || isResponseWanted(call))
                 ? Optional.of(call)
                 : Optional.empty();

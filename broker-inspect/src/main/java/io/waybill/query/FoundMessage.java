@@ -1,5 +1,6 @@
 package io.waybill.query;
 
+import io.waybill.query.stored.CallNotes;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.Optional;
  * @param ancestors the requests whose handlers led to this one, outermost first
  * @param children the requests that this request's handler sent, oldest first, with theirs
  * @param notes remarks for the reader: damage, a missing journal, an unused index
+ * @param workerNotes what the workers have noted beside the records
  */
 public record FoundMessage(
         long id,
@@ -22,7 +24,8 @@ public record FoundMessage(
         Optional<Payload> responsePayload,
         List<StoredCall> ancestors,
         List<CallTree> children,
-        List<String> notes) {
+        List<String> notes,
+        CallNotes workerNotes) {
 
     public boolean isEmpty() {
         return request.isEmpty() && response.isEmpty();
@@ -30,6 +33,6 @@ public record FoundMessage(
 
     /** The request with its outcome; empty when there is no request. */
     public Optional<StoredCall> call() {
-        return request.map(sent -> new StoredCall(sent, operation, response));
+        return request.map(sent -> new StoredCall(sent, operation, response, workerNotes));
     }
 }

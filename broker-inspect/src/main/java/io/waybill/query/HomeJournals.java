@@ -10,6 +10,7 @@ import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.stored.ArchivedTensors;
+import io.waybill.query.stored.CallNotes;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredJournal;
 import io.waybill.query.stored.StoredJournals;
@@ -80,6 +81,7 @@ public final class HomeJournals implements StoredMessages {
 
     @Override
     public FoundMessage show(long id, Effort effort) throws IOException {
+        journals.forgetNotes();
         List<String> notes = new ArrayList<>();
         Found request = new Found();
         Optional<StoredJournal> caller = journals.find(MessageId.worker(id));
@@ -102,8 +104,15 @@ public final class HomeJournals implements StoredMessages {
                 Optional.ofNullable(response.payload),
                 List.of(),
                 List.of(),
-                notes);
+                notes,
+                notesOf(request, response));
         return withNested(found, notes);
+    }
+
+    private CallNotes notesOf(Found request, Found response) throws IOException {
+        return request.record == null
+                ? CallNotes.NONE
+                : journals.notes(request.record, Optional.ofNullable(response.record));
     }
 
     private Found responseTo(StoredRecord request, Effort effort, List<String> notes) throws IOException {
@@ -135,6 +144,13 @@ public final class HomeJournals implements StoredMessages {
         List<CallTree> children = List.of();
         if (found.call().isPresent()) {
             StoredCall call = found.call().get();
+            long dueNs = call.request().dueNs();
+            if (call.outcome() == StoredCall.Outcome.NONE
+                    && dueNs != 0
+                    && dueNs < journals.host().clock().wallNs()) {
+                notes.add(
+                        "the deadline has passed, and the caller's worker has noted no outcome: its process ended before");
+            }
             NestedCallSearch search = new NestedCallSearch(new JournalLinks(journals, progress), notes);
             ancestors = search.ancestors(call.request());
             children = search.descendants(call);
@@ -148,7 +164,8 @@ public final class HomeJournals implements StoredMessages {
                 found.responsePayload(),
                 ancestors,
                 children,
-                notes.stream().distinct().toList());
+                notes.stream().distinct().toList(),
+                found.workerNotes());
     }
 
     /** Ids of a worker's requests ascend: what is below the oldest that is there was there once. */
@@ -198,6 +215,7 @@ public final class HomeJournals implements StoredMessages {
 
     @Override
     public void list(MessageFilter filter, int newest, Consumer<StoredCall> sink) throws IOException {
+        journals.forgetNotes();
         new CallList(journals, filter, progress).read(newest, sink);
     }
 

@@ -102,6 +102,7 @@ final class JournalLinks implements NestedCallSearch.Links {
         RecordView record = index.record(JournalQueue.REQUESTS);
         StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, position.get(), record);
         Optional<String> operation = Payload.operationOf(record);
-        return Optional.of(new StoredCall(request, operation, journals.responseTo(request)));
+        Optional<StoredRecord> response = journals.responseTo(request);
+        return Optional.of(new StoredCall(request, operation, response, journals.notes(request, response)));
     }
 }

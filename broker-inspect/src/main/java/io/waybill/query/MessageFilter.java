@@ -135,7 +135,7 @@ public final class MessageFilter {
             return this;
         }
 
-        /** Accepts calls that failed with this code. */
+        /** Accepts calls that failed with this code, or because one of it failed. */
         public Builder error(ErrorCode wanted) {
             outcome = StoredCall.Outcome.ERROR;
             errorCode = wanted;
@@ -216,9 +216,12 @@ public final class MessageFilter {
         return operation != null || !arguments.isEmpty();
     }
 
-    boolean takesOutcome(StoredCall call) {
+    /** Returns whether what the caller got matches, and when. */
+    public boolean takesOutcome(StoredCall call) {
         return (outcome == null || outcome == call.outcome())
-                && (errorCode == null || call.response().orElseThrow().errorCode() == errorCode)
+                && (errorCode == null
+                        || call.errorCode().filter(errorCode::equals).isPresent()
+                        || call.rootCode().filter(errorCode::equals).isPresent())
                 && (slowerThanNs == Long.MIN_VALUE
                         || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
     }
@@ -237,12 +240,12 @@ public final class MessageFilter {
     }
 
     /** Whether the content of the response decides as well. */
-    boolean asksForResponse() {
+    public boolean asksForResponse() {
         return responseText != null;
     }
 
     /** Returns whether the content of a response matches. */
-    boolean takesResponse(Payload response) {
+    public boolean takesResponse(Payload response) {
         return responseText == null
                 || response.text().filter(text -> text.contains(responseText)).isPresent()
                 || response.result()

@@ -1,41 +1,94 @@
 package io.waybill.query;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.home.note.NotedOutcomes.Noted;
+import io.waybill.query.stored.CallNotes;
 import io.waybill.query.stored.StoredRecord;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 
 /**
- * A request with its outcome. Immutable.
+ * A request with its outcome: what its caller got. Immutable.
  *
  * @param operation of a call by name
- * @param response the response in its receiver's journal
+ * @param response the response in its receiver's journal, which may have come too late
+ * @param notes what the workers have noted beside the records
  */
-public record StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
+public record StoredCall(
+        StoredRecord request, Optional<String> operation, Optional<StoredRecord> response, CallNotes notes) {
 
-    /** Outcome of a request, as far as the journals show it. */
+    /** With these a call ends before its response is read. */
+    private static final Set<ErrorCode> ENDS = EnumSet.of(ErrorCode.TIMED_OUT, ErrorCode.WORKER_LOST, ErrorCode.CLOSED);
+
+    /** Outcome of a request, as far as the journals and the notes show it. */
     public enum Outcome {
         OK,
         ERROR,
-        /** No response: the request is running, was dropped, or timed out. */
+        /** No response, and the caller's worker has noted no error: the request is running, or its caller ended before it. */
         NONE
     }
 
-    public Outcome outcome() {
-        return response.map(found -> found.isError() ? Outcome.ERROR : Outcome.OK)
-                .orElse(Outcome.NONE);
+    /** Creates a call of which nothing is known but its records. */
+    public StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
+        this(request, operation, response, CallNotes.NONE);
     }
 
-    /** Returns the outcome as people read it: {@code ok}, {@code none}, or {@code error} with its code. */
+    public Outcome outcome() {
+        if (errorCode().isPresent()) {
+            return Outcome.ERROR;
+        }
+        return response.isPresent() ? Outcome.OK : Outcome.NONE;
+    }
+
+    /** Returns the code of the error that the caller got; empty when it got none. */
+    public Optional<ErrorCode> errorCode() {
+        if (notes.outcome().isPresent()) {
+            return notes.outcome().map(Noted::code);
+        }
+        return isLate()
+                ? Optional.of(ErrorCode.TIMED_OUT)
+                : delivered().filter(StoredRecord::isError).map(StoredRecord::errorCode);
+    }
+
+    /** Returns whether there is a response that the caller did not get, because its call had ended before. */
+    public boolean isLate() {
+        if (response.isEmpty() || response.get().isError() && response.get().errorCode() == ErrorCode.TIMED_OUT) {
+            return false; // the receiver gave up as well
+        }
+        return notes.outcome().isPresent()
+                ? ENDS.contains(notes.outcome().get().code())
+                : !notes.isComplete() && request.dueNs() != 0 && response.get().sentNs() > request.dueNs();
+    }
+
+    /** Returns the response that the caller got; empty when its worker gave it an error instead, or there is none. */
+    private Optional<StoredRecord> delivered() {
+        return notes.outcome().isPresent() || isLate() ? Optional.empty() : response;
+    }
+
+    /** Returns the code of the call whose failure caused the error that the caller got; empty when none did. */
+    public Optional<ErrorCode> rootCode() {
+        return delivered().flatMap(StoredRecord::rootCode);
+    }
+
+    /** Returns the outcome as people read it: {@code ok}, {@code none}, or {@code error} with its code, and with that of the call that caused it. */
     public String outcomeText() {
         String text = outcome().name().toLowerCase(Locale.ROOT);
-        return outcome() == Outcome.ERROR ? text + " " + response.orElseThrow().errorCode() : text;
+        return text
+                + errorCode().map(code -> " " + code).orElse("")
+                + rootCode().map(root -> " <- " + root).orElse("")
+                + (isLate() ? ", late" : "");
     }
 
     /**
-     * Returns the time between sending the request and the response, by the wall clock; empty while there is no
-     * response.
+     * Returns the time between sending the request and its outcome, by the wall clock: the response, or the error that the caller's worker
+     * gave it. Empty while there is none.
      */
     public Optional<Long> tookNs() {
-        return response.map(found -> found.sentNs() - request.sentNs());
+        return notes.outcome()
+                .map(Noted::atNs)
+                .or(() -> isLate() ? Optional.of(request.dueNs()) : response.map(StoredRecord::sentNs))
+                .map(endNs -> endNs - request.sentNs());
     }
 }

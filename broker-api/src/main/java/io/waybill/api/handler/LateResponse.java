@@ -34,4 +34,12 @@ public interface LateResponse {
 
     /** Responds with an error. */
     void fail(ErrorCode code, String text);
+
+    /**
+     * Responds with an error that another failure caused. If a call that failed is among the cause and its causes, the caller finds its code
+     * and id in {@link io.waybill.api.CallException#rootCode()}.
+     */
+    default void fail(ErrorCode code, String text, Throwable cause) {
+        fail(code, text);
+    }
 }

@@ -179,7 +179,7 @@ public final class DeviceResponses implements AutoCloseable {
                             shared);
                 } else {
                     shared.release();
-                    delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
+                    delivery.failUnrecorded(slot.context(), slot.link().id(), pending.free(slot), failure);
                 }
             } finally {
                 converting.getAndDecrement();

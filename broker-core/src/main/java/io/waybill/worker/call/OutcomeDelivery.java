@@ -12,6 +12,7 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.CallReports;
+import io.waybill.home.note.NotedOutcomes;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
@@ -20,6 +21,7 @@ import io.waybill.worker.poll.PermitRevokedException;
 import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.reference.ReceivedReferences;
 import java.util.List;
+import org.agrona.CloseHelper;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,8 +40,11 @@ public final class OutcomeDelivery {
     private final PollPermit permit;
     private final CallReports reports;
     private final WorkerCounters counters;
+    private final NotedOutcomes noted;
 
-    public OutcomeDelivery(PollPermit permit, CallReports reports, WorkerCounters counters) {
+    /** @param noted where failures go that no record has; closed with this object */
+    public OutcomeDelivery(PollPermit permit, CallReports reports, WorkerCounters counters, NotedOutcomes noted) {
+        this.noted = noted;
         this.permit = permit;
         this.reports = reports;
         this.counters = counters;
@@ -115,6 +120,23 @@ public final class OutcomeDelivery {
             reports.ended(id, record.from(), record.type(), view.failed(), bytes, tensors.size());
         }
         leave(entered);
+    }
+
+    /**
+     * Delivers a failure that is not on record, and notes it before.
+     *
+     * @param context current for the listener
+     * @param peer id of the worker that was called
+     * @throws PermitRevokedException when this thread had the permit and lost it
+     */
+    void failUnrecorded(CallContext context, int peer, ResponseListener listener, CallException failure) {
+        noted.note(failure.messageId(), failure.code());
+        fail(context, peer, listener, failure);
+    }
+
+    /** Ends the notes: no call is in flight any more. */
+    void close() {
+        CloseHelper.close(e -> LOG.warn("The outcomes of calls can't be closed", e), noted);
     }
 
     /**

@@ -287,6 +287,7 @@ public final class RequestWriter {
                     .deadlineNs(deadlineNs)
                     .sentNs(wallNs)
                     .parent(parent)
+                    .dueNs(CallSettings.deadlineNs(wallNs, slot.timeoutNs()))
                     .epoch(link.epoch())
                     .payload(request.payloadArray(), 0, request.payloadLength());
             if (context != CallContext.EMPTY) {
@@ -356,6 +357,7 @@ public final class RequestWriter {
             record.memory().putBytes(0, request.buffer().memory(), 0, length);
             record.addFlag(Envelope.REPEATED)
                     .deadlineNs(deadlineNs)
+                    .dueNs(deadlineNs == 0 ? 0 : clock.wallNsAt(deadlineNs))
                     .sentNs(wallNs)
                     .epoch(link.epoch());
             appender.journal().append(record, wallNs);
@@ -370,7 +372,6 @@ public final class RequestWriter {
         onSent(link, request.id(), 0);
     }
 
-    /** Throws when the writer is closed. */
     void requireOpen() {
         state.requireOpen();
     }

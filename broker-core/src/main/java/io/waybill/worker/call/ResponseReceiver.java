@@ -6,7 +6,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
-import io.waybill.handling.ErrorText;
+import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.read.JournalTail;
@@ -160,8 +160,7 @@ public final class ResponseReceiver {
         counters.countResponse();
         if (type == MessageType.EXCEPTION) {
             transit.discard(record, link);
-            CallException failure =
-                    new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
+            CallException failure = Failure.of(record).toException(record.id());
             slot.count(failure.code(), record.buffer().length(), arrivals.arrivedNs(record.sentNs()));
             delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
             return record;
@@ -238,7 +237,7 @@ public final class ResponseReceiver {
                 response = view;
             } else {
                 shared.release();
-                delivery.fail(context, record.from(), listener, failure);
+                delivery.failUnrecorded(context, record.from(), listener, failure);
             }
             free = true;
         } finally {
@@ -277,7 +276,8 @@ public final class ResponseReceiver {
         long timeoutNs = slot.timeoutNs();
         String peer = slot.link().toString();
         slot.count(ErrorCode.TIMED_OUT, 0, clock.wallNs());
-        delivery.fail(slot.context(), slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+        delivery.failUnrecorded(
+                slot.context(), slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
     /** Reads the last responses of a peer that has ended, and fails the other calls to it once none are left. */
@@ -302,7 +302,7 @@ public final class ResponseReceiver {
 
     private void fail(PendingCalls.Slot slot, CallException failure) {
         slot.count(failure.code(), 0, clock.wallNs());
-        delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
+        delivery.failUnrecorded(slot.context(), slot.link().id(), pending.free(slot), failure);
     }
 
     private void failNotReturned(PeerLink link) {
@@ -317,8 +317,9 @@ public final class ResponseReceiver {
         pending.takeWhere(slot -> true, (slot, id) -> {
             CallException ended = failure.of(id);
             slot.countElsewhere(ended.code(), 0, clock.wallNs()); // a poll that does not return may have the permit
-            delivery.fail(slot.context(), slot.link().id(), pending.free(slot), ended);
+            delivery.failUnrecorded(slot.context(), slot.link().id(), pending.free(slot), ended);
         });
+        delivery.close();
     }
 
     /** Factory of the error of a call. */

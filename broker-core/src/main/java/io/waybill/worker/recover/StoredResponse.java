@@ -1,11 +1,10 @@
 package io.waybill.worker.recover;
 
-import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.handling.ErrorText;
+import io.waybill.handling.Failure;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.tensor.TensorReceiver;
@@ -30,7 +29,7 @@ final class StoredResponse {
     /** Completes a claim with a record that was read and checked. */
     void complete(OutcomeClaim claim, RecordView record, Path peerDirectory) {
         if (record.type() == MessageType.EXCEPTION) {
-            claim.fail(new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
+            claim.fail(Failure.of(record).toException(record.id()));
             return;
         }
         if (record.hasReferences()) {

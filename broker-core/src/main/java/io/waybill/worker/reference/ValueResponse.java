@@ -160,4 +160,10 @@ public abstract class ValueResponse implements LateResponse {
     public final void fail(ErrorCode code, String text) {
         fails(response -> Failure.late(code, text));
     }
+
+    @Override
+    public final void fail(ErrorCode code, String text, Throwable cause) {
+        Failure failure = Failure.late(code, text, cause);
+        fails(response -> failure);
+    }
 }

@@ -186,12 +186,19 @@ final class ResponseBody implements ResponseWriter.Content {
      *
      * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
      * @param observed what it observed until then, in record format
+     * @param root the failed call that caused it
      */
-    record OfError(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed)
+    record OfError(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed, Failure.Root root)
             implements ResponseWriter.Content {
 
         OfError(Failure failure, long begunNs, byte[] observed) {
-            this(failure.kind(), failure.code(), failure.text().getBytes(StandardCharsets.UTF_8), begunNs, observed);
+            this(
+                    failure.kind(),
+                    failure.code(),
+                    failure.text().getBytes(StandardCharsets.UTF_8),
+                    begunNs,
+                    observed,
+                    failure.root());
         }
 
         /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */
@@ -211,6 +218,9 @@ final class ResponseBody implements ResponseWriter.Content {
         @Override
         public void write(MessageBuffer record) {
             record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
+            if (root.isThere()) {
+                record.root(root.code(), root.id());
+            }
             if (observed.length > 0) {
                 record.observations(observed, textLength());
             }

@@ -33,6 +33,7 @@ public final class StoredJournals implements Closeable {
 
     private final Home home;
     private final Map<Integer, StoredJournal> byId = new TreeMap<>();
+    private final Map<Integer, WorkerNotes> notes = new HashMap<>();
     private final List<String> problems = new ArrayList<>();
     private final Map<Integer, ArchiveReader> archives = new HashMap<>();
     private final Map<Integer, JournalIndex> indexes = new LinkedHashMap<>(MAX_OPEN_INDEXES, LOAD, true);
@@ -121,6 +122,31 @@ public final class StoredJournals implements Closeable {
         return index.find(JournalQueue.RESPONSES, request.id())
                 .map(position -> StoredRecord.of(
                         callee.get().info(), JournalQueue.RESPONSES, position, index.record(JournalQueue.RESPONSES)));
+    }
+
+    /** Returns what the workers of a call have noted beside its records, as they had when it was first asked for, or {@link #forgetNotes} called. */
+    public CallNotes notes(StoredRecord request, Optional<StoredRecord> response) throws IOException {
+        Optional<WorkerNotes> caller = notes(request.from());
+        Optional<WorkerNotes> receiver = response.isPresent() ? notes(request.to()) : Optional.empty();
+        return new CallNotes(
+                caller.flatMap(notes -> notes.outcome(request.id())),
+                caller.filter(notes -> notes.reachesTo(request.sentNs())).isPresent(),
+                receiver.flatMap(notes -> notes.responder(response.orElseThrow().responder())));
+    }
+
+    private Optional<WorkerNotes> notes(int worker) throws IOException {
+        Optional<StoredJournal> journal = find(worker);
+        WorkerNotes known = notes.get(worker);
+        if (known == null && journal.isPresent()) {
+            known = WorkerNotes.of(journal.get().path(), host());
+            notes.put(worker, known);
+        }
+        return Optional.ofNullable(known);
+    }
+
+    /** Has the notes of workers read again. */
+    public void forgetNotes() {
+        notes.clear();
     }
 
     /** Returns the payload of a record; empty when it was removed or damaged meanwhile. */

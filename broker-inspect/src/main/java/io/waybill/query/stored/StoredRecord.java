@@ -2,6 +2,7 @@ package io.waybill.query.stored;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
@@ -19,10 +20,14 @@ import java.util.Optional;
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
  * @param deadlineNs of a request, on the clock that includes suspension; 0 for none
+ * @param dueNs of a request: the deadline by the wall clock in ns since 1970, as it was when sent; 0 for none, or when it is unknown
  * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or the clock was not read
  * @param traceHigh first half of the trace id
  * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
  * @param errorCode of an exception
+ * @param rootCode of an exception that the failure of another call caused: that one's code
+ * @param rootId id of that call
+ * @param responder of a response: the number of the bundle that gave it; 0 when it is unknown
  */
 public record StoredRecord(
         WorkerInfo worker,
@@ -38,6 +43,7 @@ public record StoredRecord(
         long parent,
         long sentNs,
         long deadlineNs,
+        long dueNs,
         long begunNs,
         long traceHigh,
         long traceLow,
@@ -45,7 +51,10 @@ public record StoredRecord(
         int sectionBytes,
         int tensorCount,
         ErrorKind errorKind,
-        ErrorCode errorCode) {
+        ErrorCode errorCode,
+        Optional<ErrorCode> rootCode,
+        long rootId,
+        long responder) {
 
     /** Creates the header of a record that was read at a position of a queue. */
     public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition position, RecordView record) {
@@ -63,6 +72,8 @@ public record StoredRecord(
             String fileName,
             Optional<RecordPosition> position,
             RecordView record) {
+        boolean isResponse = record.type().isResponse();
+        boolean hasRoot = record.type() == MessageType.EXCEPTION && record.hasRoot();
         return new StoredRecord(
                 worker,
                 queue,
@@ -76,15 +87,19 @@ public record StoredRecord(
                 record.isRepeated(),
                 record.parent(),
                 record.sentNs(),
-                record.type().isResponse() ? 0 : record.deadlineNs(),
-                record.type().isResponse() ? record.begunNs() : 0,
-                record.traceHigh(),
-                record.traceLow(),
+                isResponse ? 0 : record.deadlineNs(),
+                isResponse ? 0 : record.dueNs(),
+                isResponse ? record.begunNs() : 0,
+                isResponse ? 0 : record.traceHigh(),
+                isResponse ? 0 : record.traceLow(),
                 record.payloadLength(),
                 record.sectionLength(),
                 record.tensorCount(),
                 record.errorKind(),
-                record.errorCode());
+                record.errorCode(),
+                hasRoot ? Optional.of(record.rootCode()) : Optional.empty(),
+                hasRoot ? record.rootId() : MessageId.NONE,
+                isResponse ? record.responder() : 0);
     }
 
     /** Returns where the record is, or was when it was copied: file, offset and index, as far as they are known. */

@@ -9,13 +9,13 @@ import io.waybill.query.StoredCall;
  * @param track number among the tracks of the worker, from 0; a span within another one of the same track was caused by it
  * @param depth number of spans around it in its track
  * @param beginNs by the wall clock, in ns since 1970
- * @param endNs not before the begin; without a response, the end of the timeline
+ * @param endNs not before the begin; of a call without an outcome, the end of the timeline
  */
 public record CallSpan(Kind kind, StoredCall call, int worker, int track, int depth, long beginNs, long endNs) {
 
     /** Side of a call. */
     public enum Kind {
-        /** The caller's: from sending the request to the response. */
+        /** The caller's: from sending the request to its outcome. */
         CALL,
         /** The receiver's: from the begin of the handler to the response. */
         HANDLER

@@ -75,7 +75,11 @@ public final class CallTimeline {
         StoredCall call = tree.call();
         long lastNs = Math.max(
                 call.request().sentNs(),
-                call.response().map(response -> response.sentNs()).orElse(Long.MIN_VALUE));
+                Math.max(
+                        call.tookNs()
+                                .map(tookNs -> call.request().sentNs() + tookNs)
+                                .orElse(Long.MIN_VALUE),
+                        call.response().map(response -> response.sentNs()).orElse(Long.MIN_VALUE)));
         for (CallTree child : tree.children()) {
             lastNs = Math.max(lastNs, lastNs(child));
         }
@@ -85,7 +89,8 @@ public final class CallTimeline {
     private static void add(CallTree tree, Bar handler, long lastNs, List<Bar> bars) {
         StoredCall call = tree.call();
         long sentNs = call.request().sentNs();
-        long endNs = call.response().map(response -> response.sentNs()).orElse(lastNs);
+        long endNs = call.tookNs().map(tookNs -> sentNs + tookNs).orElse(lastNs);
+        long respondedNs = call.response().map(response -> response.sentNs()).orElse(lastNs);
         int caller = call.request().from();
         int receiver = call.request().to();
         Bar calling = new Bar(
@@ -100,7 +105,7 @@ public final class CallTimeline {
                     receiver,
                     caller == receiver ? calling : null,
                     begunNs == 0 ? sentNs : begunNs,
-                    endNs);
+                    respondedNs);
             bars.add(running);
         }
         for (CallTree child : tree.children()) {

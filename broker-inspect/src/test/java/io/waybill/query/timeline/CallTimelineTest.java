@@ -43,6 +43,7 @@ class CallTimelineTest {
                 MessageId.NONE,
                 sentNs,
                 0,
+                0,
                 begunNs,
                 0,
                 0,
@@ -50,7 +51,10 @@ class CallTimelineTest {
                 0,
                 0,
                 ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.UNKNOWN);
+                ErrorCode.UNKNOWN,
+                Optional.empty(),
+                MessageId.NONE,
+                0);
     }
 
     private CallTree call(int from, int to, long sentNs, long begunNs, long respondedNs, CallTree... children) {

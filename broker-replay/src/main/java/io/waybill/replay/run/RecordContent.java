@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.handling.ErrorText;
+import io.waybill.handling.Failure;
 import io.waybill.query.stored.Payload;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
@@ -35,7 +36,8 @@ record RecordContent(
         long sentNs,
         ErrorKind errorKind,
         ErrorCode errorCode,
-        String errorText) {
+        String errorText,
+        Failure.Root root) {
 
     /**
      * Decodes a record.
@@ -56,7 +58,8 @@ record RecordContent(
                 record.sentNs(),
                 record.errorKind(),
                 record.errorCode(),
-                record.type() == MessageType.EXCEPTION ? ErrorText.of(record) : "");
+                record.type() == MessageType.EXCEPTION ? ErrorText.of(record) : "",
+                Failure.Root.of(record));
     }
 
     boolean isError() {
@@ -65,6 +68,6 @@ record RecordContent(
 
     /** Converts an error response to the exception that its caller got. */
     CallException failure() {
-        return new CallException(errorKind, errorCode, id, errorText);
+        return new Failure(errorKind, errorCode, errorText, root).toException(id);
     }
 }

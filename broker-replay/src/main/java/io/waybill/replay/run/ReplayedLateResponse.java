@@ -116,4 +116,10 @@ final class ReplayedLateResponse implements LateResponse {
     public void fail(ErrorCode code, String text) {
         give(() -> failure = Failure.late(code, text));
     }
+
+    @Override
+    public void fail(ErrorCode code, String text, Throwable cause) {
+        Failure late = Failure.late(code, text, cause);
+        give(() -> failure = late);
+    }
 }

@@ -13,6 +13,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -46,7 +47,9 @@ final class BundleFiles {
                 said.map(WorkerRecord::version).orElse(""),
                 said.map(WorkerRecord::javaVersion).orElse(""),
                 said.map(WorkerRecord::serves).orElse(List.of()),
-                bundles);
+                bundles,
+                List.of(),
+                Map.of());
     }
 
     private List<Path> jars(Path directory) {

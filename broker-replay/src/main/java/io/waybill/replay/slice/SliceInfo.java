@@ -1,7 +1,12 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.note.NotedOutcomes.Noted;
+import io.waybill.home.note.Responders.Responder;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * What a slice says of itself, in {@code slice.json}. Immutable.
@@ -19,6 +24,10 @@ import java.util.List;
  *   serves                 list of strings: as its worker.json had them
  *   bundles                list of objects: the jars in its directory
  *     file, symbolicName, version, sha256
+ *   responders             list of objects: the bundles that its responses name
+ *     number               in hexadecimal
+ *     name, version
+ *   outcomes               list of strings: what it gave its own calls in the slice by itself: id, error code, and when, in ns since 1970
  * </pre>
  *
  * Fields that a reader does not know are skipped.
@@ -36,13 +45,27 @@ public record SliceInfo(
      *
      * @param version of Waybill; empty text when it is not known
      * @param javaVersion empty text when it is not known
+     * @param responders the bundles that its responses name
+     * @param outcomes that it gave its own calls by itself, by their ids
      */
     public record Member(
-            WorkerInfo worker, String version, String javaVersion, List<String> serves, List<Bundle> bundles) {
+            WorkerInfo worker,
+            String version,
+            String javaVersion,
+            List<String> serves,
+            List<Bundle> bundles,
+            List<Responder> responders,
+            Map<Long, Noted> outcomes) {
 
         public Member {
             serves = List.copyOf(serves);
             bundles = List.copyOf(bundles);
+            responders = List.copyOf(responders);
+            outcomes = Collections.unmodifiableMap(new TreeMap<>(outcomes));
+        }
+
+        Member with(List<Responder> otherResponders, Map<Long, Noted> otherOutcomes) {
+            return new Member(worker, version, javaVersion, serves, bundles, otherResponders, otherOutcomes);
         }
     }
 

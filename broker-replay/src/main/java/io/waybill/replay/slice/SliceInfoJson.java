@@ -7,19 +7,29 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.note.NotedOutcomes.Noted;
+import io.waybill.home.note.Responders.Responder;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** {@link SliceInfo}s as JSON and back. What is read is untrusted: sizes, counts and ranges are checked. Stateless. */
 final class SliceInfoJson {
 
     private static final int MAX_ENTRIES = WorkerInfo.MAX_ID + 1;
     private static final int MAX_STRING = 4096;
+    /** Counter of the id, error code, and time. */
+    private static final Pattern OUTCOME =
+            Pattern.compile("[0-9]{1,5}\\.([0-9]{1,15}) ([0-9]{1,5}) ([0-9]{1,18}|[1-8][0-9]{18})");
+
     private static final JsonFactory JSON = JsonFactory.builder()
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNestingDepth(16)
@@ -74,7 +84,26 @@ final class SliceInfoJson {
             json.writeEndObject();
         }
         json.writeEndArray();
+        writeNotes(member, json);
         json.writeEndObject();
+    }
+
+    private static void writeNotes(SliceInfo.Member member, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart("responders");
+        for (Responder responder : member.responders()) {
+            json.writeStartObject();
+            json.writeStringField("number", Long.toHexString(responder.number()));
+            json.writeStringField("name", responder.name());
+            json.writeStringField("version", responder.version());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("outcomes");
+        for (Map.Entry<Long, Noted> each : member.outcomes().entrySet()) {
+            json.writeString(MessageId.text(each.getKey()) + " "
+                    + each.getValue().code().number() + " " + each.getValue().atNs());
+        }
+        json.writeEndArray();
     }
 
     private static void writeList(String field, List<String> texts, JsonGenerator json) throws IOException {
@@ -140,10 +169,36 @@ final class SliceInfoJson {
                     fields.textOr("version", ""),
                     fields.textOr("javaVersion", ""),
                     fields.list("serves", String.class),
-                    bundles);
+                    bundles,
+                    responders(fields),
+                    outcomes(fields, worker));
         } catch (IllegalArgumentException e) {
             throw new MalformedSliceException("expected the name of a worker, found none: " + e.getMessage(), e);
         }
+    }
+
+    private static List<Responder> responders(Fields worker) throws MalformedSliceException {
+        List<Responder> responders = new ArrayList<>();
+        for (Fields each : worker.list("responders", Fields.class)) {
+            String number = each.text("number");
+            require(number.matches("[0-9a-f]{1,16}"), "expected the number of a bundle, found another text");
+            responders.add(
+                    new Responder(Long.parseUnsignedLong(number, 16), each.text("name"), each.textOr("version", "")));
+        }
+        return responders;
+    }
+
+    private static Map<Long, Noted> outcomes(Fields fields, WorkerInfo worker) throws MalformedSliceException {
+        Map<Long, Noted> outcomes = new HashMap<>();
+        for (String each : fields.list("outcomes", String.class)) {
+            Matcher parts = OUTCOME.matcher(each);
+            require(parts.matches(), "expected the outcome of a call of worker %s, found another text", worker.name());
+            long counter = Long.parseLong(parts.group(1));
+            require(counter <= MessageId.MAX_COUNTER, "expected the counter of an id, found %d", counter);
+            long id = MessageId.of(worker.id(), counter);
+            outcomes.put(id, new Noted(ErrorCode.of(Integer.parseInt(parts.group(2))), Long.parseLong(parts.group(3))));
+        }
+        return outcomes;
     }
 
     /** A number, a text, a list or {@link Fields}; null for what is none of these. */

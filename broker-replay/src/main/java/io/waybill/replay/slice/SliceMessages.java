@@ -9,6 +9,7 @@ import io.waybill.query.MessageFilter;
 import io.waybill.query.NestedCallSearch;
 import io.waybill.query.StoredCall;
 import io.waybill.query.StoredMessages;
+import io.waybill.query.stored.CallNotes;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.stored.StoredTensors;
@@ -121,7 +122,8 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
                 response.isPresent() ? payload(response.get()) : Optional.empty(),
                 ancestors,
                 children,
-                notes);
+                notes,
+                call.map(StoredCall::notes).orElse(CallNotes.NONE));
     }
 
     @Override
@@ -133,8 +135,24 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
         RecordView request = call.request().in(buffer);
         StoredRecord sent = stored(call.request(), request);
         Optional<String> operation = Payload.operationOf(request);
-        return new StoredCall(
-                sent, operation, call.response().map(response -> stored(response, response.in(responseBuffer))));
+        Optional<StoredRecord> response = call.response().map(found -> stored(found, found.in(responseBuffer)));
+        return new StoredCall(sent, operation, response, notes(sent, response));
+    }
+
+    private CallNotes notes(StoredRecord request, Optional<StoredRecord> response) {
+        return new CallNotes(
+                member(request.from()).map(caller -> caller.outcomes().get(request.id())),
+                false,
+                response.flatMap(found -> member(request.to()).stream()
+                        .flatMap(receiver -> receiver.responders().stream())
+                        .filter(responder -> responder.number() == found.responder())
+                        .findFirst()));
+    }
+
+    private Optional<SliceInfo.Member> member(int worker) {
+        return slice.info().workers().stream()
+                .filter(member -> member.worker().id() == worker)
+                .findFirst();
     }
 
     private static StoredRecord stored(RecordedMessage message, RecordView record) {
@@ -161,7 +179,7 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
         List<Found> found = new ArrayList<>();
         for (int i = 0; i < slice.index().all().size(); i++) {
             RecordedCall call = reader.call(slice.index().all().getLong(i)).orElseThrow();
-            if (filter.takesCaller(call.request().worker().id()) && call.isTakenBy(filter, buffer, responseBuffer)) {
+            if (filter.takesCaller(call.request().worker().id()) && isTaken(call, filter)) {
                 found.add(new Found(call.id(), call.request().sentNs()));
             }
         }
@@ -170,6 +188,17 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
         for (Found each : found.subList(first, found.size())) {
             sink.accept(find(each.id()).orElseThrow());
         }
+    }
+
+    private boolean isTaken(RecordedCall call, MessageFilter filter) {
+        RecordView request = call.request().in(buffer);
+        return filter.takes(request)
+                && filter.takesOperationOf(request)
+                && filter.takesOutcome(stored(call))
+                && (!filter.asksForResponse()
+                        || call.response().isPresent()
+                                && filter.takesResponse(
+                                        Payload.of(call.response().get().in(responseBuffer))));
     }
 
     /** Reads the bytes of all tensors: everything else was checked when the slice was opened. */

@@ -2,7 +2,10 @@ package io.waybill.replay.slice;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.note.NotedOutcomes.Noted;
+import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.MessageFilter;
+import io.waybill.query.stored.WorkerNotes;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.recording.MessageReferences;
@@ -20,8 +23,10 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
@@ -36,6 +41,7 @@ import org.agrona.collections.LongHashSet;
 public final class SliceWriter {
 
     private static final int MAX_PROBLEMS = 1000;
+    private static final int MAX_OUTCOMES = 10_000; // of a worker
     private static final byte[] NOTHING = {};
 
     private final HomeRecording recording;
@@ -51,6 +57,7 @@ public final class SliceWriter {
     private final Set<RRefId> values = new HashSet<>();
     private final Set<Integer> known = new HashSet<>();
     private final Set<Integer> involved = new HashSet<>();
+    private final Map<Integer, Set<Long>> responders = new HashMap<>(); // by worker
     private final List<String> problems = new ArrayList<>();
     private long selectedCount;
     private long neededCount;
@@ -100,12 +107,33 @@ public final class SliceWriter {
         BundleFiles bundles = new BundleFiles(recording.home(), this::problem);
         for (WorkerInfo worker : recording.workers()) {
             if (involved.contains(worker.id())) {
-                members.add(bundles.of(worker));
+                members.add(withNotes(bundles.of(worker)));
             }
         }
         SliceInfo info = new SliceInfo(payloads, selectedCount, neededCount, entries, problems, members);
         output.finish(info);
         return info;
+    }
+
+    private Member withNotes(Member member) {
+        Map<Long, Noted> outcomes = new HashMap<>();
+        List<Responder> named = new ArrayList<>();
+        try {
+            WorkerNotes notes = WorkerNotes.of(
+                    recording.home().workerPath(member.worker()),
+                    recording.home().host());
+            for (long id : written) {
+                if (MessageId.worker(id) == member.worker().id() && outcomes.size() < MAX_OUTCOMES) {
+                    notes.outcome(id).ifPresent(outcome -> outcomes.put(id, outcome));
+                }
+            }
+            responders.getOrDefault(member.worker().id(), Set.of()).stream()
+                    .sorted()
+                    .forEach(number -> notes.responder(number).ifPresent(named::add));
+        } catch (IOException e) {
+            problem(String.valueOf(e.getMessage()));
+        }
+        return member.with(named, outcomes);
     }
 
     private void writeSelected(WorkerInfo worker) throws IOException {
@@ -148,6 +176,11 @@ public final class SliceWriter {
                 response.isPresent() ? cut.cut(response.get(), Kind.RESPONSE).encode() : NOTHING);
         involved.add(call.request().worker().id());
         involved.add(call.request().receiver());
+        if (response.isPresent()) {
+            responders
+                    .computeIfAbsent(call.request().receiver(), worker -> new HashSet<>())
+                    .add(response.get().in(buffer).responder());
+        }
         addNeeded(call);
         progress.accept(written.size());
         return true;

@@ -7,6 +7,7 @@ import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.handling.Route;
+import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.StoredCall;
 import io.waybill.query.StoredMessages;
 import io.waybill.query.stored.Payload;
@@ -21,7 +22,7 @@ import java.util.Optional;
 /** Prints calls as they come, one to a line. */
 final class CallLines {
 
-    private static final String FORMAT = "%-32s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %s%n";
+    private static final String FORMAT = "%-32s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %-28s  %s%n";
 
     private static final int MAX_CONTROL_CHARS = 400;
 
@@ -56,15 +57,7 @@ final class CallLines {
                 if (call.operation().isPresent()) {
                     json.writeStringField("operation", call.operation().get());
                 }
-                json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
-                if (call.tookNs().isPresent()) {
-                    json.writeNumberField("took_ns", call.tookNs().get());
-                }
-                if (call.outcome() == StoredCall.Outcome.ERROR) {
-                    json.writeStringField(
-                            "error_code",
-                            call.response().orElseThrow().errorCode().name());
-                }
+                CallJson.outcome(call, json);
                 json.writeEndObject();
             });
             return;
@@ -72,7 +65,18 @@ final class CallLines {
         if (!begun) {
             begun = true;
             out.printf(
-                    Locale.ROOT, FORMAT, "SENT", "ID", "FROM", "TO", "TYPE", "BYTES", "OUTCOME", "TOOK", "OPERATION");
+                    Locale.ROOT,
+                    FORMAT,
+                    "SENT",
+                    "ID",
+                    "FROM",
+                    "TO",
+                    "TYPE",
+                    "BYTES",
+                    "OUTCOME",
+                    "TOOK",
+                    "BUNDLE",
+                    "OPERATION");
         }
         out.printf(
                 Locale.ROOT,
@@ -85,6 +89,11 @@ final class CallLines {
                 request.payloadBytes() + request.sectionBytes(),
                 call.outcomeText(),
                 call.tookNs().map(ShownTime::took).orElse("-"),
+                call.notes()
+                        .responder()
+                        .map(Responder::toString)
+                        .map(Printable::oneLine)
+                        .orElse("-"),
                 Printable.oneLine(called(call)));
     }
 

@@ -16,7 +16,6 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -54,10 +53,7 @@ final class Export implements Closeable {
                 new JsonFactory().createGenerator(lines).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeStringField("id", MessageId.text(call.request().id()));
-            json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
-            if (call.tookNs().isPresent()) {
-                json.writeNumberField("took_ns", call.tookNs().get());
-            }
+            CallJson.outcome(call, json);
             part("request", call.request(), json);
             if (call.response().isPresent()) {
                 part("response", call.response().get(), json);

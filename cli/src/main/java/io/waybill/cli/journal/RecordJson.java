@@ -54,6 +54,10 @@ final class RecordJson {
         if (record.isError()) {
             json.writeStringField("error_kind", record.errorKind().name());
             json.writeStringField("error_code", record.errorCode().name());
+            if (record.rootCode().isPresent()) {
+                json.writeStringField("root_code", record.rootCode().get().name());
+                CallJson.root(record.rootId(), json);
+            }
         }
         json.writeStringField(
                 "journal", record.worker().id() + "-" + record.worker().name());

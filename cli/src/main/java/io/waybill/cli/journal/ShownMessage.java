@@ -46,7 +46,7 @@ final class ShownMessage {
                     message.responsePayload().orElseThrow(),
                     out);
         } else {
-            out.println("response  none");
+            out.println("response  none" + ended(", the caller got "));
         }
         if (!message.ancestors().isEmpty() || !message.children().isEmpty()) {
             out.println("tree");
@@ -73,8 +73,8 @@ final class ShownMessage {
                     + ShownTime.took(record.sentNs() - record.begunNs()) + " after that");
         }
         out.println("  sent     " + ShownTime.of(record.sentNs()) + took(record));
-        if (record.isError()) {
-            out.println("  error    " + record.errorCode() + " (" + record.errorKind() + ")");
+        if (record.type().isResponse()) {
+            printOutcome(record, out);
         }
         boolean isThere = payload.bytes() > 0 || payload.problem().isEmpty();
         if (isThere) {
@@ -102,6 +102,38 @@ final class ShownMessage {
                 + record.queue().directoryName() + "/" + record.location() + ", record " + record.sequence());
     }
 
+    private void printOutcome(StoredRecord response, PrintWriter out) {
+        message.workerNotes()
+                .responder()
+                .ifPresent(by -> out.println("  bundle   " + Printable.oneLine(by.toString())));
+        if (response.isError()) {
+            out.println("  error    " + response.errorCode() + " (" + response.errorKind() + ")"
+                    + response.rootCode()
+                            .map(root -> ", caused by " + root + " of "
+                                    + (response.rootId() == MessageId.NONE
+                                            ? "a call that was not sent"
+                                            : "call " + MessageId.text(response.rootId())))
+                            .orElse(""));
+        }
+        Optional<StoredCall> call = message.call();
+        if (call.filter(StoredCall::isLate).isPresent()) {
+            out.println("  late     " + ended("the caller had got ") + ", and did not get this response");
+        } else if (message.workerNotes().outcome().isPresent()) {
+            out.println("  unread   " + ended("the caller got ") + " instead of this response");
+        }
+    }
+
+    /** Returns the outcome that the caller's worker gave the call, and when; an empty text when it gave none. */
+    private String ended(String before) {
+        Optional<StoredCall> call = message.call();
+        boolean isOwn = message.workerNotes().outcome().isPresent()
+                || call.filter(StoredCall::isLate).isPresent();
+        return isOwn
+                ? before + call.orElseThrow().errorCode().orElseThrow() + " "
+                        + ShownTime.took(call.get().tookNs().orElseThrow()) + " after the request"
+                : "";
+    }
+
     private String tensor(StoredRecord record, Tensor tensor) throws IOException {
         StoredStorage storage = journals.tensors().storageOf(record, tensor);
         String strides = tensor.isContiguous() ? "" : " strides " + Arrays.toString(tensor.strides());
@@ -126,7 +158,8 @@ final class ShownMessage {
     }
 
     private void stages(JsonGenerator json) throws IOException {
-        Optional<Long> took = message.call().flatMap(StoredCall::tookNs);
+        Optional<Long> took = message.response()
+                .flatMap(response -> message.request().map(request -> response.sentNs() - request.sentNs()));
         if (took.isPresent()) {
             json.writeObjectFieldStart("stages");
             if (begunAfterNs().isPresent()) {
@@ -142,6 +175,9 @@ final class ShownMessage {
         RecordJson records = new RecordJson(journals);
         json.writeStartObject();
         json.writeStringField("id", MessageId.text(message.id()));
+        if (message.call().isPresent()) {
+            CallJson.outcome(message.call().get(), json);
+        }
         part("request", message.request(), message.requestPayload(), records, json);
         part("response", message.response(), message.responsePayload(), records, json);
         stages(json);

@@ -10,7 +10,6 @@ import io.waybill.query.StoredMessages;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
-import java.util.Locale;
 
 /** Prints a message among the requests that led to it and those that it led to, a line for each. */
 final class TreeLines {
@@ -82,9 +81,6 @@ final class TreeLines {
             json.writeStringField("operation", call.operation().get());
         }
         json.writeStringField("sent", ShownTime.utc(call.request().sentNs()));
-        json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
-        if (call.tookNs().isPresent()) {
-            json.writeNumberField("took_ns", call.tookNs().get());
-        }
+        CallJson.outcome(call, json);
     }
 }

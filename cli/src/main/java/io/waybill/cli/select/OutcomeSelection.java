@@ -17,7 +17,7 @@ public final class OutcomeSelection {
     @Option(
             names = "--outcome",
             paramLabel = "OUTCOME",
-            description = "Only with this outcome: ok, error, or none for no response.")
+            description = "Only with this outcome: ok, error, or none for neither.")
     private String outcome;
 
     @Option(
@@ -25,13 +25,14 @@ public final class OutcomeSelection {
             arity = "0..1",
             fallbackValue = ANY_CODE,
             paramLabel = "CODE",
-            description = "Only those that failed, with this code if there is one: TIMED_OUT, HANDLER_FAILED, ...")
+            description =
+                    "Only those that failed, with this code, or because a call of it failed, if there is one: TIMED_OUT, HANDLER_FAILED, ...")
     private String error;
 
     @Option(
             names = "--slower-than",
             paramLabel = "TIME",
-            description = "Only with a response later than this time after they were sent, such as 10ms.")
+            description = "Only with an outcome later than this time after they were sent, such as 10ms.")
     private String slowerThan;
 
     @Option(

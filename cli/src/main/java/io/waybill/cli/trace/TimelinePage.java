@@ -2,6 +2,7 @@ package io.waybill.cli.trace;
 
 import io.waybill.api.MessageId;
 import io.waybill.cli.show.ShownTime;
+import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.StoredCall;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.timeline.CallSpan;
@@ -179,7 +180,8 @@ public final class TimelinePage {
     private String description(CallSpan span) {
         StoredCall call = span.call();
         return SpanText.name(span, names) + "\n" + MessageId.text(call.request().id()) + " from "
-                + names.apply(call.request().from()) + ", " + call.outcomeText() + "\n"
+                + names.apply(call.request().from()) + ", " + call.outcomeText()
+                + call.notes().responder().map(by -> ", by " + by).orElse("") + "\n"
                 + ShownTime.took(span.beginNs() - timeline.beginNs()) + " to "
                 + ShownTime.took(span.endNs() - timeline.beginNs())
                 + (span.isBeginOnRecord()
@@ -190,7 +192,7 @@ public final class TimelinePage {
     private void table(Writer out) throws IOException {
         out.write(
                 "<table><tr><th>call<th>from<th>to<th>operation<th class=\"n\">sent<th class=\"n\">waited<th class=\"n\">ran"
-                        + "<th class=\"n\">took<th>outcome\n");
+                        + "<th class=\"n\">took<th>outcome<th>bundle\n");
         for (CallSpan span : timeline.spans()) {
             if (span.kind() == Kind.CALL) {
                 row(span.call(), out);
@@ -204,7 +206,7 @@ public final class TimelinePage {
         long begunNs = call.response().map(StoredRecord::begunNs).orElse(0L);
         print(
                 out,
-                "<tr%s><td>%s<td>%s<td>%s<td>%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td>%s\n",
+                "<tr%s><td>%s<td>%s<td>%s<td>%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td class=\"n\">%s<td>%s<td>%s\n",
                 call.outcome() == StoredCall.Outcome.ERROR ? " class=\"error\"" : "",
                 MessageId.text(request.id()),
                 escaped(names.apply(request.from())),
@@ -214,7 +216,8 @@ public final class TimelinePage {
                 begunNs == 0 ? "" : ShownTime.took(begunNs - request.sentNs()),
                 begunNs == 0 ? "" : ShownTime.took(call.response().orElseThrow().sentNs() - begunNs),
                 call.tookNs().map(ShownTime::took).orElse(""),
-                escaped(call.outcomeText()));
+                escaped(call.outcomeText()),
+                escaped(call.notes().responder().map(Responder::toString).orElse("")));
     }
 
     /** Returns as much of a text as fits. */

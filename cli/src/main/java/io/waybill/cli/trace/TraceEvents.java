@@ -3,6 +3,7 @@ package io.waybill.cli.trace;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
+import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.StoredCall;
 import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.timeline.CallSpan;
@@ -14,6 +15,7 @@ import java.math.BigDecimal;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.IntFunction;
 
@@ -120,6 +122,14 @@ public final class TraceEvents {
         }
         json.writeStringField("type", request.type().name());
         json.writeStringField("outcome", call.outcomeText());
+        Optional<Responder> by = call.notes().responder();
+        if (by.isPresent()) {
+            json.writeStringField("bundle", by.get().toString());
+        }
+        long rootId = call.response().map(StoredRecord::rootId).orElse(MessageId.NONE);
+        if (rootId != MessageId.NONE) {
+            json.writeStringField("root_id", MessageId.text(rootId));
+        }
         json.writeNumberField("request_bytes", request.payloadBytes() + request.sectionBytes());
         json.writeNumberField("request_tensors", request.tensorCount());
         if (call.response().isPresent()) {

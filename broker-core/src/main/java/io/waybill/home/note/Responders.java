@@ -1,0 +1,94 @@
+package io.waybill.home.note;
+
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The bundles that had handlers in a worker, by the number that its responses have: the file {@code responders} in its directory, a line of
+ * text for each. The newest {@value #MAX} are kept. Stateless.
+ */
+public final class Responders {
+
+    private static final String FILE = "responders";
+    private static final int MAX = 8192;
+    private static final int MAX_CHARS = 256;
+    private static final int MAX_BYTES = MAX * (2 * MAX_CHARS * 3 + 20);
+    private static final Pattern LINE = Pattern.compile("([0-9a-f]{16})\t([^\t]+)\t([^\t]*)");
+
+    private Responders() {}
+
+    /**
+     * A bundle, or a part of a program.
+     *
+     * @param number in the records of its responses
+     * @param name the bundle's symbolic name
+     */
+    public record Responder(long number, String name, String version) {
+
+        public Responder {
+            name = printable(name);
+            version = printable(version);
+        }
+
+        private static String printable(String text) {
+            String plain = text.replaceAll("\\p{Cntrl}", "?");
+            return plain.length() > MAX_CHARS ? plain.substring(0, MAX_CHARS) : plain;
+        }
+
+        /** Returns name and version. */
+        @Override
+        public String toString() {
+            return version.isEmpty() ? name : name + " " + version;
+        }
+    }
+
+    /** Adds those that are not in the file. By the worker itself, one thread at a time. */
+    public static void add(Path worker, Collection<Responder> present, SafeFiles files) throws IOException {
+        Map<Long, Responder> known = read(worker, files);
+        int before = known.size();
+        present.forEach(each -> known.putIfAbsent(each.number(), each));
+        if (known.size() > before) {
+            List<Responder> all = new ArrayList<>(known.values());
+            StringBuilder text = new StringBuilder();
+            for (Responder each : all.subList(Math.max(0, all.size() - MAX), all.size())) {
+                text.append(String.format(Locale.ROOT, "%016x", each.number()))
+                        .append('\t')
+                        .append(each.name())
+                        .append('\t')
+                        .append(each.version())
+                        .append('\n');
+            }
+            files.replaceUnsynced(worker.resolve(FILE), text.toString().getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    /** Returns what a worker has noted, oldest first; lines that are none are skipped. */
+    public static Map<Long, Responder> read(Path worker, SafeFiles files) throws IOException {
+        Map<Long, Responder> known = new LinkedHashMap<>();
+        byte[] bytes;
+        try {
+            bytes = files.readSmall(worker.resolve(FILE), MAX_BYTES);
+        } catch (NoSuchFileException e) {
+            return known;
+        }
+        for (String line : new String(bytes, StandardCharsets.UTF_8).split("\n")) {
+            Matcher parts = LINE.matcher(line);
+            if (parts.matches()) {
+                long number = Long.parseUnsignedLong(parts.group(1), 16);
+                known.put(number, new Responder(number, parts.group(2), parts.group(3)));
+            }
+        }
+        return known;
+    }
+}
