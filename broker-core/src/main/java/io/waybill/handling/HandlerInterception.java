@@ -59,20 +59,33 @@ public final class HandlerInterception implements HandledMessage {
         this.workerId = workerId;
     }
 
-    /** Begins a request: finds its interceptors and counts it in at each of them. */
-    public void open(RecordView of) {
+    /**
+     * Begins a request: finds its interceptors and counts it in at each of them.
+     *
+     * @param isNested whether a request in flight may wait for this one: the interceptors that leave may wait for that
+     * @return false while one of the interceptors is being replaced; the request is counted in nowhere then
+     */
+    public boolean open(RecordView of, boolean isNested) {
         request = of;
-        do {
+        while (true) {
             InterceptorTable<HandlerInterceptor> table = interceptors.table();
             chain = Route.isOfReferences(of.typeCode())
                     ? null
                     : table.find(of.typeCode(), of.buffer().memory(), Envelope.HEADER_LENGTH, of.payloadLength());
-        } while (chain != null && !chain.begin()); // again when one was withdrawn meanwhile: the new table is there
+            if (chain == null || chain.begin() || isNested && chain.beginNested()) {
+                break;
+            }
+            if (interceptors.table() == table) { // otherwise one was withdrawn, and has left the new table
+                chain = null;
+                return false;
+            }
+        }
         first = chain == null ? 0 : chain.size();
         if (attachments.length < first) {
             attachments = new Object[first];
         }
         ended.setRelease(chain == null); // the request is not known as intercepted before
+        return true;
     }
 
     /**
@@ -207,7 +220,7 @@ public final class HandlerInterception implements HandledMessage {
 
     /** Counts the request out, once. */
     public void end() {
-        if (ended.compareAndSet(false, true)) {
+        if (!ended.get() && ended.compareAndSet(false, true)) {
             chain.end();
         }
     }

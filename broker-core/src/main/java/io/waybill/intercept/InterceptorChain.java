@@ -56,6 +56,16 @@ public final class InterceptorChain<T> {
         return begin(true);
     }
 
+    /** Returns whether one of them was withdrawn. */
+    boolean isAway() {
+        for (InterceptorEntry<T> entry : entries) {
+            if (entry.isWithdrawn()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private boolean begin(boolean isNested) {
         for (int i = 0; i < entries.length; i++) {
             if (!(isNested ? entries[i].beginNested() : entries[i].begin())) {

@@ -35,6 +35,8 @@ public final class InterceptorEntry<T> {
     private final Set<HandlerKey> ignored;
     private final Provider provider;
     private final int ranking;
+    private final String name;
+    private final boolean parks;
     private final boolean seesOutcomes;
     private final boolean isAlwaysIntercepting;
     private final String asked; // name of a method
@@ -56,6 +58,8 @@ public final class InterceptorEntry<T> {
         this.ignored = Set.copyOf(spec.ignored());
         this.provider = spec.provider();
         this.ranking = spec.ranking();
+        this.name = spec.name();
+        this.parks = spec.whenAway() == AwayPolicy.PARK;
         this.interceptor = spec.interceptor();
     }
 
@@ -115,6 +119,20 @@ public final class InterceptorEntry<T> {
 
     int ranking() {
         return ranking;
+    }
+
+    /** Returns the name of its provider, without the version: the order of interceptors survives updates. */
+    String providerName() {
+        return provider.name();
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Returns whether its messages wait while its provider is replaced. */
+    boolean parks() {
+        return parks;
     }
 
     /**

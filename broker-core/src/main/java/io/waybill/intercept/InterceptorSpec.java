@@ -11,17 +11,27 @@ import java.util.Objects;
  *
  * @param keys the messages that it is called for; at least one, at most {@link HandlerSpec#MAX_KEYS}
  * @param ignored types that it is not called for, although {@code keys} cover them
- * @param ranking the highest is nearest to the program or the handler
+ * @param ranking the highest is nearest to the program or the handler; of equal ones the first by the names of provider and interceptor
+ * @param name of the interceptor within its provider; those with the same one are called in the order in which they were added
+ * @param whenAway what happens to its messages while its provider is replaced
  * @param <T> the kind of interceptor
  */
 public record InterceptorSpec<T>(
-        List<HandlerKey> keys, List<HandlerKey> ignored, T interceptor, Provider provider, int ranking) {
+        List<HandlerKey> keys,
+        List<HandlerKey> ignored,
+        T interceptor,
+        Provider provider,
+        int ranking,
+        String name,
+        AwayPolicy whenAway) {
 
     public InterceptorSpec {
         keys = List.copyOf(keys);
         ignored = List.copyOf(ignored);
         Objects.requireNonNull(interceptor);
         Objects.requireNonNull(provider);
+        Objects.requireNonNull(name);
+        Objects.requireNonNull(whenAway);
         if (keys.isEmpty()) {
             throw new IllegalArgumentException("an interceptor of " + provider + " declares no message");
         }
@@ -40,6 +50,12 @@ public record InterceptorSpec<T>(
                 throw new IllegalArgumentException("control operations are the node's own: " + key.text());
             }
         }
+    }
+
+    /** Creates an interceptor without a name, whose messages wait while its provider is replaced. */
+    public InterceptorSpec(
+            List<HandlerKey> keys, List<HandlerKey> ignored, T interceptor, Provider provider, int ranking) {
+        this(keys, ignored, interceptor, provider, ranking, "", AwayPolicy.PARK);
     }
 
     /** Creates an interceptor that ignores nothing. */

@@ -5,6 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.NameTable;
 import io.waybill.dispatch.OperationPatterns;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -130,6 +131,21 @@ public final class InterceptorTable<T> {
             }
         }
         return ofType(code);
+    }
+
+    /** Returns the interceptors of the requests of a key; null for none. */
+    InterceptorChain<T> find(HandlerKey key) {
+        if (key instanceof HandlerKey.OfOperation operation) {
+            byte[] name = operation.name().getBytes(StandardCharsets.UTF_8);
+            InterceptorChain<T> exact = operations.get(name, 0, name.length);
+            return exact == null ? patterns.get(name, 0, name.length) : exact;
+        }
+        if (key instanceof HandlerKey.OfFunction function) {
+            byte[] name = function.name().getBytes(StandardCharsets.UTF_8);
+            InterceptorChain<T> exact = functionCalls.get(name, 0, name.length);
+            return exact == null ? ofType(SCRIPT_CALL) : exact;
+        }
+        return key instanceof HandlerKey.OfType ofType ? ofType(ofType.type().code()) : null;
     }
 
     private NameTable<InterceptorChain<T>> functions(int code) {

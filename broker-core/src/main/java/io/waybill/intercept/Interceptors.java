@@ -1,6 +1,7 @@
 package io.waybill.intercept;
 
 import io.waybill.dispatch.Drained;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
 import java.time.Duration;
@@ -10,6 +11,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * The interceptors of one kind. Every change publishes a new {@link InterceptorTable}.
@@ -23,6 +25,7 @@ public final class Interceptors<T> {
     private final OptionalMethods<T> methods;
     private final Clock clock;
     private final ProviderErrors errors;
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final Object lock = new Object();
     private final List<InterceptorEntry<T>> present = new ArrayList<>(); // guarded by lock; in the order of their calls
     private final Set<InterceptorEntry<T>> draining = new LinkedHashSet<>(); // guarded by lock
@@ -54,34 +57,58 @@ public final class Interceptors<T> {
         synchronized (lock) {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)
-                    .reversed()); // stable
+                    .reversed()
+                    .thenComparing(InterceptorEntry::providerName)
+                    .thenComparing(InterceptorEntry::name)); // stable
             publish();
         }
+        changed();
         return new Stay(entry);
     }
 
     /**
-     * Announces that a provider is about to be replaced. Until {@link #replaced}, its interceptors stay in the table: a call that they concern waits for
-     * the next version. A call of a request in flight begins with them until they have left, because its provider may wait for the end of that request.
+     * Announces that a provider is about to be replaced. Until {@link #replaced}, its interceptors that {@linkplain AwayPolicy#PARK park} stay in the table: a
+     * message that they concern waits for the next version. One that a request in flight may wait for begins with them until they have left, because its
+     * provider may wait for the end of that request.
      */
     public void replacing(String provider) {
         synchronized (lock) {
             replaced.add(provider);
             present.stream()
-                    .filter(entry -> entry.provider().name().equals(provider))
+                    .filter(entry -> entry.parks() && entry.providerName().equals(provider))
                     .forEach(InterceptorEntry::withdraw);
         }
     }
 
-    /** Ends {@link #replacing}: all interceptors that were added meanwhile take the place of those that were withdrawn, at once. */
+    /**
+     * Ends {@link #replacing}: all interceptors that were added meanwhile take the place of those that were withdrawn, at once, also of providers that
+     * depend on this one and stopped with it.
+     */
     public void replaced(String provider) {
         synchronized (lock) {
             replaced.remove(provider);
-            if (present.removeIf(
-                    entry -> entry.isWithdrawn() && entry.provider().name().equals(provider))) {
+            if (present.removeIf(entry -> entry.isWithdrawn()
+                    && (replaced.isEmpty() || entry.providerName().equals(provider)))) {
                 publish();
             }
         }
+        changed();
+    }
+
+    /** Calls {@code listener} after every change, on the thread that made it. It must be quick. */
+    public void onChange(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    private void changed() {
+        listeners.forEach(Runnable::run);
+    }
+
+    /** Returns whether requests of a key wait for an interceptor that is being replaced. */
+    public boolean isAway(HandlerKey key) {
+        InterceptorTable<T> now = table;
+        InterceptorChain<T> chain = now.isEmpty() ? null : now.find(key);
+        return chain != null && chain.isAway();
     }
 
     private void publish() {
@@ -117,12 +144,14 @@ public final class Interceptors<T> {
             long untilNs = nowNs + limit.toNanos();
             synchronized (lock) {
                 draining.add(entry);
-                if (!replaced.contains(entry.provider().name()) && present.remove(entry)) {
+                boolean isAwaited = entry.parks() && !replaced.isEmpty(); // also of those that depend on it
+                if (!isAwaited && present.remove(entry)) {
                     publish();
                 }
                 entry.withdraw(); // after publishing: a call that the entry refuses finds another table, or waits
                 // for one
             }
+            changed();
             entry.awaitDrained(clock, nowNs + limit.toNanos() / 2);
             entry.leave();
             long left = entry.awaitDrained(clock, untilNs); // what began between the two

@@ -288,6 +288,7 @@ final class WorkerParts {
                         host, directory.name(), directory.path(), settings.journal(), responseWriter, poller::wake),
                 open,
                 new AccessGate(registry.policies(), permit, host.files().owner()),
+                interceptors.handlers(),
                 counters);
         drainLimit = settings.drainLimit();
         handlerChanges = new HandlerChanges(inner, serving, poller);
@@ -384,6 +385,7 @@ final class WorkerParts {
         links.onChange(poller::wake);
         recovery.onDone(poller::wake);
         registry.addListener(handlerChanges);
+        interceptors.handlers().onChange(handlerChanges::roomCame);
         links.refresh();
         transit.requireMaps(links.members());
         directory.takesCalls(); // before the first call: a peer that is notified of this incarnation can call it

@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -29,6 +30,52 @@ class InterceptorTableTest {
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(
                 Arrays.stream(keys).map(HandlerKey::parse).toList(), name, new Provider(name, "1.0.0"), ranking));
+    }
+
+    @Test
+    void callsThoseOfEqualRankingInTheOrderOfTheirNamesAlsoAfterUpdates() {
+        Map<String, Interceptors.Registration> stays = new HashMap<>();
+        for (String name : List.of("middle", "first", "last")) {
+            stays.put(name, add(name, 0, "*"));
+        }
+        add("ranked", 1, "*");
+        for (String updated : List.of("first", "middle", "last", "first")) {
+            interceptors.replacing(updated);
+            stays.get(updated).withdraw(Duration.ZERO);
+            stays.put(updated, add(updated, 0, "*"));
+            interceptors.replaced(updated);
+            assertThat(find(Request.operation("b", "text.count")))
+                    .as("the order after an update of %s", updated)
+                    .isEqualTo("ranked first last middle");
+        }
+    }
+
+    @Test
+    void ordersThoseOfOneProviderByTheirNames() {
+        for (String name : List.of("b", "c", "a")) {
+            interceptors.add(new InterceptorSpec<>(
+                    List.of(HandlerKey.parse("*")),
+                    List.of(),
+                    name,
+                    new Provider("one", "1.0.0"),
+                    0,
+                    name,
+                    AwayPolicy.PARK));
+        }
+        assertThat(find(Request.operation("b", "text.count"))).isEqualTo("a b c");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"text.count, true", "function:text.f, true", "0x142, true", "other.x, false", "0x143, false"})
+    void knowsOfWhichKeysOneIsAwayWhileItIsReplaced(String key, boolean isAway) {
+        add("there", 0, "*", "type:*");
+        Interceptors.Registration stay = add("away", 0, "text.*", "function:text.f", "0x142");
+        assertThat(interceptors.isAway(HandlerKey.parse(key))).isFalse();
+        interceptors.replacing("away");
+        stay.withdraw(Duration.ZERO);
+        assertThat(interceptors.isAway(HandlerKey.parse(key))).isEqualTo(isAway);
+        interceptors.replaced("away");
+        assertThat(interceptors.isAway(HandlerKey.parse(key))).isFalse();
     }
 
     /** The interceptors of a request, by both ways of asking, joined. */

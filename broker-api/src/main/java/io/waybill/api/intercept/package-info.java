@@ -5,10 +5,11 @@
  * <ul>
  *   <li>{@link io.waybill.api.intercept.CallInterceptor} around each outgoing call
  *   <li>{@link io.waybill.api.intercept.HandlerInterceptor} around each call of a handler
- *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to say for which messages
+ *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to say for which messages, and {@link io.waybill.api.intercept.WhenAway} what happens to these
+ *       during an update
  * </ul>
  */
-@Version("1.5.0")
+@Version("1.6.0")
 package io.waybill.api.intercept;
 
 import org.osgi.annotation.versioning.Version;

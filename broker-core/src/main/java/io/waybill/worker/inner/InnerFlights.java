@@ -155,7 +155,8 @@ final class InnerFlights {
             return home.failure(ErrorCode.ACCESS_DENIED, text);
         }
         String key = Route.key(registry.table(), request.view()).text();
-        String text = "the handler for " + key + " left or is busy, and there was none within " + maxMs + " ms";
+        String text = "the handler for " + key + " or an interceptor of it left, or is busy, and there was none within "
+                + maxMs + " ms";
         return home.failure(ErrorCode.HANDLER_GONE, text);
     }
 }

@@ -53,7 +53,6 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     private final AtomicBoolean begun = new AtomicBoolean(); // read by the thread that ends its handler's executor
     private boolean inside; // whether its handler runs inside the dispatching method
     private boolean inline; // whether the handler must not wait
-    private boolean intercepted;
     private InnerLateResponse late; // null until the handler defers its response
     private Thread inHandler; // null for none
 
@@ -79,7 +78,6 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         number = outcome.open(toComplete, slot.context().current());
         allowed = false;
         entry = null;
-        intercepted = false;
         late = null;
         creation = type.isCreating() ? enclosing.takeCreation() : null;
         enclosing.dispatched().began();
@@ -123,6 +121,16 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     /** Returns whether it creates the value of a reference. */
     boolean isCreating() {
         return creation != null;
+    }
+
+    /** Counts the request in at its interceptors; false, and nowhere, while one of them is being replaced. */
+    boolean openInterception() {
+        return interception.open(view(), true);
+    }
+
+    /** Counts the request out of its interceptors, when it ended without them. */
+    void endInterception() {
+        interception.end();
     }
 
     boolean isAllowed() {
@@ -218,7 +226,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         inHandler = thread;
         try {
             home.reports().begun(this);
-            failed = call(by, message, slot);
+            failed = interception.handle(by, message, outbox, slot.context());
         } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
             failed = e instanceof RejectedMessageException refusal
                     ? Failure.rejected(home.workerId(), refusal)
@@ -242,16 +250,6 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         end(mine, response, why, true);
     }
 
-    private Failure call(HandlerEntry by, InboundMessage message, HandlerSlot slot) throws RejectedMessageException {
-        if (home.interceptors().table().isEmpty()) {
-            by.handler().handle(message, outbox);
-            return null;
-        }
-        interception.open(view());
-        intercepted = true;
-        return interception.handle(by, message, outbox, slot.context());
-    }
-
     /**
      * Ends the request with its deferred response.
      *
@@ -259,8 +257,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
      */
     void completeLate(long mine, OutgoingResponse body, Failure failed) {
         if (open.get() == mine) {
-            Failure why = intercepted ? interception.afterLate(outcome.context(), body, failed) : failed;
-            end(mine, body, why, false);
+            end(mine, body, interception.afterLate(outcome.context(), body, failed), false);
         }
     }
 
@@ -290,6 +287,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         }
         response.reset();
         home.reports().ended(this, why, here);
+        interception.end();
         inner.close();
         entry = null;
         boolean isInside = here && inside;
@@ -341,9 +339,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             outcome.complete(sequence, null, why, false, false);
         } finally {
             home.ended(sequence);
-            if (intercepted) {
-                interception.end();
-            }
+            interception.end();
             ended.end(Outcome.FAILED);
         }
     }

@@ -253,10 +253,14 @@ public final class InnerRequests {
             HandlerEntry entry = Route.find(table, view);
             if (entry == null && Route.absence(table, view) == Absence.LEFT) {
                 HandlerEntry leaving = leavingWith(request, table);
-                return leaving != null
-                        && mayRun(request, slot, leaving)
-                        && leaving.beginLeaving()
-                        && run(request, slot, leaving);
+                if (leaving == null || !mayRun(request, slot, leaving) || !request.openInterception()) {
+                    return false;
+                }
+                if (leaving.beginLeaving()) {
+                    return run(request, slot, leaving);
+                }
+                request.endInterception();
+                return false;
             }
             if (entry == null) {
                 request.refuse(Failure.unknown(workerId, Route.key(table, view)));
@@ -269,9 +273,13 @@ public final class InnerRequests {
             if (!mayRun(request, slot, entry)) {
                 return false;
             }
+            if (!request.openInterception()) {
+                return false;
+            }
             if (entry.begin()) {
                 return run(request, slot, entry);
             }
+            request.endInterception();
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
     }

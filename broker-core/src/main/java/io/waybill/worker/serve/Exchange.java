@@ -314,6 +314,7 @@ public final class Exchange implements HandlerCall {
 
     private void free() {
         inFlight.close(); // the response is in the journal
+        task.endInterception();
         boolean reusable = attachments.close() && outbox.dispatched().isEmpty();
         message.close();
         outbox.close();

@@ -1,10 +1,10 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
-import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.RequestArrival;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.dispatch.ExecutorRefusedException;
@@ -65,7 +65,6 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         unconfirmedNs = 0;
         queuedNs = 0;
         convertedNs = 0;
-        intercepted = false;
         begun.lazySet(false);
     }
 
@@ -276,10 +275,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
                 report(slot);
             }
             slot.context().leave(ofRequest); // whatever converters and listeners left behind
-            if (context.interceptors().table().isEmpty()) {
-                exchange.entry().handler().handle(message, outbox);
+            if (intercepted) {
+                decided = interception.handle(exchange.entry(), message, outbox, slot.context());
             } else {
-                intercept(slot.context());
+                exchange.entry().handler().handle(message, outbox);
             }
             return true;
         } finally {
@@ -301,15 +300,26 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         context.reports().begun(event, exchange.view(), exchange.parkedSinceNs(), queuedNs, attachments.isForDevice());
     }
 
-    /** Calls the handler between its interceptors. What they throw is the outcome of the request, and no exception. */
-    private void intercept(ThreadContext thread) throws RejectedMessageException {
+    /**
+     * Counts the request in at its interceptors, before a handler has counted it: from here on an update waits for it. False, and nowhere, while one of
+     * them is being replaced.
+     */
+    boolean openInterception() {
+        intercepted = false;
+        if (context.interceptors().table().isEmpty()) {
+            return true;
+        }
         if (interception == null) {
             interception = new HandlerInterception(
                     context.interceptors(), context.responses().workerId());
         }
-        interception.open(exchange.view());
-        intercepted = true;
-        decided = interception.handle(exchange.entry(), message, outbox, thread);
+        intercepted = interception.open(exchange.view(), isNested());
+        return intercepted;
+    }
+
+    /** Returns whether a request in flight, in any worker, may wait for this one. */
+    boolean isNested() {
+        return exchange.view().parent() != MessageId.NONE;
     }
 
     /**
@@ -322,7 +332,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         return intercepted ? interception.afterLate(exchange.view().context(), body.content(), failure) : failure;
     }
 
-    /** Counts the request out of its interceptors, after another thread ended it. */
+    /** Counts the request out of its interceptors, when it ended without them. */
     void endInterception() {
         if (intercepted) {
             interception.end();

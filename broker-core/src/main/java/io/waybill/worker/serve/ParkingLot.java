@@ -1,16 +1,18 @@
 package io.waybill.worker.serve;
 
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.poll.Polled;
 import java.lang.ref.WeakReference;
 
 /**
- * Parks requests whose handler or access policy is away, and brings them back to the dispatcher once it returned, or was away for too
+ * Parks requests whose handler, interceptor or access policy is away, and brings them back to the dispatcher once it returned, or was away for too
  * long.
  *
  * <p><b>Threads.</b> Belongs to the holder of the poll permit, except where stated.
@@ -24,6 +26,7 @@ final class ParkingLot {
     private final Clock clock;
     private final ParkedRequests parked;
     private final AccessGate gate;
+    private final Interceptors<HandlerInterceptor> interceptors;
     private final Refusals refusals;
     private final WorkerCounters counters;
     private WeakReference<HandlerTable> unparkedFor = new WeakReference<>(null); // its bundles may have left
@@ -35,12 +38,14 @@ final class ParkingLot {
             Clock clock,
             ParkedRequests parked,
             AccessGate gate,
+            Interceptors<HandlerInterceptor> interceptors,
             Refusals refusals,
             WorkerCounters counters) {
         this.registry = registry;
         this.clock = clock;
         this.parked = parked;
         this.gate = gate;
+        this.interceptors = interceptors;
         this.refusals = refusals;
         this.counters = counters;
     }
@@ -51,6 +56,11 @@ final class ParkingLot {
 
     boolean has(HandlerKey key) {
         return parked.has(key);
+    }
+
+    /** Returns whether requests of a key wait for an interceptor that is being replaced. */
+    boolean isHeld(HandlerKey key) {
+        return interceptors.isAway(key);
     }
 
     /** Returns whether a request with this id waits. Looks at all of them. */
@@ -119,22 +129,24 @@ final class ParkingLot {
             }
             HandlerEntry entry = table.forKey(table.deciding(key));
             boolean present = entry != null;
+            boolean held = present && isHeld(key);
             boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
             ParkedRequests.Parked parkedRequest = parked.first(key);
             while (parkedRequest != null
-                    && (present
+                    && (present && !held
                             ? entry.hasRoom()
                             : neverKnown
                                     || nowNs - parkedRequest.sinceNs()
                                             > registry.parking().maxDurationNs())) {
                 served++;
-                if (!leave(by, parkedRequest, key, present)) {
+                if (!leave(by, parkedRequest, key, present && !held)) {
                     return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
                     return served; // it may have been removed again: look up again
                 }
-                parkedRequest = parked.first(key);
+                ParkedRequests.Parked next = parked.first(key);
+                parkedRequest = next == parkedRequest ? null : next; // not one that was parked again
             }
         }
         nextParkingCheckNs = nowNs + CHECK_NS;
@@ -176,12 +188,13 @@ final class ParkingLot {
         return exchange;
     }
 
-    private boolean leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key, boolean present) {
+    /** @param ready whether the handler and its interceptors are there */
+    private boolean leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key, boolean ready) {
         Exchange exchange = leave(by, parkedRequest, key);
         if (exchange == null) {
             return true;
         }
-        if (present) {
+        if (ready) {
             long before = parked.size();
             boolean mine = by.serveNow(exchange, parkedRequest);
             if (mine && parked.size() > before) {

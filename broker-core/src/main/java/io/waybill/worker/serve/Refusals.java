@@ -77,7 +77,7 @@ final class Refusals {
         refuse(
                 exchange,
                 ErrorCode.HANDLER_GONE,
-                "the handler for " + key.text() + " left or is busy, and " + parked
+                "the handler for " + key.text() + " or an interceptor of it left, or is busy, and " + parked
                         + " requests, the most allowed, wait for handlers already");
     }
 
@@ -85,7 +85,8 @@ final class Refusals {
         refuse(
                 exchange,
                 ErrorCode.HANDLER_GONE,
-                "the handler for " + key.text() + " left, and none came within " + maxDurationNs / 1_000_000 + " ms");
+                "the handler for " + key.text() + " or an interceptor of it left, and none came within "
+                        + maxDurationNs / 1_000_000 + " ms");
     }
 
     private static void refuse(Exchange exchange, ErrorCode code, String text) {

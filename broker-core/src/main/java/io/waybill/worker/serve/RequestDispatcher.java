@@ -1,6 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
@@ -13,6 +14,7 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -71,6 +73,7 @@ public final class RequestDispatcher {
             RepeatedRequests repeats,
             OpenRequests open,
             AccessGate gate,
+            Interceptors<HandlerInterceptor> interceptors,
             WorkerCounters counters) {
         this.registry = registry;
         this.ownHandlers = ownHandlers;
@@ -87,7 +90,7 @@ public final class RequestDispatcher {
         this.earlier = earlier;
         this.repeats = repeats;
         this.open = open;
-        this.parking = new ParkingLot(registry, clock, parking, gate, refusals, counters);
+        this.parking = new ParkingLot(registry, clock, parking, gate, interceptors, refusals, counters);
         this.counters = counters;
         this.gate = gate;
     }
@@ -171,7 +174,8 @@ public final class RequestDispatcher {
         }
         if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
             HandlerKey key = Route.key(registry.table(), exchange.view());
-            if (parking.has(key)) { // after those that came before it
+            boolean passes = exchange.task().isNested() && parking.isHeld(key);
+            if (parking.has(key) && !passes) { // after those that came before it
                 parking.park(exchange, key, null);
                 return true;
             }
@@ -224,6 +228,10 @@ public final class RequestDispatcher {
                 parking.park(exchange, Route.key(table, request), left);
                 return true;
             }
+            if (!exchange.task().openInterception()) {
+                parking.park(exchange, Route.key(table, request), left);
+                return true;
+            }
             if (entry.begin()) {
                 if (!admission.admit(exchange, entry)) {
                     entry.end(Outcome.FAILED);
@@ -239,6 +247,7 @@ public final class RequestDispatcher {
                 }
                 return here ? runPolled(exchange, entry) : runInline(exchange);
             }
+            exchange.task().endInterception();
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
     }

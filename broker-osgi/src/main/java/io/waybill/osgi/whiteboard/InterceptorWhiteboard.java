@@ -2,9 +2,11 @@ package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.intercept.IgnoresMessage;
 import io.waybill.api.intercept.InterceptsMessage;
+import io.waybill.api.intercept.WhenAway;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.Provider;
+import io.waybill.intercept.AwayPolicy;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.intercept.Interceptors;
 import java.util.List;
@@ -34,11 +36,17 @@ final class InterceptorWhiteboard<T>
     /** The service property that {@link IgnoresMessage} sets. */
     static final String IGNORES = IgnoresMessage.PREFIX_ + "ignores.message";
 
+    /** The service property that {@link WhenAway} sets. */
+    static final String WHEN_AWAY = WhenAway.PREFIX_ + "when.away";
+
+    private static final String COMPONENT_NAME = "component.name"; // set by Declarative Services
+
     private static final Logger LOG = LoggerFactory.getLogger(InterceptorWhiteboard.class);
 
     private final BundleContext context;
     private final Class<T> kind;
     private final Interceptors<T> interceptors;
+    private final AwayPolicy byDefault;
     private final ServiceProblems problems;
     private final DrainLimits drains;
     private final ServiceTracker<T, Published> tracker;
@@ -50,11 +58,13 @@ final class InterceptorWhiteboard<T>
             BundleContext context,
             Class<T> kind,
             Interceptors<T> interceptors,
+            AwayPolicy byDefault,
             ServiceProblems problems,
             DrainLimits drains) {
         this.context = context;
         this.kind = kind;
         this.interceptors = interceptors;
+        this.byDefault = byDefault;
         this.problems = problems;
         this.drains = drains;
         this.tracker = new ServiceTracker<>(context, kind, this);
@@ -73,11 +83,15 @@ final class InterceptorWhiteboard<T>
     public Published addingService(ServiceReference<T> reference) {
         List<HandlerKey> keys;
         List<HandlerKey> ignored;
+        AwayPolicy whenAway;
         try {
             keys = ServiceKeys.of(reference, INTERCEPTS, "an interceptor");
             ignored = reference.getProperty(IGNORES) == null
                     ? List.of()
                     : ServiceKeys.of(reference, IGNORES, "an interceptor");
+            whenAway = reference.getProperty(WHEN_AWAY) == null
+                    ? byDefault
+                    : AwayPolicy.parse(reference.getProperty(WHEN_AWAY).toString());
         } catch (IllegalArgumentException e) {
             problems.report(reference, e.getMessage());
             return null;
@@ -91,10 +105,18 @@ final class InterceptorWhiteboard<T>
         Provider provider =
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
         int ranking = reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer wanted ? wanted : 0;
-        Interceptors.Registration registration =
-                interceptors.add(new InterceptorSpec<>(keys, ignored, interceptor, provider, ranking));
+        Interceptors.Registration registration = interceptors.add(new InterceptorSpec<>(
+                keys, ignored, interceptor, provider, ranking, name(reference, interceptor), whenAway));
         LOG.info("{} intercepts {}", provider, ServiceKeys.texts(keys));
         return new Published(registration, provider);
+    }
+
+    /** Returns what an interceptor is called in each version of its bundle. */
+    private static String name(ServiceReference<?> reference, Object interceptor) {
+        Object component = reference.getProperty(COMPONENT_NAME);
+        Object configured = reference.getProperty(Constants.SERVICE_PID); // of several with one component
+        String name = component == null ? interceptor.getClass().getName() : component.toString();
+        return configured instanceof String pid ? name + " " + pid : name;
     }
 
     @Override

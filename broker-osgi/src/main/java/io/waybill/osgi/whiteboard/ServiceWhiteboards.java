@@ -6,8 +6,8 @@ import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.intercept.AwayPolicy;
 import io.waybill.intercept.InterceptorRegistry;
-import io.waybill.intercept.Interceptors;
 import io.waybill.tool.ToolCommands;
 import java.time.Duration;
 import java.util.Set;
@@ -23,7 +23,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
 
     private final ServiceProblems problems = new ServiceProblems();
     private final DrainLimits drains;
-    private final Interceptors<CallInterceptor> intercepted;
+    private final InterceptorRegistry interceptors;
     private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
     private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
     private final AccessPolicyWhiteboard policies;
@@ -48,11 +48,11 @@ public final class ServiceWhiteboards implements AutoCloseable {
             Duration drainLimit,
             Clock clock) {
         drains = new DrainLimits(drainLimit, clock);
-        intercepted = interceptors.calls();
-        callInterceptors =
-                new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drains);
+        this.interceptors = interceptors;
+        callInterceptors = new InterceptorWhiteboard<>(
+                context, CallInterceptor.class, interceptors.calls(), AwayPolicy.PARK, problems, drains);
         handlerInterceptors = new InterceptorWhiteboard<>(
-                context, HandlerInterceptor.class, interceptors.handlers(), problems, drains);
+                context, HandlerInterceptor.class, interceptors.handlers(), AwayPolicy.PASS, problems, drains);
         policies = new AccessPolicyWhiteboard(context, registry.policies(), problems);
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drains);
         converters = new ConverterWhiteboard(context, deviceConverters, registry.errors(), problems, drainLimit);
@@ -88,16 +88,18 @@ public final class ServiceWhiteboards implements AutoCloseable {
         handlers.restore();
     }
 
-    /** Lets calls wait from now on for the next version of a bundle's call interceptors and converters, when these go. */
+    /** Lets messages wait from now on for the next version of a bundle's interceptors and converters, when these go. */
     public void replacing(String bundle) {
-        intercepted.replacing(bundle);
+        interceptors.calls().replacing(bundle);
+        interceptors.handlers().replacing(bundle);
         converters.replacing(bundle);
     }
 
     /** Ends {@link #replacing}. */
     public void replaced(String bundle) {
         converters.replaced(bundle);
-        intercepted.replaced(bundle);
+        interceptors.handlers().replaced(bundle);
+        interceptors.calls().replaced(bundle);
     }
 
     /** Returns the reasons why services are not used. */

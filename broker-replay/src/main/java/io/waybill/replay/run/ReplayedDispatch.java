@@ -124,7 +124,7 @@ final class ReplayedDispatch {
         OutgoingResponse composed = outbox.composed();
         InboundMessage message = inner.openFor(entry.key(), Delivered.FIRST);
         HandlerInterception interception = candidate.newInterception();
-        interception.open(view);
+        interception.open(view, false);
         ReplayedLateResponse late = null;
         boolean mayOuterBlock = run.mayBlock(!entry.neverBlocks());
         try {

@@ -205,7 +205,7 @@ final class RequestRunner {
         attempt.creates(createdInside);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
-        interception.open(view);
+        interception.open(view, false);
         ThreadContext thread = ThreadContext.own();
         ContextScope outside = thread.enter(view.context());
         try (LackedInput.Run run = candidate.lacked().begin()) {
