@@ -8,8 +8,15 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.osgi.BundleForge;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.worker.Worker;
+import io.waybill.worker.Workers;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class DeviceReplayTest {
 
+    private static final NodeDistribution DISTRIBUTION = NodeDistribution.of(Path.of("target/system-bundles"));
     private static final int CALLS = 10;
 
     @TempDir
@@ -147,5 +155,91 @@ class DeviceReplayTest {
         assertThat(shown.get(3))
                 .isEqualTo("FAILED its run ended early: java.lang.IllegalStateException: retained after its release");
         assertThat(shown).filteredOn(line -> line.equals("SAME ")).hasSize(CALLS - 1);
+    }
+
+    /** Memory of the bundle's own class, and a handler that works on it. */
+    private static final String TOY = """
+            @Component @ConvertsDevice("toy")
+            public final class Toy implements DeviceConverter {
+                public Optional<String> unavailable() {
+                    return Optional.empty();
+                }
+                public Optional<Storage> prepareForSending(
+                        Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+                    byte[] content = ((Memory) storage).content;
+                    Storage copy = buffers.allocate(content.length);
+                    copy.bytes(0, content.length).put(content);
+                    return Optional.of(copy);
+                }
+                public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+                    byte[] content = new byte[(int) arrived.sizeBytes()];
+                    arrived.bytes(0, content.length).get(content);
+                    return new Memory(target, content);
+                }
+                record Memory(Device device, byte[] content) implements Storage {
+                    public long sizeBytes() {
+                        return content.length;
+                    }
+                    public long address() {
+                        throw new IllegalStateException("not in host memory");
+                    }
+                    public java.nio.ByteBuffer bytes(long offset, int length) {
+                        throw new IllegalStateException("not in host memory");
+                    }
+                    public Storage retain() {
+                        return this;
+                    }
+                    public void release() {}
+                }
+            }
+            """;
+
+    private static final String NEXT = """
+            @Component @HandlesMessage("toy.next")
+            public final class Next implements MessageHandler {
+                @Override
+                public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+                    Toy.Memory memory = (Toy.Memory) message.tensor("tensor").storage();
+                    byte[] next = memory.content().clone();
+                    next[0]++;
+                    outbox.response().tensor("tensor", Tensor.contiguous(
+                            DType.UINT8, new long[] {next.length}, new Toy.Memory(memory.device(), next)));
+                }
+            }
+            """;
+
+    @Test
+    void areMovedByTheConverterOfABundle() throws Exception {
+        Path jar = new BundleForge(Files.createDirectory(directory.resolve("jars")))
+                .bundle("org.acme.toy", "1.0.0")
+                .source("Toy", TOY)
+                .source("Next", NEXT)
+                .build();
+        Path home;
+        try (Workers workers = new Workers(directory)) {
+            HandlerRegistry registry = workers.registry();
+            Worker node = workers.join("node", registry, ToyDevice.settings("node"));
+            OsgiSettings settings = OsgiSettings.builder(
+                            DISTRIBUTION.bundles(),
+                            node.directory().subdirectory("bundles"),
+                            node.directory().subdirectory("osgi"),
+                            directory.resolve("conf"))
+                    .build();
+            try (OsgiHost osgi =
+                    OsgiHost.start(settings, registry, DeviceConverters.into(node.devices()), workers.host)) {
+                osgi.bundles().install(jar);
+                Worker caller = workers.join("caller", workers.registry(), ToyDevice.settings("node"));
+                caller.devices().register("toy", toy);
+                for (int n = 0; n < CALLS; n++) {
+                    Tensor tensor = toy.tensor((byte) n, (byte) 10);
+                    Request request = Request.operation("node", "toy.next");
+                    request.body().tensor("tensor", tensor);
+                    caller.call(request).close();
+                    tensor.storage().release();
+                }
+            }
+            home = workers.home.path();
+        }
+        assertThat(shown(Replay.of(home).in(DISTRIBUTION))).hasSize(CALLS).containsOnly("SAME ");
     }
 }

@@ -154,7 +154,7 @@ class ReplayedReferencesTest {
         Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
         MessageFilter filter =
                 new MessageFilter.Builder().operation("test::use").build();
-        ReplayReport report = scenario(10).replay(home).select(filter).run();
+        ReplayReport report = scenario(10).replay(home).select(filter).alone().run();
         assertThat(report.calls()).isEqualTo(1);
         assertThat(report.brought()).isEqualTo(1);
         assertThat(report.isAllSame()).as("%s", report).isTrue();
@@ -172,7 +172,7 @@ class ReplayedReferencesTest {
         });
         MessageFilter filter =
                 new MessageFilter.Builder().operation("test::use").build();
-        ReplayReport report = scenario(10).replay(home).select(filter).run();
+        ReplayReport report = scenario(10).replay(home).select(filter).alone().run();
         assertThat(report.calls()).isEqualTo(1);
         assertThat(report.brought()).isEqualTo(2);
         assertThat(report.isAllSame()).as("%s", report).isTrue();

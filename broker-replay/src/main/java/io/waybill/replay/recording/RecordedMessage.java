@@ -19,6 +19,7 @@ import java.nio.ByteOrder;
 public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String fileName, byte[] record) {
 
     private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     /** Copies a record that has passed its check. */
@@ -41,6 +42,21 @@ public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String file
     /** Wall clock in ns since 1970. */
     public long sentNs() {
         return (long) LONG.get(record, Envelope.SENT);
+    }
+
+    /** Number of the handler's run that responded, from 1 in each incarnation; 0 in a request, and in a response of the broker. */
+    public long handlerSequence() {
+        return (long) LONG.get(record, Envelope.HANDLER_SEQUENCE);
+    }
+
+    /** The receiver's incarnation that a request is for; see {@link RecordView#epoch}. */
+    public long epoch() {
+        return Integer.toUnsignedLong((int) INT.get(record, Envelope.EPOCH));
+    }
+
+    /** Whether a later incarnation of the receiver may have run it. */
+    public boolean isAcrossIncarnations() {
+        return (record[Envelope.FLAGS] & Envelope.ACROSS_INCARNATIONS) != 0;
     }
 
     /** Shows the record in a buffer, which holds it from then on. */

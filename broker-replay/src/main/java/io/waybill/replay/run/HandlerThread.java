@@ -144,8 +144,7 @@ final class HandlerThread implements Runnable {
     /** Whether a handler ran on record, and could not do the same here. What it did otherwise is its own doing, and so is what follows. */
     private boolean leavesAnotherState(Result result, RecordedCall call) {
         return result.verdict() == Verdict.NOT_REPLAYABLE
-                && (call.response().isEmpty()
-                        || call.response().get().in(buffer).handlerSequence() > 0);
+                && (call.response().isEmpty() || call.response().get().handlerSequence() > 0);
     }
 
     private Result judge(CallToReplay read, Optional<ComparedResponse> recorded, String unfit, int candidate) {

@@ -31,7 +31,6 @@ import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
 import io.waybill.rref.id.RRefId;
 import io.waybill.tensor.DeviceTensors;
-import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
@@ -167,8 +166,7 @@ final class RequestRunner {
     }
 
     private static Delivered delivered(RecordedCall call) {
-        boolean isAgain = call.response().isPresent()
-                && (call.response().get().record()[Envelope.FLAGS] & Envelope.ACROSS_INCARNATIONS) != 0;
+        boolean isAgain = call.response().isPresent() && call.response().get().isAcrossIncarnations();
         return isAgain ? Delivered.AGAIN : Delivered.FIRST;
     }
 

@@ -178,6 +178,9 @@ public final class WorkerReplay {
     }
 
     private boolean isElsewhere(ReplayedCall call) {
+        if (call.results().get(0).verdict() != Verdict.FAILED) {
+            return false;
+        }
         RecordView request = call.call().request().in(buffer);
         return Route.find(settings.elsewhere(), request) != null
                 && candidates.stream().allMatch(candidate -> Route.find(candidate.table(), request) == null);

@@ -49,11 +49,10 @@ public final class CallSchedule implements Closeable {
         long selected = 0;
         long handled = 0;
         if (before == Before.ALL && !filter.takesAll()) {
-            MessageBuffer buffer = new MessageBuffer();
             try (CallRecording.Handled wanted = recording.handled(worker, filter)) {
                 for (RecordedCall call = wanted.next(); call != null; call = wanted.next()) {
                     selected++;
-                    handled += isHandled(call, buffer) ? 1 : 0;
+                    handled += isHandled(call) ? 1 : 0;
                 }
             }
         }
@@ -69,12 +68,9 @@ public final class CallSchedule implements Closeable {
                 return null;
             }
             boolean isSelected = allAreSelected || isSelected(call);
-            boolean isHandled = isHandled(call, responseBuffer);
-            String unknown = isHandled
-                    ? history.before(
-                            call.request().in(requestBuffer),
-                            call.response().get().in(responseBuffer))
-                    : "";
+            boolean isHandled = isHandled(call);
+            String unknown =
+                    isHandled ? history.before(call.request(), call.response().get()) : "";
             if (isSelected || isHandled && handledLeft > 0) {
                 selectedLeft -= isSelected ? 1 : 0;
                 handledLeft -= isSelected && isHandled ? 1 : 0;
@@ -89,8 +85,8 @@ public final class CallSchedule implements Closeable {
                 && call.isTakenBy(filter, requestBuffer, responseBuffer);
     }
 
-    private static boolean isHandled(RecordedCall call, MessageBuffer buffer) {
-        return call.response().isPresent() && call.response().get().in(buffer).handlerSequence() > 0;
+    private static boolean isHandled(RecordedCall call) {
+        return call.response().isPresent() && call.response().get().handlerSequence() > 0;
     }
 
     @Override

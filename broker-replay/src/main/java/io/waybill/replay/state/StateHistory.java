@@ -1,7 +1,7 @@
 package io.waybill.replay.state;
 
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.state.CallSchedule.Before;
-import io.waybill.wire.RecordView;
 
 /**
  * Follows the numbers that a worker gave to its handlers' runs, from 1 in each incarnation, and so knows which runs are missing before a call.
@@ -24,7 +24,7 @@ final class StateHistory {
     }
 
     /** Takes the next call to which a handler responded. Returns why the state that it found is not known; empty when it may be. */
-    String before(RecordView request, RecordView response) {
+    String before(RecordedMessage request, RecordedMessage response) {
         long sequence = response.handlerSequence();
         boolean isAcross = request.isAcrossIncarnations() || response.isAcrossIncarnations();
         if (request.epoch() > epoch || isAcross && sequence <= highest) {
