@@ -242,13 +242,16 @@ class PublishingTest {
         assertThatThrownBy(() -> caller.call(request().timeout(Duration.ofMillis(500))))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT));
-        assertAllIsBack(server, caller);
+        Waits.until("both requests have ended", () -> handlers.statuses().get(0).inFlight() == 0);
         assertThat(handlers.statuses()).singleElement().satisfies(status -> {
-            assertThat(status.done()).as("done: the one before").isEqualTo(1);
+            assertThat(status.done())
+                    .as("done: the one before; the response of the other one is not on record")
+                    .isEqualTo(1);
             assertThat(status.failed())
                     .as("failed: its response is not on record")
                     .isEqualTo(1);
         });
+        assertAllIsBack(server, caller);
     }
 
     /** Fills what is reserved for requests; at the first refusal the reserve becomes smaller, and there is room once more. */
