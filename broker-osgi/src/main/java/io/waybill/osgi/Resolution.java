@@ -6,9 +6,11 @@ import io.waybill.osgi.jar.StagedJar;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.Constants;
@@ -24,6 +26,10 @@ final class Resolution {
     private static final Pattern PACKAGE = Pattern.compile("\\(osgi\\.wiring\\.package=([^)]+)\\)");
     private static final Pattern FROM = Pattern.compile("\\(version>=([^)]+)\\)");
     private static final Pattern UP_TO = Pattern.compile("\\(!\\(version>=([^)]+)\\)\\)");
+    /** Packages of other platforms, and of a JDK's inside, which libraries use where they are there. */
+    private static final Pattern OF_A_PLATFORM =
+            Pattern.compile("(sun|com\\.sun|jdk|android|dalvik|org\\.graalvm|org\\.conscrypt)(\\..+)?");
+
     private static final int MAX_NAMED = 5;
     private static final int MAX_TEXT = 500;
 
@@ -38,25 +44,54 @@ final class Resolution {
         if (wiring.resolveBundles(List.of(bundle))) {
             return;
         }
-        List<String> missing = missing(bundle);
-        String what = missing.isEmpty() ? resolversOwnWords(bundle) : String.join("; ", missing);
+        List<BundleRequirement> lacking = lacking(bundle);
+        String what = lacking.isEmpty() ? resolversOwnWords(bundle) : describe(lacking) + remedy(lacking);
         throw new BundleRefusedException(Reason.UNRESOLVED, jar + " does not resolve: " + what);
     }
 
-    private List<String> missing(Bundle bundle) {
-        List<String> missing = new ArrayList<>();
+    private List<BundleRequirement> lacking(Bundle bundle) {
+        List<BundleRequirement> lacking = new ArrayList<>();
         BundleRevision revision = bundle.adapt(BundleRevision.class);
         for (BundleRequirement requirement : revision.getDeclaredRequirements(null)) {
             if (isNeeded(requirement) && providers(requirement, bundle).isEmpty()) {
-                missing.add(describe(requirement));
+                lacking.add(requirement);
             }
         }
-        if (missing.size() > MAX_NAMED) {
-            int more = missing.size() - MAX_NAMED;
-            missing = new ArrayList<>(missing.subList(0, MAX_NAMED));
-            missing.add("and " + more + " more");
+        return lacking;
+    }
+
+    private String describe(List<BundleRequirement> lacking) {
+        String named = lacking.stream().limit(MAX_NAMED).map(this::describe).collect(Collectors.joining("; "));
+        return lacking.size() > MAX_NAMED ? named + "; and " + (lacking.size() - MAX_NAMED) + " more" : named;
+    }
+
+    /** Returns what to write into the bundle's build; nothing when other versions are there, of which another one may come. */
+    private String remedy(List<BundleRequirement> lacking) {
+        Set<String> packages = new TreeSet<>();
+        for (BundleRequirement requirement : lacking) {
+            String name = value(filter(requirement), PACKAGE, "");
+            if (!name.isEmpty()
+                    && exportedVersions(name, requirement.getRevision().getBundle())
+                            .isEmpty()) {
+                packages.add(name);
+            }
         }
-        return missing;
+        String ofPlatforms = packages.stream()
+                .filter(name -> OF_A_PLATFORM.matcher(name).matches())
+                .map(name -> name + ";resolution:=optional, ")
+                .collect(Collectors.joining());
+        if (!ofPlatforms.isEmpty()) {
+            return "; if a library inside the bundle uses that on some platforms only, build it with Import-Package: "
+                    + ofPlatforms + "*";
+        }
+        return packages.isEmpty()
+                ? ""
+                : "; install the bundle that exports it, or take the library along with -conditionalpackage: "
+                        + packages.iterator().next() + ".*";
+    }
+
+    private static String filter(BundleRequirement requirement) {
+        return requirement.getDirectives().getOrDefault(Constants.FILTER_DIRECTIVE, "");
     }
 
     private static boolean isNeeded(BundleRequirement requirement) {
@@ -74,7 +109,7 @@ final class Resolution {
     }
 
     private String describe(BundleRequirement requirement) {
-        String filter = requirement.getDirectives().getOrDefault(Constants.FILTER_DIRECTIVE, "");
+        String filter = filter(requirement);
         if (!requirement.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE)) {
             return "needs " + requirement.getNamespace() + " " + shorten(filter) + ": no bundle provides it";
         }

@@ -186,7 +186,9 @@ class BundleControlBundleTest {
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(needy))
                 .withMessage(
-                        "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): no bundle exports it")
+                        "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): no bundle exports it;"
+                                + " install the bundle that exports it, or take the library along with"
+                                + " -conditionalpackage: org.lib.*")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.UNRESOLVED);
         assertThat(node.response()).isEqualTo("one");

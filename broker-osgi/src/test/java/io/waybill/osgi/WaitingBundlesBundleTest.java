@@ -13,6 +13,8 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -168,7 +170,9 @@ class WaitingBundlesBundleTest {
         BundleStatus first = node.bundles().install(exportingAndImporting("org.acme.a", "liba", "libb"));
         assertThat(first.state()).isEqualTo(State.WAITING);
         assertThat(first.problem())
-                .contains("org.acme.a 1.0.0 does not resolve: needs package libb [1.0.0,2.0.0): no bundle exports it");
+                .contains(
+                        "org.acme.a 1.0.0 does not resolve: needs package libb [1.0.0,2.0.0): no bundle exports it; install the"
+                                + " bundle that exports it, or take the library along with -conditionalpackage: libb.*");
         BundleStatus second = node.bundles().install(exportingAndImporting("org.acme.b", "libb", "liba"));
         assertThat(second.state()).isEqualTo(State.ACTIVE);
         assertAllActive("org.acme.a", "org.acme.b");
@@ -301,5 +305,50 @@ class WaitingBundlesBundleTest {
         eventually("it is started", () -> states().containsValue(State.ACTIVE));
         assertResponds("4");
         eventually("it is not left out", () -> node.host.notStarted().isEmpty());
+    }
+
+    private BundleForge.Draft withLibraryOfAnotherPlatform() {
+        return forge.bundle("org.acme.count", "1.0.0")
+                .library("android.os", "Build", "public class Build { public static String name() { return \"a\"; } }")
+                .library("org.lib", "Lib", """
+                        public class Lib {
+                            public static String text() {
+                                try { return android.os.Build.name(); } catch (NoClassDefFoundError e) { return "none"; }
+                            }
+                        }
+                        """)
+                .header("-conditionalpackage", "org.lib.*")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(org.lib.Lib.text()));");
+    }
+
+    @Test
+    void saysHowToBuildABundleWithALibraryThatUsesPackagesOfOtherPlatforms() throws Exception {
+        BundleStatus waiting =
+                node.bundles().install(withLibraryOfAnotherPlatform().build());
+        assertThat(waiting.state()).isEqualTo(BundleStatus.State.WAITING);
+        assertThat(waiting.problem().orElse(""))
+                .contains(
+                        "needs package android.os: no bundle exports it; if a library inside the bundle uses that on some"
+                                + " platforms only, build it with Import-Package: android.os;resolution:=optional, *");
+
+        node.bundles()
+                .install(withLibraryOfAnotherPlatform()
+                        .header("Import-Package", "android.os;resolution:=optional, *")
+                        .build());
+        assertThat(node.response()).isEqualTo("none");
+    }
+
+    /** As a project of the archetype is built. */
+    @Test
+    void runsABundleWhoseBuildHasTheLineOfTheArchetype() throws Exception {
+        String pom = Files.readString(Path.of("../bundle-archetype/src/main/resources/archetype-resources/pom.xml"));
+        Matcher line = Pattern.compile("Import-Package: (.*?\\*)\n +-fixup", Pattern.DOTALL)
+                .matcher(pom);
+        assertThat(line.find()).isTrue();
+        node.bundles()
+                .install(withLibraryOfAnotherPlatform()
+                        .header("Import-Package", line.group(1).replaceAll("\\\\\\s+", ""))
+                        .build());
+        assertThat(node.response()).isEqualTo("none");
     }
 }
