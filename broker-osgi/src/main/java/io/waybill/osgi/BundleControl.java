@@ -1,7 +1,6 @@
 package io.waybill.osgi;
 
 import io.waybill.host.Clock;
-import io.waybill.osgi.BundleStatus.Kind;
 import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
@@ -81,7 +80,7 @@ public final class BundleControl {
         List<BundleStatus> statuses = new ArrayList<>();
         for (Bundle bundle : context.getBundles()) {
             if (StartLevels.isSystem(bundle)) {
-                statuses.add(systemStatus(bundle));
+                statuses.add(BundleStatus.ofSystem(bundle));
             }
         }
         slots.all().forEach(slot -> statuses.add(statusNow(slot)));
@@ -190,7 +189,7 @@ public final class BundleControl {
     /** Starts a stopped bundle. */
     public BundleStatus start(String symbolicName) throws BundleRefusedException {
         return exclusively("start " + symbolicName, () -> {
-            BundleSlot slot = slots.require(symbolicName);
+            BundleSlot slot = slots.requireInstalled(symbolicName);
             if (!slot.isActive()) {
                 try {
                     starts.start(slot, BundleStarts.mayLack(slot.jar()), steps.activationLimit());
@@ -208,7 +207,7 @@ public final class BundleControl {
     /** Stops a bundle, when its running requests ended or the drain limit passed. New requests for its handlers park. */
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively("stop " + symbolicName, () -> {
-            BundleSlot slot = slots.require(symbolicName);
+            BundleSlot slot = slots.requireInstalled(symbolicName);
             boolean isStopped = slot.state() == State.STOPPED;
             starts.stop(slot);
             if (!isStopped) {
@@ -228,8 +227,13 @@ public final class BundleControl {
                 }
             }
             BundleSlot slot = slots.require(symbolicName);
-            starts.stop(slot);
-            steps.uninstall(slot.bundle);
+            if (slot.isGone()) {
+                steps.forget(slot.bundle);
+            } else {
+                starts.stop(slot);
+                steps.uninstall(slot.bundle);
+            }
+            slot.removed();
             slots.remove(slot);
             slot.clearProblem();
             kept.forget(symbolicName).ifPresent(slot::failed);
@@ -306,6 +310,11 @@ public final class BundleControl {
     }
 
     private BundleSlot replace(BundleSlot slot, StagedJar candidate, Keeping keeping) throws BundleRefusedException {
+        if (slot.isGone()) {
+            slots.remove(slot);
+            staging.discard(slot.jar());
+            return installFirst(candidate, StartLevels.FIRST_HANDLER_LEVEL, keeping);
+        }
         BundleSlot current = replacement.replace(slot, candidate);
         keep(current, candidate, keeping);
         arrivals.incrementAndGet();
@@ -363,6 +372,7 @@ public final class BundleControl {
     }
 
     private BundleStatus statusAfter(Operation operation) throws BundleRefusedException {
+        List<BundleStatus> before = statuses();
         BundleSlot slot;
         try {
             slot = operation.run();
@@ -372,7 +382,15 @@ public final class BundleControl {
         if (slot.isWaiting() && !isStarting) {
             BundleStarts.reportLack(slot);
         }
-        return slot.status();
+        BundleStatus status = slot.status().after(before, statuses());
+        if (!status.stopped().isEmpty()) {
+            LOG.warn("{} lack what {} provided, and wait for it", String.join(", ", status.stopped()), slot.jar());
+        }
+        return status;
+    }
+
+    private List<BundleStatus> statuses() {
+        return slots.all().stream().map(BundleSlot::status).toList();
     }
 
     private void noteWaiting() {
@@ -381,17 +399,5 @@ public final class BundleControl {
             lastWaiting = Set.copyOf(now);
             waitingChanged.run();
         }
-    }
-
-    private static BundleStatus systemStatus(Bundle bundle) {
-        return new BundleStatus(
-                bundle.getSymbolicName(),
-                bundle.getVersion().toString(),
-                Kind.SYSTEM,
-                bundle.getState() == Bundle.ACTIVE ? State.ACTIVE : State.STOPPED,
-                bundle.getLastModified() * 1_000_000,
-                "",
-                bundle.getLocation(),
-                Optional.empty());
     }
 }

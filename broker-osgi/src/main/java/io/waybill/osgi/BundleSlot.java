@@ -4,6 +4,7 @@ import io.waybill.host.Clock;
 import io.waybill.osgi.BundleStatus.Kind;
 import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.jar.StagedJar;
+import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.Bundle;
 
@@ -15,12 +16,17 @@ import org.osgi.framework.Bundle;
  */
 final class BundleSlot {
 
+    /** Problem of a bundle that {@link #isGone}. */
+    static final String GONE =
+            "another bundle uninstalled it; install it again, or uninstall it so that it does not come back";
+
     final Bundle bundle;
     private final Clock clock;
     private volatile StagedJar jar;
     private volatile State state = State.STOPPED;
     private volatile long sinceWallNs;
     private volatile String problem; // null when there is none
+    private volatile boolean isRemoved;
 
     BundleSlot(Bundle bundle, StagedJar jar, Clock clock) {
         this.bundle = bundle;
@@ -40,14 +46,30 @@ final class BundleSlot {
         jar = next;
     }
 
-    /** Returns the state. The framework may have stopped it, for example when a bundle that it uses was removed. */
+    /**
+     * Returns the state. The framework may have stopped it, for example when a bundle that it uses was removed; and another bundle may have
+     * uninstalled it.
+     */
     State state() {
+        if (isGone()) {
+            return State.STOPPED;
+        }
         return state == State.ACTIVE && !isStarted() ? State.WAITING : state;
     }
 
     /** Returns whether it is to run, although it may wait for something. */
     boolean isWanted() {
-        return state == State.ACTIVE || state == State.WAITING;
+        return !isGone() && (state == State.ACTIVE || state == State.WAITING);
+    }
+
+    /** Returns whether another bundle uninstalled it: the framework knows it no longer. */
+    boolean isGone() {
+        return !isRemoved && bundle.getState() == Bundle.UNINSTALLED;
+    }
+
+    /** Notes that an operator removed it. */
+    void removed() {
+        isRemoved = true;
     }
 
     /** Returns whether the framework runs it. */
@@ -89,7 +111,7 @@ final class BundleSlot {
     }
 
     BundleStatus status() {
-        return status(state(), problem);
+        return status(state(), isGone() ? GONE : problem);
     }
 
     BundleStatus status(State shownState, String shownProblem) {
@@ -102,6 +124,8 @@ final class BundleSlot {
                 sinceWallNs,
                 running.sha256(),
                 running.source().toString(),
-                Optional.ofNullable(shownProblem));
+                Optional.ofNullable(shownProblem),
+                List.of(),
+                Optional.empty());
     }
 }

@@ -41,6 +41,15 @@ final class BundleSlots {
         return slot.get();
     }
 
+    /** Returns a bundle that the framework knows. */
+    BundleSlot requireInstalled(String symbolicName) throws BundleRefusedException {
+        BundleSlot slot = require(symbolicName);
+        if (slot.isGone()) {
+            throw new BundleRefusedException(Reason.UNKNOWN_BUNDLE, symbolicName + " is not there: " + BundleSlot.GONE);
+        }
+        return slot;
+    }
+
     void requireNoSystemBundle(String symbolicName) throws BundleRefusedException {
         for (Bundle bundle : context.getBundles()) {
             if (symbolicName.equals(bundle.getSymbolicName()) && StartLevels.isSystem(bundle)) {

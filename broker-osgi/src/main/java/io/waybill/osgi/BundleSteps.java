@@ -186,6 +186,12 @@ final class BundleSteps {
         policies.forget(bundle.getSymbolicName());
     }
 
+    /** Lifts the policies of a bundle that another one has uninstalled. */
+    void forget(Bundle gone) {
+        services.problems().forget(gone);
+        policies.forget(gone.getSymbolicName());
+    }
+
     /** Returns whether requests wait for policies of a bundle, or ask them. */
     boolean requiresPoliciesOf(String symbolicName) {
         AccessPolicies.Required now = policies.current();

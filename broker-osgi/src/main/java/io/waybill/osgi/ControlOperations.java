@@ -35,7 +35,7 @@ import java.util.function.Supplier;
  *
  * <pre>
  * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck,
- *                                          failures, policy}],
+ *                                          failures, policy, replaced, stopped}],
  *                                          refused: [{path, problem}], absentPolicies: [{name, version}],
  *                                          running: {operation, since}, or none}
  * control:bundle.install    path          {bundle: {…}}
@@ -204,6 +204,11 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "stuck", Value.of(stuckIn(provider)));
         put(fields, "failures", Value.of(handlers.errors().of(bundle.symbolicName())));
         put(fields, "policy", policyOf(bundle));
+        put(fields, "replaced", bundle.replaced().<Value>map(Value::of).orElse(Value.NONE));
+        put(
+                fields,
+                "stopped",
+                new Value.Items(bundle.stopped().stream().<Value>map(Value::of).toList()));
         return new Value.Dict(fields);
     }
 

@@ -76,18 +76,17 @@ final class Resolution {
                 packages.add(name);
             }
         }
-        String ofPlatforms = packages.stream()
-                .filter(name -> OF_A_PLATFORM.matcher(name).matches())
-                .map(name -> name + ";resolution:=optional, ")
-                .collect(Collectors.joining());
-        if (!ofPlatforms.isEmpty()) {
-            return "; if a library inside the bundle uses that on some platforms only, build it with Import-Package: "
-                    + ofPlatforms + "*";
+        if (packages.isEmpty()) {
+            return "";
         }
-        return packages.isEmpty()
-                ? ""
-                : "; install the bundle that exports it, or take the library along with -conditionalpackage: "
-                        + packages.iterator().next() + ".*";
+        String optional =
+                packages.stream().limit(MAX_NAMED).collect(Collectors.joining(";")) + ";resolution:=optional, *";
+        if (packages.stream().anyMatch(name -> OF_A_PLATFORM.matcher(name).matches())) {
+            return "; if a library inside the bundle can do without, build it with Import-Package: " + optional;
+        }
+        return "; install the bundle that exports it, or build this one with -conditionalpackage: "
+                + packages.stream().limit(MAX_NAMED).collect(Collectors.joining(", "))
+                + " to take the library along, or with Import-Package: " + optional + " if it can do without";
     }
 
     private static String filter(BundleRequirement requirement) {

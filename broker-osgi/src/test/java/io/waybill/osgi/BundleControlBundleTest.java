@@ -187,8 +187,9 @@ class BundleControlBundleTest {
                 .isThrownBy(() -> node.bundles().install(needy))
                 .withMessage(
                         "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): no bundle exports it;"
-                                + " install the bundle that exports it, or take the library along with"
-                                + " -conditionalpackage: org.lib.*")
+                                + " install the bundle that exports it, or build this one with -conditionalpackage:"
+                                + " org.lib to take the library along, or with Import-Package: org.lib;resolution:=optional, *"
+                                + " if it can do without")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.UNRESOLVED);
         assertThat(node.response()).isEqualTo("one");

@@ -269,7 +269,16 @@ final class BundleCommand implements Runnable {
                 .out()
                 .println(text(bundle, "name") + " " + text(bundle, "version") + " "
                         + text(bundle, "state").toLowerCase(Locale.ROOT)
-                        + (problem.equals("-") ? "" : ": " + problem));
+                        + (text(bundle, "replaced").equals("-") ? "" : ", in place of " + text(bundle, "replaced"))
+                        + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
+    }
+
+    /** Says which other bundles lack now what the operation took. */
+    private static String stopped(Value bundle) {
+        List<String> names = items(field(bundle, "stopped")).stream()
+                .map(name -> name instanceof Value.Text text ? text.value() : "-")
+                .toList();
+        return names.isEmpty() ? "" : "; these need what it provided, and wait: " + String.join(", ", names);
     }
 
     private void printRemoved(Response response) {
@@ -278,7 +287,7 @@ final class BundleCommand implements Runnable {
         surroundings
                 .out()
                 .println(text(bundle, "name") + " " + text(bundle, "version") + " removed"
-                        + (problem.equals("-") ? "" : ": " + problem));
+                        + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
     }
 
     private void printBundles(Response response) {
