@@ -119,7 +119,7 @@ public final class ContextGraph implements AutoCloseable {
     }
 
     /**
-     * Lists a leaf in {@link #gradients()}. Leaves that were sent are listed without.
+     * Lists a leaf in {@link #gradients()}, also where libtorch's node of it does not tell its tensor. Leaves that were sent are listed without.
      *
      * @throws IllegalArgumentException when the tensor was computed, or does not require grad
      */
@@ -132,7 +132,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns the leaves that have a gradient, in the order in which they became known; those that neither were sent nor named by {@link #leaf} are missing. */
+    /** Returns the leaves that have a gradient, in the order in which they became known. */
     public List<LeafGradient> gradients() {
         return gradients.list();
     }

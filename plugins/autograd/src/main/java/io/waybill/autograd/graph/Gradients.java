@@ -12,8 +12,8 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The gradients of a context, by the node that would have accumulated them into the leaf's {@code .grad}. A leaf is listed once its tensor is known, because the
- * node does not tell it.
+ * The gradients of a context, by the node that would have accumulated them into the leaf's {@code .grad}. The node has the leaf's tensor; where it can't be read, a
+ * leaf is listed once its tensor is known otherwise.
  *
  * <p><b>Threads.</b> Any; a sum is computed under the lock.
  */
@@ -77,6 +77,9 @@ final class Gradients {
         lock.lock();
         try {
             for (Leaf leaf : leaves.values()) {
+                if (leaf.tensor == null && leaf.gradient != null) {
+                    leaf.tensor = NativeLayout.leaf(leaf.accumulator);
+                }
                 if (leaf.tensor != null && leaf.gradient != null) {
                     list.add(new LeafGradient(new Tensor(leaf.tensor), own(leaf)));
                 }

@@ -1,5 +1,6 @@
 package io.waybill.autograd.graph;
 
+import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Edge;
@@ -12,10 +13,10 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * Reads two fields of libtorch's objects in place: the node of an edge, and the element type of an input. libtorch's functions for them return objects
- * that must be freed, which costs more than the rest of a small node's work.
+ * Reads fields of libtorch's objects in place: the node of an edge, and the element type of an input, because libtorch's functions for them return objects
+ * that must be freed, which costs more than the rest of a small node's work; and the tensor of a leaf's node, for which the binding has no function.
  *
- * <p>Where the fields lie is checked once against those functions. If one does not agree, those functions are used.
+ * <p>Where the fields lie is checked once against what is known. If one does not agree, libtorch's functions are used, or there is no tensor.
  *
  * <p><b>Threads.</b> One: that which walks or runs a pass. <b>Lifetime.</b> libtorch is loaded before this class is.
  */
@@ -24,6 +25,14 @@ final class NativeLayout {
     /** A node at an address, which other owners keep alive. */
     private static final class NodeView extends Node {
         NodeView(long address) {
+            super((Pointer) null);
+            this.address = address;
+        }
+    }
+
+    /** A tensor at an address, which other owners keep alive. */
+    private static final class TensorView extends Tensor {
+        TensorView(long address) {
             super((Pointer) null);
             this.address = address;
         }
@@ -47,6 +56,10 @@ final class NativeLayout {
     private static final int TYPE_MASK = 0xffff;
 
     private static final boolean IS_KNOWN = agrees();
+
+    private static final String LEAF_NODE = "AccumulateGrad";
+    /** Where the node of a leaf has its tensor, its only field; 0 where this is not known. */
+    private static final int LEAF_FIELD = leafField();
 
     private final Word word = new Word();
 
@@ -73,6 +86,31 @@ final class NativeLayout {
         int number = type.toScalarType().value;
         Pointers.free(type);
         return number;
+    }
+
+    /** Returns the tensor that the node of a leaf accumulates into, which the caller frees; null where it can't be told. */
+    static Tensor leaf(Node accumulator) {
+        boolean isLeaf = LEAF_FIELD != 0 && accumulator.name().getString().endsWith(LEAF_NODE);
+        return isLeaf ? Pointers.keep(new TensorView(accumulator.address() + LEAF_FIELD)) : null;
+    }
+
+    /** The node of a leaf is a node, with the tensor behind it. */
+    private static int leafField() {
+        int behind = Loader.sizeof(Node.class);
+        boolean agrees = behind > Long.BYTES;
+        Word word = new Word();
+        for (int i = 0; i < 2; i++) {
+            Tensor leaf = Pointers.own(torch.zeros(new long[] {1}));
+            leaf.set_requires_grad(true);
+            Node node = Pointers.accumulator(leaf);
+            agrees &= agrees
+                    && node.name().getString().endsWith(LEAF_NODE)
+                    && word.at(node.address() + behind)
+                            == leaf.unsafeGetTensorImpl().address();
+            Pointers.free(node);
+            Pointers.free(leaf);
+        }
+        return agrees ? behind : 0;
     }
 
     private static boolean agrees() {

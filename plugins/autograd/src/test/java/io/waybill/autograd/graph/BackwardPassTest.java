@@ -132,6 +132,24 @@ class BackwardPassTest {
     }
 
     @Test
+    void listsTheTensorsOfLeavesThatNobodyNamed() {
+        Tensor x = Tensors.leaf(1, 2);
+        Tensor y = Tensors.leaf(3, 4);
+        BackwardPass pass = begin(PassMode.SMART, GraphUse.RELEASE);
+        pass.roots(List.of(x.mul(y).sum()));
+        pass.start();
+
+        assertThat(context.gradients()).as("leaves with gradients").hasSize(2);
+        for (LeafGradient each : context.gradients()) {
+            assertThat(each.leaf().is_same(x) || each.leaf().is_same(y))
+                    .as("the leaf is the tensor that was used, and not another one with its elements")
+                    .isTrue();
+            assertThat(Tensors.values(each.gradient()))
+                    .isEqualTo(Tensors.values(each.leaf().is_same(x) ? y : x));
+        }
+    }
+
+    @Test
     void failsOnAGraphThatWasReleasedAndLeavesTheContextUsable() {
         Tensor x = Tensors.leaf(1, 2);
         Tensor loss = x.mul(x).sum();
