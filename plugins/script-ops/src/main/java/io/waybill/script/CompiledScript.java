@@ -1,6 +1,7 @@
 package io.waybill.script;
 
 import io.waybill.api.Script;
+import io.waybill.script.source.ElementTypes;
 import io.waybill.script.source.Intrinsic;
 import io.waybill.script.source.RpcText;
 import io.waybill.script.source.ScriptRefusedException;
@@ -115,7 +116,8 @@ final class CompiledScript implements AutoCloseable {
             RpcGraphs.call(defined.remove(intrinsic.bridge()), intrinsic);
         }
         for (Function function : defined.values()) {
-            functions.add(ScriptFunction.plain(this, module, function));
+            ElementTypes types = source.elementTypes(Signature.text(function.name()));
+            functions.add(ScriptFunction.plain(this, module, function, types));
         }
     }
 

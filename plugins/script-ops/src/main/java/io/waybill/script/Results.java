@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
+import io.waybill.script.source.ElementTypes;
 import io.waybill.torch.DescribedResults;
 import io.waybill.torch.LeasedTensors;
 import java.util.ArrayList;
@@ -53,13 +54,13 @@ final class Results {
     /**
      * The value.
      *
-     * @param isDType whether an int is the code of an element type
+     * @param types where an int is the code of an element type
      * @throws RejectedMessageException {@link ErrorCode#REFUSED} when it holds something that does not travel
      */
-    Value take(IValue result, boolean isDType) throws RejectedMessageException {
+    Value take(IValue result, ElementTypes types) throws RejectedMessageException {
         boolean taken = false;
         try {
-            Value value = isDType && result.isInt() ? dtype(result.toInt()) : value(result);
+            Value value = value(result, types);
             taken = true;
             return value;
         } finally {
@@ -69,13 +70,13 @@ final class Results {
         }
     }
 
-    private Value value(IValue result) throws RejectedMessageException {
+    private Value value(IValue result, ElementTypes types) throws RejectedMessageException {
         if (result.isTensor()) {
             return described.value(result.toTensor());
         } else if (result.isNone()) {
             return Value.NONE;
         } else if (result.isInt()) {
-            return Value.of(result.toInt());
+            return types.isOne() ? dtype(result.toInt()) : Value.of(result.toInt());
         } else if (result.isDouble()) {
             return Value.of(result.toDouble());
         } else if (result.isBool()) {
@@ -86,11 +87,11 @@ final class Results {
         } else if (result.isString()) {
             return Value.of(Signature.text(result.toStringRef()));
         } else if (result.isList()) {
-            return list(result.toList());
+            return list(result.toList(), types);
         } else if (result.isTuple()) {
-            return tuple(result.toTupleRef().elements());
+            return tuple(result.toTupleRef().elements(), types);
         } else if (result.isGenericDict()) {
-            return dict(result.toGenericDict());
+            return dict(result.toGenericDict(), types);
         } else if (result.isFuture() && calls != null) {
             RRef reference = calls.reference(result.toFuture());
             if (reference != null) {
@@ -102,27 +103,28 @@ final class Results {
         throw refused("a result of the kind " + result.tagKind().getString());
     }
 
-    private Value list(GenericList list) throws RejectedMessageException {
+    private Value list(GenericList list, ElementTypes types) throws RejectedMessageException {
         List<Value> values = new ArrayList<>();
         for (long i = 0; i < list.size(); i++) {
-            values.add(value(list.get(i)));
+            values.add(value(list.get(i), types.part(0)));
         }
         return new Value.Items(values);
     }
 
-    private Value tuple(TupleElements elements) throws RejectedMessageException {
+    private Value tuple(TupleElements elements, ElementTypes types) throws RejectedMessageException {
         List<Value> values = new ArrayList<>();
-        for (long i = 0; i < elements.size(); i++) {
-            values.add(value(elements.at(i)));
+        for (int i = 0; i < elements.size(); i++) {
+            values.add(value(elements.at(i), types.part(i)));
         }
         return new Value.Tuple(values);
     }
 
-    private Value dict(GenericDict dict) throws RejectedMessageException {
+    private Value dict(GenericDict dict, ElementTypes types) throws RejectedMessageException {
         Map<Value, Value> entries = new LinkedHashMap<>();
         GenericDictIterator at = dict.begin();
         for (long i = 0; i < dict.size(); i++) {
-            entries.put(value(at.access().key()), value(at.access().value()));
+            entries.put(
+                    value(at.access().key(), types.part(0)), value(at.access().value(), types.part(1)));
             at.increment();
         }
         return new Value.Dict(entries);

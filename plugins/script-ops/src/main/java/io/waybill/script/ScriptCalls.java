@@ -8,6 +8,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.script.context.RecordedScopes;
 import io.waybill.script.context.ScriptGradients;
+import io.waybill.script.source.ElementTypes;
 import io.waybill.script.source.Intrinsic;
 import io.waybill.torch.LeasedTensors;
 import java.time.Duration;
@@ -209,7 +210,7 @@ final class ScriptCalls implements AutoCloseable {
         IValueVector both = new IValueVector();
         both.push_back(args);
         both.push_back(kwargs);
-        List<Value> values = ((Value.Tuple) given.take(new IValue(Tuple.create(both)), false)).values();
+        List<Value> values = ((Value.Tuple) given.take(new IValue(Tuple.create(both)), ElementTypes.NONE)).values();
         List<Value> positional = values.get(0) instanceof Value.None ? List.of() : ScriptValues.elements(values.get(0));
         if (positional == null) {
             throw new IllegalArgumentException("args of a call to " + site.function() + " is a tuple, and not "

@@ -198,7 +198,7 @@ public final class ScriptEngine implements NativeOperators {
             if (operator.respondsNothing(overload)) {
                 return Value.NONE;
             }
-            return new Results(tensors).take(stack.results(signature.returnCount()), signature.returnsDType());
+            return new Results(tensors).take(stack.results(signature.returnCount()), signature.elementTypes());
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);
         } finally {
@@ -257,7 +257,8 @@ public final class ScriptEngine implements NativeOperators {
             function.begin(stack);
             calls.begin(tensors, gradients);
             function.signature().push(call, stack);
-            return new Results(tensors, calls).take(runObserved(function, stack, call.mode(), calls), false);
+            return new Results(tensors, calls)
+                    .take(runObserved(function, stack, call.mode(), calls), function.elementTypes());
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);
         } finally {

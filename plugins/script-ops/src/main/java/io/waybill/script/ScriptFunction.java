@@ -1,5 +1,6 @@
 package io.waybill.script;
 
+import io.waybill.script.source.ElementTypes;
 import org.bytedeco.pytorch.Function;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
@@ -18,8 +19,16 @@ final class ScriptFunction implements Routine {
     private final Signature signature;
     private final Function function;
     private final IValue self;
+    private final ElementTypes elementTypes;
 
-    private ScriptFunction(CompiledScript script, String name, Signature signature, Function function, IValue self) {
+    private ScriptFunction(
+            CompiledScript script,
+            String name,
+            Signature signature,
+            Function function,
+            IValue self,
+            ElementTypes elementTypes) {
+        this.elementTypes = elementTypes;
         this.script = script;
         this.name = name;
         this.signature = signature;
@@ -27,18 +36,22 @@ final class ScriptFunction implements Routine {
         this.self = self;
     }
 
-    /** Creates a function without a module object. */
-    static ScriptFunction plain(CompiledScript script, String module, Function function) {
+    /**
+     * Creates a function without a module object.
+     *
+     * @param elementTypes where its result is an element type, which libtorch has as an int
+     */
+    static ScriptFunction plain(CompiledScript script, String module, Function function, ElementTypes elementTypes) {
         String schema = torch.toString(function.getSchema()).getString();
         Signature signature = Signature.of(function.getSchema(), module + "." + schema, 0);
-        return new ScriptFunction(script, name(module, function), signature, function, null);
+        return new ScriptFunction(script, name(module, function), signature, function, null, elementTypes);
     }
 
     /** A method of a module, which is its first argument. */
     static ScriptFunction method(CompiledScript script, String module, Function function, IValue self) {
         String schema = torch.toString(function.getSchema()).getString().replaceFirst("\\([^,)]* self(, )?", "(");
         Signature signature = Signature.of(function.getSchema(), module + "." + schema, 1);
-        return new ScriptFunction(script, name(module, function), signature, function, self);
+        return new ScriptFunction(script, name(module, function), signature, function, self, ElementTypes.NONE);
     }
 
     private static String name(String module, Function function) {
@@ -57,6 +70,10 @@ final class ScriptFunction implements Routine {
     @Override
     public Signature signature() {
         return signature;
+    }
+
+    ElementTypes elementTypes() {
+        return elementTypes;
     }
 
     /** Pushes the values before the caller's arguments. */

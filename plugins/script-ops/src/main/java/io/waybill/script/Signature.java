@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.script.source.ElementTypes;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +30,7 @@ final class Signature {
     private final int positionalCount;
     private final int generatorIndex;
     private final int returnCount;
-    private final boolean returnsDType;
+    private final ElementTypes elementTypes;
 
     private Signature(String text, List<Parameter> parameters, Argument returns) {
         this.text = text;
@@ -41,7 +42,8 @@ final class Signature {
                 .toList()
                 .indexOf(true);
         this.returnCount = returns == null ? 0 : (int) returns.limit();
-        this.returnsDType = returnCount == 1 && returns.real_type().get().kind().intern() == TypeKind.ScalarTypeType;
+        boolean isOne = returnCount == 1 && returns.real_type().get().kind().intern() == TypeKind.ScalarTypeType;
+        this.elementTypes = isOne ? ElementTypes.ONE : ElementTypes.NONE;
     }
 
     private static boolean isOptionalGenerator(ParameterType type) {
@@ -85,9 +87,9 @@ final class Signature {
         return new Parameter(argument.name().getString(), type, argument.kwarg_only(), defaultValue);
     }
 
-    /** Whether its one result is the code of an element type. */
-    boolean returnsDType() {
-        return returnsDType;
+    /** Returns where the result of an operator is an element type. */
+    ElementTypes elementTypes() {
+        return elementTypes;
     }
 
     /** Returns how well the arguments fit: the sum of their costs, or {@link ParameterType#NO_FIT}. */

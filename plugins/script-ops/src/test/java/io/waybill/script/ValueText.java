@@ -167,6 +167,8 @@ final class ValueText {
             return "C(" + number(complex.real()) + ", " + number(complex.imaginary()) + ")";
         } else if (value instanceof Value.OfDevice device) {
             return "D\"" + device.value() + '"';
+        } else if (value instanceof Value.OfDType dtype) {
+            return Integer.toString(dtype.value().code()); // which PyTorch returns
         }
         throw new IllegalArgumentException("no text for " + value);
     }

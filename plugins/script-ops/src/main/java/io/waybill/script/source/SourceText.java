@@ -232,6 +232,13 @@ public final class SourceText {
                 .collect(Collectors.toList());
     }
 
+    /** Returns where a function declares that its result is an element type. */
+    public ElementTypes elementTypes(String function) {
+        return scope.definition(function)
+                .map(statement -> ElementTypes.of(statement.tokens(), scope))
+                .orElse(ElementTypes.NONE);
+    }
+
     /** Returns why functions are refused, by their name, with the line. */
     public Map<String, String> refusals() {
         Map<String, String> functions = new LinkedHashMap<>();

@@ -3,6 +3,7 @@ package io.waybill.script.source;
 import io.waybill.script.source.PythonTokens.Kind;
 import io.waybill.script.source.PythonTokens.Token;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -63,6 +64,8 @@ class Translation {
     private final Locals locals;
     /** Definitions of the same source that it uses, with the line. */
     private final Map<String, Integer> uses = new TreeMap<>();
+    /** The {@code for} of comprehensions whose elements get brackets. */
+    private final Set<Integer> bracketed = new HashSet<>();
     /** Replacements, in the order of the text. */
     private final List<Edit> edits = new ArrayList<>();
 
@@ -103,6 +106,10 @@ class Translation {
                 i = string(i);
             } else if (token.kind() == Kind.NUMBER) {
                 number(token);
+            } else if (token.is("[") || token.is("{")) {
+                comprehension(i);
+            } else if (token.is("for") && bracketed.contains(i)) {
+                replace(token.start(), token.start(), ") ");
             } else if (token.is("class") && at(i + 2).is("(")) {
                 i = bases(i);
             } else if (token.is("raise")) {
@@ -240,6 +247,28 @@ class Translation {
             }
         }
         return tokens.size() - 1;
+    }
+
+    /** In libtorch's grammar {@code for} binds stronger than {@code if}: an element of a comprehension that has one gets brackets. */
+    private void comprehension(int open) {
+        int close = closing(open);
+        int depth = 0;
+        int element = open + 1;
+        boolean isChoice = false;
+        for (int i = open; i < close; i++) {
+            depth += depth(tokens.get(i));
+            if (depth == 1 && tokens.get(i).is(":")) {
+                element = i + 1;
+            } else if (depth == 1 && tokens.get(i).is("if")) {
+                isChoice = true;
+            } else if (depth == 1 && tokens.get(i).is("for")) {
+                if (isChoice) {
+                    replace(at(element).start(), at(element).start(), "(");
+                    bracketed.add(i);
+                }
+                return;
+            }
+        }
     }
 
     private boolean hasComma(int open, int close) {
