@@ -264,6 +264,11 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
     }
 
     @Override
+    public boolean isInContext() {
+        return current.find() != CurrentContexts.NONE;
+    }
+
+    @Override
     public void visitGradients(
             long context, BiConsumer<org.bytedeco.pytorch.Tensor, org.bytedeco.pytorch.Tensor> visitor) {
         for (LeafGradient each : require(context).graph().gradients()) {

@@ -33,8 +33,8 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 /**
  * Runs calls by name on libtorch, and returns their results. The handlers of this bundle share one engine.
  *
- * <p><b>Graphs.</b> If an argument carries its native side, so do the results, and libtorch holds the bytes of the others as long as it
- * uses them. Otherwise an operator uses the bytes for the call only, and results have no graph.
+ * <p><b>Graphs.</b> If an argument carries its native side, or a function is called in a context of distributed autograd, so do the results, and
+ * libtorch holds the bytes of the others as long as it uses them. Otherwise an operator uses the bytes for the call only, and results have no graph.
  *
  * <p><b>Ownership.</b> Each tensor of a result brings a count of its storage, which goes to the outbox with it, or is
  * released by the caller. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
@@ -228,7 +228,10 @@ public final class ScriptEngine implements NativeOperators {
 
     /** Runs this function, in the version that it is of. What it called is the caller's to close. */
     Value run(ScriptFunction function, Invocation call, ScriptCalls calls) throws RejectedMessageException {
-        return run(function, call, calls, NativeTensors.isAnyIn(call) ? natives.leases() : LeasedTensors.whileUsed());
+        // a function has tensors of its own, and fetches some: its arguments do not tell whether its results have a
+        // graph
+        boolean hasGraph = NativeTensors.isAnyIn(call) || gradients.isInContext();
+        return run(function, call, calls, hasGraph ? natives.leases() : LeasedTensors.whileUsed());
     }
 
     private Value run(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)

@@ -15,6 +15,9 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface NativeAutograd {
 
+    /** Returns whether this thread is in a context: then the graph of what it computes is to be kept. */
+    boolean isInContext();
+
     /**
      * Runs a backward pass, and waits for its end in all workers.
      *

@@ -43,6 +43,12 @@ public final class ScriptGradients {
         return autograd;
     }
 
+    /** Returns whether this thread is in a context. */
+    public boolean isInContext() {
+        NativeAutograd autograd = connected.get();
+        return autograd != null && autograd.isInContext();
+    }
+
     /** Visits the leaves of a context that have gradients here, each with its own. */
     public void visit(long context, BiConsumer<org.bytedeco.pytorch.Tensor, org.bytedeco.pytorch.Tensor> visitor) {
         autograd().visitGradients(context, visitor);
