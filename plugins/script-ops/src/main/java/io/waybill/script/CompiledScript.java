@@ -4,6 +4,7 @@ import io.waybill.api.Script;
 import io.waybill.script.source.ElementTypes;
 import io.waybill.script.source.Intrinsic;
 import io.waybill.script.source.RpcText;
+import io.waybill.script.source.SavedCalls;
 import io.waybill.script.source.ScriptRefusedException;
 import io.waybill.script.source.SourceArchive;
 import io.waybill.script.source.SourceText;
@@ -218,7 +219,8 @@ final class CompiledScript implements AutoCloseable {
         }
     }
 
-    private void load(Path file) {
+    private void load(Path file) throws IOException, ScriptRefusedException {
+        SavedCalls.requireNone(file);
         JitModule loaded = own(torch.load(new BytePointer(file.toString(), StandardCharsets.UTF_8)));
         IValue self = own(new IValue(loaded._ivalue()));
         FunctionVector methods = loaded.type().methods();

@@ -1,8 +1,10 @@
 package io.waybill.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.Value;
+import io.waybill.script.source.ScriptRefusedException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -67,6 +69,34 @@ class RefusedFunctionsTest {
                     return rpc.rpc_sync(to, good, (1,))
                 """ + GOOD, "math.calls", "math.good").get("bad"))
                 .startsWith("line 2: torch.jit.fork does not go with calls of other workers in one file");
+    }
+
+    @Test
+    void refusesASavedModuleThatCallsOtherWorkersByTheMethod() throws Exception {
+        for (String call : List.of("rpc_sync", "rpc_async", "rpc_remote")) {
+            Path file = SavedModule.saveWithCode(directory, call, """
+                    class Model(Module):
+                      __parameters__ = ["w", ]
+                      __buffers__ = ["kept", ]
+                      w : Tensor
+                      kept : Tensor
+                      def plain(self: __torch__.Model,
+                        x: Tensor) -> Tensor:
+                        return torch.add(x, 1)
+                      def calls(self: __torch__.Model,
+                        x: Tensor) -> Tensor:
+                        _0 = (x, 2.)
+                        first = ops.prim.%s()
+                        return torch.add(x, 2)
+                    """.formatted(call));
+
+            assertThatThrownBy(() -> CompiledScript.of(new ScriptFile(file, 0)).close())
+                    .as("a module with " + call)
+                    .isInstanceOf(ScriptRefusedException.class)
+                    .hasMessage("calls calls another worker: torch.jit.save has written " + call
+                            + " in code/__torch__.py without its arguments, and PyTorch can't load such a file either;"
+                            + " serve the function from a .py");
+        }
     }
 
     @Test

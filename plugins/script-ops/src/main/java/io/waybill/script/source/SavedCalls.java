@@ -1,0 +1,63 @@
+package io.waybill.script.source;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+
+/**
+ * Calls of other workers in saved modules. {@code torch.jit.save} writes them without their arguments, so that neither PyTorch nor libtorch can load the
+ * file, or calls nobody with nothing.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class SavedCalls {
+
+    private static final Pattern CALL = Pattern.compile("\\bops\\.prim\\.(rpc_(?:sync|async|remote))\\(");
+    private static final Pattern METHOD = Pattern.compile("^ *def (\\w+)\\(", Pattern.MULTILINE);
+    private static final Pattern CODE = Pattern.compile("[^/]+/(code/.*\\.py)");
+
+    private SavedCalls() {}
+
+    /**
+     * Refuses a module that has one.
+     *
+     * @throws ScriptRefusedException with the method
+     * @throws IOException when the code can't be read
+     */
+    public static void requireNone(Path file) throws IOException, ScriptRefusedException {
+        try (ZipFile archive = new ZipFile(file.toFile())) {
+            for (ZipEntry entry : Collections.list(archive.entries())) {
+                Matcher code = CODE.matcher(entry.getName());
+                if (code.matches()) {
+                    try (InputStream in = archive.getInputStream(entry)) {
+                        requireNone(code.group(1), new String(in.readAllBytes(), StandardCharsets.UTF_8));
+                    }
+                }
+            }
+        } catch (ZipException e) {
+            return; // no archive: libtorch says what it is
+        }
+    }
+
+    private static void requireNone(String path, String code) throws ScriptRefusedException {
+        Matcher call = CALL.matcher(code);
+        if (!call.find()) {
+            return;
+        }
+        String method = "a function";
+        Matcher found = METHOD.matcher(code).region(0, call.start());
+        while (found.find()) {
+            method = found.group(1);
+        }
+        throw new ScriptRefusedException(
+                method + " calls another worker: torch.jit.save has written " + call.group(1) + " in " + path
+                        + " without its arguments, and PyTorch can't load such a file either; serve the function from a .py");
+    }
+}
