@@ -132,7 +132,7 @@ class BackwardPassTest {
     }
 
     @Test
-    void listsTheTensorsOfLeavesThatNobodyNamed() {
+    void listsTheTensorsOfItsLeaves() {
         Tensor x = Tensors.leaf(1, 2);
         Tensor y = Tensors.leaf(3, 4);
         BackwardPass pass = begin(PassMode.SMART, GraphUse.RELEASE);
