@@ -18,8 +18,8 @@ import io.waybill.api.tensor.Tensor;
  *  36     4   epoch      of the owner, when it wrote this
  *  40     4   head length     of all that stands before the first storage
  *  44     4   payload length  at most 64 MiB
- *  48     2   tensor count    0..1024
- *  50     2   storage count   0..1024, not more than tensors
+ *  48     2   tensor count    0..32768, as in a message
+ *  50     2   storage count   0..32768, not more than tensors
  *  52     1   type length     0..255
  *  53    11   reserved        0
  *
@@ -75,7 +75,7 @@ final class KeptLayout {
 
     static final int MAX_TYPE_BYTES = 255;
     static final int MAX_PAYLOAD_BYTES = 64 << 20;
-    static final int MAX_TENSORS = 1024;
+    static final int MAX_TENSORS = 1 << 15;
     static final int MAX_HEAD_BYTES = HEADER_LENGTH
             + MAX_TYPE_BYTES
             + MAX_PAYLOAD_BYTES

@@ -8,7 +8,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.zip.CRC32C;
 
 /**
@@ -22,6 +24,7 @@ final class KeptWriter implements FileContent {
     private final int epoch;
     private final byte[] type;
     private final List<Storage> storages;
+    private final Map<Storage, Integer> indices = new IdentityHashMap<>();
 
     /**
      * Prepares the file of a value.
@@ -34,6 +37,7 @@ final class KeptWriter implements FileContent {
         this.epoch = epoch;
         this.type = value.type().getBytes(StandardCharsets.UTF_8);
         this.storages = value.storages();
+        storages.forEach(storage -> indices.put(storage, indices.size()));
         if (type.length > KeptLayout.MAX_TYPE_BYTES
                 || value.payload().length > KeptLayout.MAX_PAYLOAD_BYTES
                 || value.tensors().size() > KeptLayout.MAX_TENSORS) {
@@ -76,7 +80,7 @@ final class KeptWriter implements FileContent {
                 .put((byte) (tensor.requiresGrad() ? KeptLayout.REQUIRES_GRAD : 0))
                 .put((byte) tensor.sizes().length)
                 .put((byte) 0)
-                .putShort((short) storages.indexOf(tensor.storage()))
+                .putShort(indices.get(tensor.storage()).shortValue())
                 .putShort((short) 0)
                 .putLong(tensor.storageOffset());
         for (long size : tensor.sizes()) {

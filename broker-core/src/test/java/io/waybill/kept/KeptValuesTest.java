@@ -10,6 +10,7 @@ import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import io.waybill.rref.id.RRefId;
 import io.waybill.testing.core.Seeds;
+import io.waybill.wire.Envelope;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -19,6 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.CRC32C;
@@ -127,6 +129,29 @@ class KeptValuesTest {
         values.forget(ID);
         assertThat(values.list()).containsExactly(plain.id());
         assertThatThrownBy(() -> values.read(ID, buffers)).isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void keepsAsManyTensorsAsAMessageHas() throws IOException {
+        assertThat(KeptLayout.MAX_TENSORS).isEqualTo(Envelope.MAX_TENSORS);
+        List<Tensor> many = new ArrayList<>();
+        for (int i = 0; i < KeptLayout.MAX_TENSORS; i++) {
+            many.add(Tensor.contiguous(DType.UINT8, new long[] {1}, storage(1)));
+        }
+        many.get(many.size() - 1).storage().bytes(0, 1).put(0, (byte) 77);
+        write(new KeptValue(ID, "PyObject", new byte[0], many));
+
+        KeptValue found = values.read(ID, buffers);
+        assertThat(found.tensors()).hasSameSizeAs(many);
+        assertThat(bytes(found.tensors().get(many.size() - 1).storage())).containsExactly(77);
+        found.storages().forEach(Storage::release);
+
+        Storage one = storage(1);
+        Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {1}, one);
+        assertThatThrownBy(() -> values.write(
+                        new KeptValue(ID, "", new byte[0], Collections.nCopies(KeptLayout.MAX_TENSORS + 1, tensor))))
+                .hasMessageContaining("at most 32768 tensors");
+        one.release();
     }
 
     @Test
