@@ -1,11 +1,11 @@
 import unittest
-from typing import Any
+from typing import Any, List
 
 from waybill import pickling, python_calls
 from waybill.errors import CodeRefused
 from waybill.frames import Message
 from waybill.python_calls import RemoteException
-from waybill.values import Invocation, decode_value, encode_invocation
+from waybill.values import Invocation, decode_invocation, decode_value, encode_invocation
 
 
 class Hostile:
@@ -32,6 +32,45 @@ class PythonCallsTest(unittest.TestCase):
         texts += ["class int", "Hostile", "Shaped", "class Shaped"]
         self.assertEqual([python_calls.describe(value) for value in values], texts)
         self.assertEqual(len(python_calls.describe("é" * 1000)), 64)
+
+    def test_shows_small_plain_values_and_says_what_others_are(self) -> None:
+        class Point:
+            def __repr__(self) -> str:
+                raise AssertionError("code of the program")
+
+        plain = [None, True, 5, 2.5, "a", b"\0", [1, (2, {"b": 3})], {1: "x", None: 2}, "x" * 128, list(range(64))]
+        def shown(value: Any) -> Any:
+            return decode_invocation(python_calls.encode_call(print, (value,), {}, False, packed).payload).named["args"][0]
+
+        packed = pickling.pack(None)
+        for value in plain:
+            self.assertEqual(shown(value), value)
+        others = [
+            (1 << 70, "<int %d>" % (1 << 70)),
+            ("y" * 1000, "<str of 1000>"),
+            ("a\udcffb", "a\\udcffb"),
+            (b"z" * 1000, "<bytes of 1000>"),
+            (list(range(65)), "<list of 65>"),
+            ([list(range(40)), list(range(40))], [list(range(40)), "<list of 40>"]),
+            ([[[[1]]]], [[["<list of 1>"]]]),
+            (Point(), "<Point>"),
+            ({1, 2}, "<set of 2>"),
+            ({(1, 2): 3, b"k": 4}, {"<tuple of 2>": 3, "b'k'": 4}),
+            ({frozenset([1]): 3, frozenset([2]): 4}, "<dict of 2>"),
+            (int, "<class int>"),
+        ]
+        for value, text in others:
+            self.assertEqual(shown(value), text)
+        recursive: List[Any] = []
+        recursive.append(recursive)
+        self.assertEqual(shown(recursive), [[["<list of 1>"]]])
+
+    def test_what_is_shown_of_a_call_is_short(self) -> None:
+        args = (["é" * 100] * 30,) * 100
+        message = python_calls.encode_call(print, args, {"k": "x"}, False, pickling.pack(None))
+        call = decode_invocation(message.payload)
+        self.assertEqual((len(call.named["args"]), call.named["kwargs"]), (32, {"k": "x"}))
+        self.assertLess(len(message.payload), 8_000)
 
     def test_a_call_without_a_pickle_has_values_as_arguments(self) -> None:
         payload = encode_invocation(Invocation("math:ldexp", (0.5, 3), {}))

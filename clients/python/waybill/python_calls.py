@@ -25,6 +25,11 @@ from waybill.values import (
 _MAX_NAME = 256
 _MAX_DESCRIBED = 32
 _MAX_TEXT = 64
+# of a text or bytes that are shown, of all of these of a call, of the elements of its arguments, and of their levels
+_MAX_SHOWN = 128
+_MAX_TEXTS = 2048
+_MAX_ELEMENTS = 64
+_MAX_DEPTH = 3
 # of an int whose digits are shown: Python refuses to make too many of them
 _MAX_BITS = 200
 # a longer pickle lies beside the payload, as a tensor
@@ -92,6 +97,47 @@ def describe(value: Any) -> str:
     return readable(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…")
 
 
+class _Shown:
+    """A value as readers of the journal see it and search it: itself where it is small and plain, and what it is
+    between < and > where it is not. Nothing of a class of the program's is called."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_ELEMENTS
+        self._text = _MAX_TEXTS
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        """What is shown; at most so many elements in all."""
+        kind = type(value)
+        if value is None or kind in (bool, float):
+            return value
+        if kind is int:
+            return value if -(1 << 63) <= value < 1 << 63 else "<%s>" % describe(value)
+        if kind in (str, bytes):
+            if len(value) <= min(_MAX_SHOWN, self._text):
+                self._text -= len(value)
+                return readable(value) if kind is str else value
+            return "<%s of %d>" % (kind.__name__, len(value))
+        if kind in (list, tuple, dict) and depth < _MAX_DEPTH and len(value) <= self._left:
+            self._left -= len(value)
+            try:
+                return self._container(value, depth + 1)
+            except RuntimeError:
+                # another thread changes it
+                pass
+        return "<%s>" % describe(value)
+
+    def _container(self, value: Any, depth: int) -> Any:
+        if type(value) is dict:
+            found = {self._key(key): self.of(each, depth) for key, each in value.items()}
+            return found if len(found) == len(value) else "<dict of %d>" % len(value)
+        elements = [self.of(each, depth) for each in value]
+        return elements if type(value) is list else tuple(elements)
+
+    def _key(self, key: Any) -> Any:
+        shown = self.of(key, _MAX_DEPTH)
+        return shown if isinstance(shown, str) or key is None or type(key) in (bool, int, float) else str(shown)
+
+
 def _shape(value: Any) -> str:
     """Element type and shape of an array or a tensor; empty for other objects, whose attributes may do anything."""
     try:
@@ -137,19 +183,20 @@ def encode_call(
     profile: Any = None,
 ) -> Message:
     """The message of a call; ``packed`` has the pickle of ``(function, args, kwargs)``."""
-    shown = _NO_ARGS
+    shown = _Shown()
+    positional = _NO_ARGS
     if args:
-        shown = encode_value([describe(value) for value in args[:_MAX_DESCRIBED]])
-    shown_named = _NO_KWARGS
+        positional = encode_value([shown.of(value) for value in args[:_MAX_DESCRIBED]])
+    named = _NO_KWARGS
     if kwargs:
         keys = list(kwargs)[:_MAX_DESCRIBED]
-        shown_named = encode_value({readable(str(key)[:_MAX_TEXT]): describe(kwargs[key]) for key in keys})
+        named = encode_value({readable(str(key)[:_MAX_TEXT]): shown.of(kwargs[key]) for key in keys})
     name = utf8(function_name(function), "name of a function")
     if len(name) > _MAX_NAME:
         name = name[-_MAX_NAME:].decode("utf-8", "ignore").encode("utf-8")
     behind = _fields_behind(packed, autograd, profile)
     head = invocation_head(name, is_async, 3 + len(behind))
-    return _message([head, _ARGS, shown, _KWARGS, shown_named], packed, behind)
+    return _message([head, _ARGS, positional, _KWARGS, named], packed, behind)
 
 
 def decode_call(message: Message, load: Callable[..., Any], by_value: bool = True) -> PythonCall:
@@ -201,7 +248,7 @@ def events_of(message: Message) -> Any:
 def encode_result(value: Any, packed: pickling.Packed, autograd: Any = None, profile: Any = None) -> Message:
     """The message of a result; ``packed`` has the pickle of the value."""
     behind = _fields_behind(packed, autograd, profile)
-    return _message([dict_head(2 + len(behind)), _VALUE, encode_string(describe(value))], packed, behind)
+    return _message([dict_head(2 + len(behind)), _VALUE, encode_value(_Shown().of(value))], packed, behind)
 
 
 def encode_plain(value: Any) -> Message:

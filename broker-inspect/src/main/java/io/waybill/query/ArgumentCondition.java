@@ -18,6 +18,7 @@ import java.util.function.Predicate;
  */
 public record ArgumentCondition(String path, Predicate<Value> wanted) {
 
+    private static final String PICKLE = "pickle";
     private static final String BETWEEN_NAMES = "\\.";
 
     public ArgumentCondition {
@@ -58,10 +59,19 @@ public record ArgumentCondition(String path, Predicate<Value> wanted) {
         if (found == null && names.length > 0) {
             found = element(call.positional(), names[0]);
         }
+        if (found == null && names.length > 0 && call.named().containsKey(PICKLE)) {
+            found = besidePickle(call, names[0]);
+        }
         for (int i = 1; i < names.length && found != null; i++) {
             found = inside(found, names[i]);
         }
         return Optional.ofNullable(found);
+    }
+
+    /** Calls of Python functions have what is shown of their arguments in two fields. */
+    private static Value besidePickle(Invocation call, String name) {
+        Value positional = inside(call.named().get("args"), name);
+        return positional == null ? inside(call.named().get("kwargs"), name) : positional;
     }
 
     private static Value inside(Value value, String name) {

@@ -105,4 +105,23 @@ class ArgumentConditionTest {
     void needsAName() {
         assertThatThrownBy(() -> ArgumentCondition.written(" ", "x")).isInstanceOf(IllegalArgumentException.class);
     }
+
+    @ParameterizedTest
+    @CsvSource({"0,5", "1.0,a", "by,4", "args.0,5", "kwargs.by,4"})
+    void isMetByWhatIsShownOfThePickledArgumentsOfPython(String path, String value) {
+        Value args =
+                new Value.Items(List.of(Value.of(5), new Value.Tuple(List.of(Value.of("a"))), Value.of("<Point>")));
+        Value kwargs = new Value.Dict(Map.of(Value.of("by"), Value.of(4)));
+        Map<String, Value> fields = Map.of("args", args, "kwargs", kwargs, "pickle", Value.of("pickled"));
+        ArgumentCondition condition = ArgumentCondition.written(path, value);
+
+        assertThat(condition.isMetBy(new Invocation("prices:total", List.of(), fields)))
+                .isTrue();
+        assertThat(condition.isMetBy(new Invocation("prices:total", List.of(), Map.of("pickle", Value.of("x")))))
+                .as("a call without what is shown")
+                .isFalse();
+        assertThat(ArgumentCondition.written(path, value + "1")
+                        .isMetBy(new Invocation("prices:total", List.of(), fields)))
+                .isFalse();
+    }
 }

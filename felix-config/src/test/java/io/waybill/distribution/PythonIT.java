@@ -222,7 +222,7 @@ class PythonIT {
                 .contains(
                         "statistics.StatisticsError: StatisticsError: mean requires at least one data point\n",
                         "statistics:mean notebook -> ps0 ok\n",
-                        "payload  statistics:mean(args=['list of 3'], kwargs={}, pickle=<",
+                        "payload  statistics:mean(args=[[1, 2, 6]], kwargs={}, pickle=<",
                         "All 5 calls gave the response on record.");
     }
 
