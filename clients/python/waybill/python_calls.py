@@ -332,13 +332,25 @@ def _autograd_of(fields: Dict[str, Any], what: str) -> Any:
 
 def remote_exception(error: BaseException, worker: Any) -> RemoteException:
     """What a caller is told of an exception that is being handled."""
-    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    text = "".join(traceback.format_exception(type(error), error, _from_function(error.__traceback__)))
     kind = type(error)
     message = "On %s:\n%s: %s\n%s" % (worker, kind.__name__, error, text)
     state, left = exceptions.state_of(error)
     if left:
         message += "\nwaybill: these can't be pickled, and stay with the callee: %s" % ", ".join(left)
     return RemoteException(message, kind, "%s:%s" % (kind.__module__, kind.__qualname__), state)
+
+
+def _from_function(at: Any) -> Any:
+    """A traceback from the first frame on that is not of this package; all of it if there is none."""
+    first = at
+    while first is not None and _is_own(first.tb_frame.f_globals.get("__name__", "")):
+        first = first.tb_next
+    return at if first is None else first
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] == "waybill"
 
 
 def report(error: RemoteException) -> None:

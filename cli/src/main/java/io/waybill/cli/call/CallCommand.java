@@ -168,7 +168,7 @@ public final class CallCommand implements Callable<Integer> {
             long sinceNs = host.clock().monotonicNs();
             try (Response response = during(caller, () -> takenAlong.supply(() -> caller.call(request)))) {
                 long tookNs = host.clock().monotonicNs() - sinceNs;
-                CallResult.of(response, tookNs).show(surroundings.out(), out, json);
+                CallResult.of(response, tookNs, to).show(surroundings.out(), out, json);
             } catch (CallException e) {
                 throw new FailedCall(caller, to, request, operation, arguments).explained(e);
             }

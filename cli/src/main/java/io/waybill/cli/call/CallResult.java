@@ -2,6 +2,7 @@ package io.waybill.cli.call;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Response;
@@ -29,6 +30,7 @@ import java.util.Optional;
 final class CallResult {
 
     private static final int SHOWN_BYTES = 256;
+    private static final String TRACEBACK = "Traceback (most recent call last):";
 
     private final Response response;
     private final long tookNs;
@@ -43,21 +45,32 @@ final class CallResult {
     /**
      * Reads a response.
      *
+     * @param to the worker that was called
      * @throws CommandFailedException when it is the error of a Python function, which is a response as any other
      */
-    static CallResult of(Response response, long tookNs) throws CommandFailedException {
+    static CallResult of(Response response, long tookNs, String to) throws CommandFailedException {
         Optional<Value> value = valueOf(response);
         if (response.type() == MessageType.PYTHON_RET
                 && value.isPresent()
                 && value.get() instanceof Value.Dict fields) {
             if (fields.entries().get(Value.of("error")) instanceof Value.Text error) {
-                throw new CommandFailedException(
-                        error.value().strip() + "; its record: waybill journal show " + MessageId.text(response.id()));
+                throw raised(error.value().strip(), to, MessageId.text(response.id()));
             }
             Value result = fields.entries().get(Value.of("result"));
             return new CallResult(response, tookNs, Optional.ofNullable(result).or(() -> value));
         }
         return new CallResult(response, tookNs, value);
+    }
+
+    /** Such an error is the worker that raised it in a line, then the exception's class and text, then a traceback. */
+    private static CommandFailedException raised(String error, String to, String id) {
+        int traceback = error.indexOf(TRACEBACK);
+        String head = traceback < 0 ? error : error.substring(0, traceback).strip();
+        String text = head.startsWith("On ") && head.contains(":\n") ? head.substring(head.indexOf(":\n") + 2) : head;
+        return new CommandFailedException(
+                "Error on " + to + ": " + text + "; its record: waybill journal show " + id + " ["
+                        + ErrorCode.HANDLER_FAILED.name() + "]",
+                traceback < 0 ? "" : error.substring(traceback));
     }
 
     /** Types of users may hold any bytes. */

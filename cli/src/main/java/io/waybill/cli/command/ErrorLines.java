@@ -16,7 +16,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * Turns whatever goes wrong into one line on standard error and an exit code: {@value #FAILED} when a command failed, {@value #USAGE}
- * when it was written wrongly. Stateless.
+ * when it was written wrongly. A traceback of another language follows the line. Stateless.
  */
 public final class ErrorLines implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
@@ -50,7 +50,12 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
             return StandardOutput.exitCode(command.getOut());
         }
         print(command, text(e));
-        return e instanceof CommandFailedException failed ? failed.exitCode() : FAILED;
+        if (!(e instanceof CommandFailedException failed)) {
+            return FAILED;
+        }
+        failed.detail().lines().forEach(line -> command.getErr().println(Printable.of(line)));
+        command.getErr().flush();
+        return failed.exitCode();
     }
 
     private static int usage(CommandLine command, String line) {
