@@ -36,7 +36,12 @@ class Storages:
         """What ``HELLO`` says of it."""
         if self._out is None or self._in is None:
             return {}
-        return {"out": self._out.fd, "in": self._in.fd, "parts": parts.are_possible()}
+        fields: Dict[str, Any] = {"parts": parts.are_possible()}
+        for name, region in (("out", self._out), ("in", self._in)):
+            fields[name] = region.fd
+            # by which the gateway knows the file: in another pid namespace the pid is that of another process
+            fields[name + "_inode"] = os.fstat(region.fd).st_ino
+        return fields
 
     def welcomed(self, welcome: Dict[str, Any]) -> None:
         """Takes what the gateway can use of it."""

@@ -44,11 +44,10 @@ def send(to, function, pattern, megabytes, *more):
 
 def send_buffer(to, function, content, *more):
     arguments = (pickle.PickleBuffer(content),) + more
-    to_id = next((each.id for each in worker.workers() if each.name == to), None)
-    if to_id is None:
+    if all(each.info.name != to for each in worker.workers()):
         return "failed: no such worker"
     try:
-        result = worker.result_of(worker.wait(worker.call_python(to, to_id, function, arguments, {}, MINUTE)))
+        result = worker.result_of(worker.wait(worker.call_python(to, function, arguments, {}, MINUTE)))
     except CallError as e:
         return "failed: %s %s" % (e.code, e)
     if hasattr(result, "error"):

@@ -84,6 +84,8 @@ def serve(exchange, body):
     if what == "exit":
         print("a line before the last one\n" * 2000 + "ends now", flush=True)
         os._exit(int(text))
+    elif what == "print":
+        print(text, flush=True)
     elif what == "path":
         result = message(encode("\n".join(sys.path)))
     elif what == "kill":
@@ -124,6 +126,7 @@ peer = socket.socket(socket.AF_UNIX)
 peer.connect(os.environ["WAYBILL_PYTHON_SOCKET"])
 token = os.environ["WAYBILL_PYTHON_TOKEN"]
 hello = {"protocol": 1, "role": "pool", "token": token, "pid": os.getpid(), "out": out, "in": into}
+hello.update(out_inode=os.fstat(out).st_ino, in_inode=os.fstat(into).st_ino)
 send(1, 0, encode(hello))
 kind, _, body = read()
 if kind != 2:

@@ -12,8 +12,7 @@ MINUTE = 60 * 10**9
 
 
 def call(to, function, *args):
-    to_id = next(each.id for each in worker.workers() if each.name == to)
-    result = worker.result_of(worker.wait(worker.call_python(to, to_id, function, args, {}, MINUTE)))
+    result = worker.result_of(worker.wait(worker.call_python(to, function, args, {}, MINUTE)))
     if hasattr(result, "error"):
         print("failed", result.error)
     return result

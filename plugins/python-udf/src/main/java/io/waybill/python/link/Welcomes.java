@@ -32,7 +32,7 @@ final class Welcomes {
     static CallFrame.Shared shared(Hello hello, Broker broker) {
         Optional<Path> directory = broker.directory(); // before anything is open: it fails when the broker is revoked
         Regions regions = null;
-        if (hello.out() >= 0 && hello.in() >= 0) {
+        if (hello.hasMemfds()) {
             try {
                 regions = Regions.open(hello.pid(), hello.out(), hello.in());
             } catch (IOException e) {

@@ -16,8 +16,8 @@ import java.util.OptionalInt;
  * @param id the wanted worker id
  * @param token of a pool process; empty for a client
  * @param pid of the process, as it sees itself
- * @param out descriptor of the memfd that it writes; -1 for none
- * @param in descriptor of the memfd that it reads; -1 for none
+ * @param out the memfd that it writes
+ * @param in the memfd that it reads
  * @param parts whether it can map parts of segments
  * @param serves keys of what it serves
  * @param member what others are to know of it, such as its rank in a group; empty for nothing
@@ -30,8 +30,8 @@ public record Hello(
         OptionalInt id,
         String token,
         long pid,
-        long out,
-        long in,
+        Regions.Memfd out,
+        Regions.Memfd in,
         boolean parts,
         List<String> serves,
         Optional<Value.Dict> member,
@@ -74,17 +74,26 @@ public record Hello(
                 id < 0 ? OptionalInt.empty() : OptionalInt.of((int) id),
                 text(fields, "token"),
                 number(fields, "pid", -1),
-                number(fields, "out", -1),
-                number(fields, "in", -1),
+                memfd(fields, "out"),
+                memfd(fields, "in"),
                 Value.of(true).equals(fields.get(Value.of("parts"))),
                 serves(fields),
                 member(fields),
                 text(fields, "version"));
     }
 
+    /** Returns whether it has memfds. */
+    public boolean hasMemfds() {
+        return out.descriptor() >= 0 && in.descriptor() >= 0;
+    }
+
     /** Returns it with another name. */
     public Hello named(String other) {
         return new Hello(role, other, false, id, token, pid, out, in, parts, serves, member, version);
+    }
+
+    private static Regions.Memfd memfd(Map<Value, Value> fields, String key) throws ProtocolException {
+        return new Regions.Memfd(number(fields, key, -1), number(fields, key + "_inode", -1));
     }
 
     private static Optional<Value.Dict> member(Map<Value, Value> fields) throws ProtocolException {

@@ -38,11 +38,20 @@ public final class Regions implements AutoCloseable {
     }
 
     /**
+     * A memfd as its process sees it.
+     *
+     * @param descriptor in the process; -1 for none
+     * @param inode of the file, by which it is known from here, too
+     */
+    public record Memfd(long descriptor, long inode) {}
+
+    /**
      * Opens the files by their descriptors in the process.
      *
-     * @throws IOException when they are no memfds, or the process is in another pid namespace
+     * @param pid of the process, as it sees itself
+     * @throws IOException when they are not these memfds: the process is in another pid namespace, where its pid is that of another one or of none
      */
-    public static Regions open(long pid, long out, long in) throws IOException {
+    public static Regions open(long pid, Memfd out, Memfd in) throws IOException {
         FileChannel read = open(pid, out, StandardOpenOption.READ);
         try {
             return new Regions(read, open(pid, in, StandardOpenOption.WRITE));
@@ -52,11 +61,16 @@ public final class Regions implements AutoCloseable {
         }
     }
 
-    private static FileChannel open(long pid, long descriptor, StandardOpenOption option) throws IOException {
-        Path path = Path.of("/proc", Long.toString(pid), "fd", Long.toString(descriptor));
+    private static FileChannel open(long pid, Memfd file, StandardOpenOption option) throws IOException {
+        Path path = Path.of("/proc", Long.toString(pid), "fd", Long.toString(file.descriptor()));
         // anything else, such as a FIFO, could block the open
         if (!Files.readSymbolicLink(path).toString().startsWith(KIND) || !Files.isRegularFile(path)) {
             throw new IOException(path + " is no memfd");
+        }
+        long inode = ((Number) Files.getAttribute(path, "unix:ino")).longValue();
+        if (inode != file.inode()) { // memfds of a host are all on one device
+            throw new IOException(path + ": expected the memfd with inode " + file.inode() + ", found one with " + inode
+                    + "; the process is in another pid namespace");
         }
         return FileChannel.open(path, option);
     }
