@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import io
 import os
 import sys
 import threading
@@ -96,6 +97,9 @@ def main() -> int:
         )
         return 2
     _lead()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a line is that of the call which prints it
+        sys.stdout.reconfigure(line_buffering=True)
     over = threading.Event()
     worker = Worker(path, {"role": "pool", "token": token})
     worker.find_operation = find_served if script else find_function

@@ -135,6 +135,18 @@ class PoolTest {
     }
 
     @Test
+    void quoteNoLineOfAnEarlierCall() {
+        call("print", "a line of an earlier call").close();
+        for (int i = 0; i < 10; i++) { // until the line was read
+            works("call " + i);
+        }
+        assertThat(failure(request("kill", "9")))
+                .hasMessageContaining("signal 9")
+                .hasMessageNotContaining("line");
+        assertThat(failure(request("exit", "7"))).hasMessageContaining("its last line: ends now");
+    }
+
+    @Test
     void importNothingFromTheNodesCurrentDirectory() {
         try (Response response = call("path", "")) {
             assertThat(((Value.Text) response.value()).value().split("\n"))

@@ -37,7 +37,7 @@ final class PoolProcess {
     private final PoolSettings settings;
     private final Consumer<PoolProcess> whenGone;
     private volatile Process process; // null until it is started
-    private volatile String lastLine = ""; // of its output, for errors
+    private volatile String lastLine = ""; // of its output since its present call began, for errors
     private volatile boolean usable = true;
     private volatile boolean leaving;
     private final CountDownLatch gone = new CountDownLatch(1);
@@ -210,6 +210,7 @@ final class PoolProcess {
 
     /** Serves a request. It is not usable any more when that fails by a timeout, an interrupt or the end of the process. */
     void serve(Message message, Outbox outbox) throws RejectedMessageException {
+        lastLine = ""; // that of an earlier call says nothing of this one
         try {
             ready.join().serve(message, outbox);
         } catch (RejectedMessageException e) {
