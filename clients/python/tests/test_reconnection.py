@@ -1,5 +1,8 @@
+import gc
+import importlib.util
 import logging
 import os
+import pickle
 import subprocess
 import tempfile
 import threading
@@ -106,6 +109,81 @@ class ReconnectionTest(unittest.TestCase):
         self.assertRegex(str(raised.exception), expected)
         self.assertEqual(self.runs, [])
 
+    def test_a_call_whose_future_is_wanted_does_not_wait(self) -> None:
+        _, caller = self.pair()
+        self.kill()
+        wait_until(caller._worker.connection.has_ended)
+        sent = bytearray(b"sent")
+
+        def begin(timeout: float) -> "Future[Any]":
+            future: "Future[Any]" = Future()
+
+            def finish(exchange: Any) -> None:
+                try:
+                    future.set_result(caller._worker.result_of(exchange.outcome()))
+                except BaseException as e:
+                    future.set_exception(e)
+
+            caller._worker.call_python(
+                "caller", bytes, (pickle.PickleBuffer(sent * 4096),), {}, int(timeout * 1e9), listener=finish
+            )
+            return future
+
+        early, late = begin(_SHORT_SECONDS), begin(_LONG_SECONDS)
+        with self.assertRaisesRegex(waybill.CallTimeout, r"timeout \(300 ms\).*; it was not sent"):
+            early.wait(_LONG_SECONDS)
+        self.assertFalse(late.done())
+        sent[:] = b"more"
+        self.start()
+        self.assertEqual(late.wait(_LONG_SECONDS), b"sent" * 4096)
+        self.kill()
+        wait_until(caller._worker.connection.has_ended)
+        unsent = begin(_LONG_SECONDS)
+        caller.close()
+        with self.assertRaisesRegex(waybill.WorkerLost, "this worker has left the home"):
+            unsent.wait(_LONG_SECONDS)
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "there is no numpy")
+    def test_arrays_in_flight_arrive_or_are_lost_whole(self) -> None:
+        import numpy as np
+
+        _, caller = self.pair()
+        errors: List[str] = []
+        done = threading.Event()
+        counts = [0, 0]
+
+        def work(seed: int) -> None:
+            random = np.random.default_rng(seed)
+            while not done.is_set():
+                arrays = [random.integers(0, 256, size, np.uint8) for size in (10, 5_000, 300_000, 2_000_000)]
+                try:
+                    found = caller.call("test.run", to="server", key=arrays, timeout=_LONG_SECONDS)
+                except (waybill.WorkerLost, waybill.CallError) as e:
+                    if e.code not in ("WORKER_LOST", "UNKNOWN_WORKER"):
+                        errors.append("%s: %s" % (e.code, e))
+                    counts[1] += 1
+                    continue
+                if any(not np.array_equal(a, np.asarray(b)) for a, b in zip(arrays, found)):
+                    errors.append("other bytes")
+                counts[0] += 1
+
+        threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            before = counts[0]
+            wait_until(lambda: counts[0] > before + 3 or bool(errors))
+            self.kill()
+            self.start()
+        before = counts[0]
+        wait_until(lambda: counts[0] > before + 3 or bool(errors))
+        done.set()
+        for thread in threads:
+            thread.join(_LONG_SECONDS)
+        self.assertEqual(errors, [])
+        self.assertGreater(counts[1], 0, "calls that were in flight when the gateway ended")
+        self.runs.clear()
+
     def test_the_end_of_a_process_waits_for_no_gateway(self) -> None:
         server, caller = self.pair()
         self.kill()
@@ -126,6 +204,7 @@ class ReconnectionTest(unittest.TestCase):
             self.start()
             wait_until(lambda: outcome_of(caller.call, "test.run", to="server", key=1) == 1)
             wait_until(lambda: "waybill-reconnect" not in threads())
+            gc.collect()
             return threads(), len(os.listdir("/proc/self/fd"))
 
         first = restart()

@@ -18,7 +18,7 @@ from waybill.futures import Future
 from waybill.libraries import loaded
 from waybill.native_values import Place, references_of, resolve
 from waybill.python_calls import RemoteException
-from waybill.reconnection import Connections
+from waybill.reconnection import Connections, Deferred
 from waybill.roster import Listed, Membership, Roster, WorkerInfo
 from waybill.values import Invocation, ReferenceIndex, decode_invocation, decode_value, encode_invocation, encode_value
 
@@ -153,15 +153,37 @@ class Worker(Listener):
     ) -> Exchange:
         """Sends a request of any type. While there is no connection it waits for one, within the timeout.
 
+        :param listener: gets the outcome; then the call waits for a connection, and not this thread
         :param wait_ns: how long to wait, in the place of the timeout
         """
 
-        def attempt(connection: Connection, left_ns: int) -> Exchange:
+        def attempt(connection: Connection, left_ns: int, content: Message = message) -> Exchange:
             serving: Optional[Incoming] = getattr(_current, "incoming", None)
             parent = serving.exchange if serving is not None and serving.connection is connection else 0
-            return connection.call(frames.Call(kind, flags, 0, to, parent, left_ns), message, listener)
+            return connection.call(frames.Call(kind, flags, 0, to, parent, left_ns), content, listener)
 
-        return self._with_connection(attempt, timeout_ns, wait_ns, message.references)
+        if listener is None:
+            return self._with_connection(attempt, timeout_ns, wait_ns, message.references)
+        connection = self.connection
+        try:
+            return attempt(connection, timeout_ns)
+        except NotSent as e:
+            if message.references:
+                # they have ended, too
+                raise
+            ended = e
+        # the program may write to its tensors when this has returned
+        kept = message._replace(storages=[memoryview(bytearray(each)) for each in message.storages])
+        unsent = Exchange(connection, listener)
+        limit_ns = timeout_ns if wait_ns is None else wait_ns
+        deferred = Deferred(
+            lambda following, left_ns: attempt(following, left_ns, kept),
+            lambda error: unsent.complete(None, error),
+            timeout_ns,
+            limit_ns,
+        )
+        self._connections.later(ended, connection, deferred)
+        return unsent
 
     def _with_connection(
         self,
