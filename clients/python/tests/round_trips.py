@@ -211,6 +211,7 @@ def python_cases() -> List[Case]:
         Case("2**20000", 2**20000, refused="int: expected"),
         Case("surrogate", "a\udcffb", refused="str: expected"),
         Case("surrogate in a key", {"a\udcff": 1}, refused="str: expected"),
+        Case("9 MiB of text", "x" * (9 << 20), refused="call of trip.answer: expected values"),
         Case("33 deep", [[deep]], refused="value: expected at most 32 levels"),
         Case("recursive", recursive, refused="value: expected at most 32 levels"),
         Case("bytearray", bytearray(b"ab"), plain=b"ab"),

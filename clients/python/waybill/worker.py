@@ -27,6 +27,8 @@ DEFAULT_THREADS = 16
 _LEAVE_SECONDS = 10.0
 # how long what has no timeout of its own waits for a connection
 _CONNECTION_NS = 60 * 10**9
+# of a record of the home, without its head
+_MAX_PAYLOAD = (8 << 20) - 104
 _current = threading.local()
 
 
@@ -223,6 +225,11 @@ class Worker(Listener):
         kind = frames.SCRIPT_CALL if "::" in name else frames.NAMED_CALL
         place = Place()
         payload = encode_invocation(Invocation(name, tuple(positional), named), place)
+        if len(payload) > _MAX_PAYLOAD:
+            raise ValueError(
+                "call of %s: expected values of at most %d bytes without arrays, found %d; send a long str or bytes as "
+                "an array of uint8" % (name, _MAX_PAYLOAD, len(payload))
+            )
         exchange = self.send(kind, to, place.message(payload), timeout_ns)
         return self.value_of(self.wait(exchange).message)
 
