@@ -89,6 +89,23 @@ def name_of() -> str:
     return rpc.get_worker_info().name
 
 
+def leave_without(rank: int, which: int, size: int) -> Any:
+    """One member ends while the others wait for it in shutdown, and does not come back."""
+    options = rpc.WaybillRpcBackendOptions(rpc_timeout=1.0)
+    rpc.init_rpc("worker%d" % rank, rank=rank, world_size=size, rpc_backend_options=options)
+    if rank == which:
+        deadline = time.monotonic() + _LIMIT_SECONDS
+        while which == 0 and not rpc.api._all_gather_sequence_id_to_states and time.monotonic() < deadline:
+            # until the other one has said that it leaves
+            time.sleep(0.01)
+        return "ended"
+    try:
+        rpc.shutdown()
+    except RuntimeError as e:
+        return str(e)
+    return "left"
+
+
 def restart(rank: int, which: int, size: int) -> Any:
     """One member is killed and starts again, calls and leaves with the others."""
     name = "worker%d" % rank
@@ -140,6 +157,14 @@ class GroupsTest(unittest.TestCase):
         self.assertEqual(found[:4], [("a1", 0), ("a0", 0), ("b1", 0), ("b0", 0)])
         self.assertIn("one worker of rank 0, found c and b0; groups that are in a home at a time need", found[4])
         self.assertIn("these share port 29501", found[4])
+
+    def test_a_member_that_ends_is_not_waited_for_indefinitely(self) -> None:
+        for which in (0, 1):
+            for rank, found in enumerate(group.run(leave_without, 2, which, 2)):
+                if rank == which:
+                    self.assertEqual(found, "ended")
+                else:
+                    self.assertIn("expected worker%d, found that it ended, and did not come back" % which, found)
 
     def test_a_member_that_restarts_is_of_the_group(self) -> None:
         self.assertEqual(group.run(restart, 3, 1, 3), [None, 4, None])

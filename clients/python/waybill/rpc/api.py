@@ -6,9 +6,11 @@ import functools
 import logging
 import sys
 import threading
+import time
 from typing import Any, Callable, Dict, Iterator, Optional, Set, Tuple, TypeVar
 
 from waybill import timeouts
+from waybill.errors import CallError
 from waybill.futures import wait_all
 from waybill.roster import WorkerInfo
 from waybill.rpc import constants, internal, state
@@ -20,6 +22,9 @@ from waybill.rpc.rref import RRef
 logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
+# between two looks at who is there, while others are waited for
+_LOOK_SECONDS = 0.5
+_MAX_LOOK_SECONDS = 5.0
 _ignore_rref_leak = True
 _default_pickler: Any = _internal_rpc_pickler
 _thread_local_var = threading.local()
@@ -283,12 +288,41 @@ def _all_gather(
         rpc_sync(leader, _gather_to_leader, args=(sequence_id, own, obj, members), timeout=call_timeout)
     with _all_gather_dict_lock:
         gathering = _all_gather_sequence_id_to_states[sequence_id]
-    gathering.proceed_signal.wait(signal_timeout)
+    _await_others(gathering, members if own == leader else {leader}, signal_timeout)
     if own == leader:
         _distribute(sequence_id, members - {own}, gathering.gathered_objects, call_timeout)
     with _all_gather_dict_lock:
         _gathered.pop(sequence_id, None)
         return _all_gather_sequence_id_to_states.pop(sequence_id).gathered_objects
+
+
+def _await_others(gathering: AllGatherStates, others: Set[str], timeout: Optional[float]) -> None:
+    """Waits until the gathering is complete, as long as those that it waits for are there, or come back in time.
+
+    :param others: whose part it lacks
+    :param timeout: in seconds; None for none
+    """
+    agent = state.current_agent()
+    end = None if timeout is None else time.monotonic() + timeout
+    limit = timeout or agent.rpc_timeout or constants.GROUP_TIMEOUT
+    gone: Dict[str, float] = {}
+    pause = _LOOK_SECONDS
+    while not gathering.proceed_signal.wait(pause if end is None else max(0.0, min(pause, end - time.monotonic()))):
+        missing = sorted(others - set(gathering.gathered_objects))
+        if end is not None and time.monotonic() >= end:
+            raise RuntimeError("gathering: expected all members within %s s, found nothing of %s" % (timeout, missing))
+        try:
+            present = {each.info.name for each in agent.worker.workers()}
+        except CallError:
+            # without a gateway nothing is known of them
+            continue
+        gone = {name: gone.get(name, time.monotonic()) for name in missing if name not in present}
+        for name, since in gone.items():
+            if time.monotonic() - since >= limit:
+                raise RuntimeError(
+                    "gathering: expected %s, found that it ended, and did not come back within %s s" % (name, limit)
+                )
+        pause = min(pause * 1.5, _MAX_LOOK_SECONDS)
 
 
 def _distribute(sequence_id: str, followers: Set[str], objects: Dict[str, Any], timeout: Optional[float]) -> None:
