@@ -1,8 +1,11 @@
 package io.waybill.dispatch;
 
 import io.waybill.host.Clock;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import org.agrona.DirectBuffer;
 
 /**
@@ -24,6 +27,8 @@ public final class HandlerTable {
     }
 
     private static final int TYPE_CODES = 0x400;
+    private static final int MAX_COMPARED = 1000;
+    private static final int MAX_COMPARED_CHARS = 100;
 
     /** State of a key: the entry in use, or null and when the last one was removed. */
     private record Slot(HandlerEntry entry, long leftAtNs) {}
@@ -208,6 +213,50 @@ public final class HandlerTable {
             throw new IllegalStateException("no handler of " + key.text() + " left");
         }
         return slot.leftAtNs;
+    }
+
+    /** Returns the name that has a handler and is most similar to that of a key without one; empty when none is similar. For texts. */
+    public Optional<String> mostSimilar(HandlerKey key) {
+        String wanted = key.text();
+        int best = wanted.length() / 3 + 1;
+        String similar = null;
+        if (wanted.length() > MAX_COMPARED_CHARS || byKey.size() > MAX_COMPARED) {
+            return Optional.empty(); // who asks for unknown names must not cost much
+        }
+        for (HandlerKey each : new TreeMap<>(byText()).values()) {
+            int distance = each.getClass() == key.getClass() ? distance(wanted, each.text()) : Integer.MAX_VALUE;
+            if (distance < best) {
+                best = distance;
+                similar = each.text();
+            }
+        }
+        return Optional.ofNullable(similar);
+    }
+
+    private Map<String, HandlerKey> byText() {
+        Map<String, HandlerKey> keys = new HashMap<>();
+        byKey.forEach((key, slot) -> {
+            if (slot.entry != null && key.text().length() <= MAX_COMPARED_CHARS) {
+                keys.put(key.text(), key);
+            }
+        });
+        return keys;
+    }
+
+    /** Returns how many letters are inserted, deleted or replaced from one text to another. */
+    private static int distance(String from, String to) {
+        int[] above = new int[to.length() + 1];
+        Arrays.setAll(above, j -> j);
+        for (int i = 1; i <= from.length(); i++) {
+            int[] row = new int[to.length() + 1];
+            row[0] = i;
+            for (int j = 1; j <= to.length(); j++) {
+                int replaced = above[j - 1] + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                row[j] = Math.min(replaced, 1 + Math.min(above[j], row[j - 1]));
+            }
+            above = row;
+        }
+        return above[to.length()];
     }
 
     private Slot slotOfType(int typeCode) {

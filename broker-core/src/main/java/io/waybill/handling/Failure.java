@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerTable;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
@@ -111,14 +112,20 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
                         + entry.key().text());
     }
 
-    /** No handler was ever known for a key. */
-    public static Failure unknown(int worker, HandlerKey key) {
+    /** No handler was ever known for a key. The text names the most similar one. */
+    public static Failure unknown(int worker, HandlerKey key, HandlerTable table) {
         return key instanceof HandlerKey.OfType
                 ? of(
                         ErrorCode.UNKNOWN_TYPE,
                         worker,
                         "Request type " + key.text() + " not supported: no handler for it here")
-                : of(ErrorCode.UNKNOWN_OPERATION, worker, "no handler for the operation " + key.text() + " here");
+                : of(
+                        ErrorCode.UNKNOWN_OPERATION,
+                        worker,
+                        "no handler for the operation " + key.text() + " here"
+                                + table.mostSimilar(key)
+                                        .map(similar -> "; the most similar one is " + similar)
+                                        .orElse(""));
     }
 
     /**

@@ -56,6 +56,9 @@ public record WorkerRecord(
     /** Key in {@link #settings}: the reader that keeps the worker from removing journal files that are due. */
     public static final String RETENTION = "retention";
 
+    /** Key in {@link #settings}: the keys whose handlers left, between blanks; requests for them parked when this was published. */
+    public static final String PARKS = "parks";
+
     /** Key in {@link #settings}: the files of the worker's journal that were missing when it joined. */
     public static final String LOST = "lost";
 

@@ -31,6 +31,8 @@ final class ServedKeys {
     /** Room for the separators around each key. */
     private static final int BYTES_BETWEEN = 4;
 
+    private static final int MAX_LEFT_CHARS = 1000;
+
     private final HandlerRegistry registry;
     private final Set<Responder> noted = new HashSet<>(); // guarded by this
 
@@ -55,6 +57,17 @@ final class ServedKeys {
             Responders.add(directory.path(), now, directory.home().host().files());
             noted.addAll(now);
         }
+    }
+
+    /** Returns the keys whose handlers left and for which requests park, between blanks, as far as there is room. */
+    String left() {
+        StringBuilder text = new StringBuilder();
+        for (String key : keysIn(HandlerStatus.State.LEFT)) {
+            if (text.length() + key.length() < MAX_LEFT_CHARS) {
+                text.append(text.isEmpty() ? "" : " ").append(key);
+            }
+        }
+        return text.toString();
     }
 
     /** Returns the keys of handlers in this state, sorted. */

@@ -162,6 +162,10 @@ public final class Worker implements Caller, AutoCloseable {
         if (!parts.lost.isEmpty()) {
             settings.put(WorkerRecord.LOST, parts.lost);
         }
+        String left = served.left();
+        if (!left.isEmpty()) {
+            settings.put(WorkerRecord.PARKS, left);
+        }
         served.noteResponders(parts.directory);
         parts.directory.publish(WorkerState.READY, served.now(), settings);
     }

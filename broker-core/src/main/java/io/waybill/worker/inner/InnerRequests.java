@@ -263,7 +263,7 @@ public final class InnerRequests {
                 return false;
             }
             if (entry == null) {
-                request.refuse(Failure.unknown(workerId, Route.key(table, view)));
+                request.refuse(Failure.unknown(workerId, Route.key(table, view), table));
                 return true;
             }
             if (entry.isOutOfService()) {

@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerTable;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -69,8 +70,8 @@ final class Refusals {
     }
 
     /** Rejects a request for whose key there never was a handler. */
-    void unknown(Exchange exchange, HandlerKey key) {
-        exchange.refuse(Failure.unknown(exchange.view().to(), key));
+    void unknown(Exchange exchange, HandlerKey key, HandlerTable table) {
+        exchange.refuse(Failure.unknown(exchange.view().to(), key, table));
     }
 
     void tooManyParked(Exchange exchange, HandlerKey key, int parked) {

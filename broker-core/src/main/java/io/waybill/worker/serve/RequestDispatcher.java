@@ -333,7 +333,7 @@ public final class RequestDispatcher {
             parking.park(exchange, Route.key(table, request), left);
         } else {
             HandlerKey key = Route.key(table, request);
-            refusals.unknown(exchange, key);
+            refusals.unknown(exchange, key, table);
         }
     }
 

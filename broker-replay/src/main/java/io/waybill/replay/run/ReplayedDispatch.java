@@ -107,7 +107,8 @@ final class ReplayedDispatch {
         HandlerEntry entry = Route.find(candidate.table(), view);
         if (entry == null) {
             run.stop(RunOutcome.failed(candidate.missing(Route.key(candidate.table(), view))));
-            throw failed(Failure.unknown(candidate.worker().id(), Route.key(candidate.table(), view)));
+            throw failed(
+                    Failure.unknown(candidate.worker().id(), Route.key(candidate.table(), view), candidate.table()));
         }
         ForkData creates = null;
         if (view.type().isCreating()) {

@@ -80,12 +80,20 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
         boolean isServed = Stream.concat(Stream.of(key), HandlerKey.patternsFor(key).stream())
                 .map(HandlerKey::text)
                 .anyMatch(served::contains);
-        String name = callee.get().name();
-        return isServed
-                ? ""
-                : "; " + name + " has no handler for " + key.text()
-                        + " now, and parks such requests until one is installed:" + " waybill bundle install --node "
-                        + name + " FILE.jar";
+        return isServed ? "" : absent(key, callee.get().name(), callee.get().record());
+    }
+
+    /** What is said of an operation without a handler: one that left is awaited, one that never was may be a wrong name. */
+    private static String absent(HandlerKey key, String name, Optional<WorkerRecord> record) {
+        String text = "; " + name + " has no handler for " + key.text();
+        String parks = record.map(said -> said.settings().getOrDefault(WorkerRecord.PARKS, ""))
+                .orElse("");
+        boolean hasLeft = Stream.concat(Stream.of(key), HandlerKey.patternsFor(key).stream())
+                .anyMatch(each -> List.of(parks.split(" ")).contains(each.text()));
+        return hasLeft
+                ? text + " now, and parks such requests until one is installed: waybill bundle install --node " + name
+                        + " FILE.jar"
+                : text + ", and had none that left: see what it serves: waybill workers --json";
     }
 
     private HandlerKey key() {

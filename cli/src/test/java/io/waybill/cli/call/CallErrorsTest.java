@@ -165,6 +165,16 @@ class CallErrorsTest {
     }
 
     @Test
+    void doesNotSayThatARequestIsParkedForAnOperationThatNeverWas() throws IOException {
+        registry.expectMore(); // as while a node starts, when every request parks
+        worker.ready(Map.of());
+        assertThat(failure("--timeout", "2s", "text.count"))
+                .contains("; ps0 has no handler for text.count, and had none that left: see what it serves:"
+                        + " waybill workers --json; its record: waybill journal show ")
+                .endsWith("[TIMED_OUT]\n");
+    }
+
+    @Test
     void doesNotSayThatARequestIsParkedThatIsServed() throws IOException {
         serve("text.*", (message, outbox) -> {
             released.join();
