@@ -77,7 +77,9 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
     }
 
     private Failure causedBy(Throwable e) {
-        return new Failure(kind, code, text, Root.of(e));
+        Root found = Root.of(e);
+        boolean isThis = found.code() == code && found.id() == MessageId.NONE; // passed on, and not caused
+        return isThis ? this : new Failure(kind, code, text, found);
     }
 
     /** The handler refused the request. */

@@ -1,7 +1,5 @@
 package io.waybill.worker.inner;
 
-import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 
@@ -16,7 +14,7 @@ public interface InnerCreation {
     void create(OutgoingResponse result);
 
     /** Completes the reference with an error instead of a value. */
-    void createFailed(ErrorKind kind, ErrorCode code, String text);
+    void createFailed(Failure failure);
 
     /** Makes the response the one that names the reference. */
     void nameCreated(OutgoingResponse response);
@@ -31,7 +29,7 @@ public interface InnerCreation {
         if (failed == null) {
             create(composed);
         } else {
-            createFailed(failed.kind(), failed.code(), failed.text());
+            createFailed(failed);
         }
         if (failed != null || composed != response) {
             nameCreated(response);

@@ -157,7 +157,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     /** Ends a request that no handler got. */
     void refuse(Failure why) {
         if (creation != null) {
-            creation.createFailed(why.kind(), why.code(), why.text());
+            creation.createFailed(why);
         }
         home.reports().ended(this, why, false);
         inner.close();
@@ -333,7 +333,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
                     ? Failure.expired(view(), home.clock(), "its response came")
                     : home.failure(ErrorCode.HANDLER_STUCK, text);
             if (creation != null) {
-                creation.createFailed(why.kind(), why.code(), why.text());
+                creation.createFailed(why);
             }
             home.reports().ended(this, why, false);
             outcome.complete(sequence, null, why, false, false);

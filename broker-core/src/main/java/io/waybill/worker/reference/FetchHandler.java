@@ -65,7 +65,7 @@ final class FetchHandler implements MessageHandler {
 
         @Override
         public void onFailure(CallException failure) {
-            response.fail(failure.code(), failure.getMessage());
+            response.fail(failure.code(), failure.getMessage(), failure);
         }
     }
 }

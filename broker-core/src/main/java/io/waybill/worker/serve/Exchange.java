@@ -201,7 +201,7 @@ public final class Exchange implements HandlerCall {
         if (references == null) {
             RequestReferences.decline(context.references(), view, link);
         } else {
-            references.createFailed(failure.kind(), failure.code(), failure.text());
+            references.createFailed(failure);
         }
         context.responses().fail(this, 0, new ResponseBody.OfError(failure));
         free();
@@ -278,7 +278,7 @@ public final class Exchange implements HandlerCall {
 
     private void respondFailure(Failure failure) {
         if (attachments.creates()) {
-            attachments.references().createFailed(failure.kind(), failure.code(), failure.text());
+            attachments.references().createFailed(failure);
             ResponseBody body = new ResponseBody(releaseErrors);
             attachments.references().nameCreated(body.content());
             send(body);

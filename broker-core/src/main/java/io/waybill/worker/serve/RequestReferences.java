@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.rref.CreationDecision;
@@ -116,7 +117,7 @@ final class RequestReferences implements InnerCreation {
     /** Completes the reference of a request that ended, if no message inside it was to create the value. */
     void ended(ErrorCode code, String text) {
         if (takeCreation() != null) {
-            createFailed(ErrorKind.UNKNOWN_ERROR, code, text);
+            createFailed(new Failure(ErrorKind.UNKNOWN_ERROR, code, text));
         }
     }
 
@@ -128,21 +129,19 @@ final class RequestReferences implements InnerCreation {
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);
         } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
-            createFailed(
+            createFailed(new Failure(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.HANDLER_FAILED,
-                    "the value can't be stored: " + ForeignErrors.describe(e));
+                    "the value can't be stored: " + ForeignErrors.describe(e)));
         }
         nameCreated(result);
     }
 
     /** Completes the reference with an error instead of a value. */
     @Override
-    public void createFailed(ErrorKind kind, ErrorCode code, String text) {
+    public void createFailed(Failure failure) {
         if (creates != null) {
-            home.references()
-                    .creations()
-                    .finishFailed(creates.rref(), new CallException(kind, code, MessageId.NONE, text));
+            home.references().creations().finishFailed(creates.rref(), failure.toException(MessageId.NONE));
         }
     }
 

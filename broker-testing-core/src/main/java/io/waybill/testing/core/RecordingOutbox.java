@@ -328,5 +328,13 @@ public final class RecordingOutbox implements Outbox {
                 send();
             }
         }
+
+        @Override
+        public void fail(ErrorCode code, String text, Throwable cause) {
+            if (!late.isDone()) {
+                failure = new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.of(1, 1), text, cause);
+                send();
+            }
+        }
     }
 }

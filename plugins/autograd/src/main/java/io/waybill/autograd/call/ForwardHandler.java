@@ -69,18 +69,18 @@ public final class ForwardHandler implements MessageHandler {
                     respond(response);
                 }
             } catch (RejectedMessageException e) {
-                later.fail(e.code(), e.getMessage());
+                later.fail(e.code(), e.getMessage(), e);
             } catch (RuntimeException | Error e) { // of libtorch: the caller must not wait for its deadline
-                later.fail(ErrorCode.HANDLER_FAILED, e.toString());
+                later.fail(ErrorCode.HANDLER_FAILED, e.toString(), e);
             }
         }
 
         private void fail(Throwable failure) {
             Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
             if (cause instanceof CallException known) {
-                later.fail(known.code(), known.getMessage());
+                later.fail(known.code(), known.getMessage(), known);
             } else {
-                later.fail(ErrorCode.HANDLER_FAILED, cause.toString());
+                later.fail(ErrorCode.HANDLER_FAILED, cause.toString(), cause);
             }
         }
 

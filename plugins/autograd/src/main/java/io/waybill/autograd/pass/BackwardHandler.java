@@ -91,7 +91,7 @@ public final class BackwardHandler implements MessageHandler {
             if (returned != null) {
                 returned.release();
             }
-            later.fail(failure.code(), passes.prefixed(failure));
+            later.fail(failure.code(), passes.prefixed(failure), failure);
         }
     }
 }

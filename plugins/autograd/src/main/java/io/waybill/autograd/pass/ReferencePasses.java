@@ -97,7 +97,7 @@ public final class ReferencePasses implements MessageHandler {
 
         @Override
         public void failed(CallException failure) {
-            later.fail(failure.code(), failure.getMessage());
+            later.fail(failure.code(), failure.getMessage(), failure);
         }
     }
 }

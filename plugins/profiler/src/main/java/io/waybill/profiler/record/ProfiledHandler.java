@@ -114,7 +114,7 @@ public final class ProfiledHandler implements MessageHandler {
                 respond(recording, events, response, later);
             }
         } catch (RuntimeException e) { // the caller must not wait for its deadline
-            later.fail(ErrorCode.HANDLER_FAILED, e.toString());
+            later.fail(ErrorCode.HANDLER_FAILED, e.toString(), e);
         }
     }
 
