@@ -125,7 +125,7 @@ final class WorkerOpener {
             String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
             throw new HomeException(
                     "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "
-                            + (damage.isEmpty() ? path + ": " + e.getMessage() : damage)
+                            + (damage.isEmpty() ? path + ": " + HostFailures.text(e) : damage)
                             + "; waybill journal verify says what is damaged, waybill journal salvage copies the rest",
                     e);
         }

@@ -1,5 +1,6 @@
 package io.waybill.syscall;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -27,6 +28,11 @@ final class Tally {
 
     int count(String outcome) {
         return counts.getOrDefault(outcome, 0);
+    }
+
+    /** Returns the first text of each outcome. */
+    Collection<String> texts() {
+        return texts.values();
     }
 
     String text(String outcome) {

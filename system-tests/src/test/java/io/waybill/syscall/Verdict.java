@@ -3,6 +3,7 @@ package io.waybill.syscall;
 import io.waybill.process.SyscallFaults.Extent;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import jnr.constants.platform.Errno;
 
 /** What became of a worker, its calls and its next incarnation after a fault. Belongs to the thread that runs the case. */
@@ -21,6 +22,8 @@ final class Verdict {
 
     /** What the framework says instead of an error that has passed. */
     private static final List<String> HIDDEN = List.of("Unable to create", "see the log for why");
+    /** Names of methods and classes of Chronicle, which say nothing to an operator. */
+    private static final Pattern OF_LIBRARY = Pattern.compile("net\\.openhft|acquireByteStore|ByteStore|MappedFile");
 
     final FaultCase fault;
     /** The calls that failed; none when the scenario made fewer. */
@@ -70,6 +73,9 @@ final class Verdict {
             if (reason.contains("salvage")) {
                 problem("the reason blames the files: " + reason);
             }
+            if (OF_LIBRARY.matcher(reason).find()) {
+                problem("the reason is in the words of the queue's library: " + reason);
+            }
         }
     }
 
@@ -79,6 +85,9 @@ final class Verdict {
                 problem(whose + " ended with " + wrong + " x" + tally.count(wrong) + ": " + tally.text(wrong));
             }
         }
+        tally.texts().stream()
+                .filter(text -> OF_LIBRARY.matcher(text).find())
+                .forEach(text -> problem(whose + " ended in the words of the queue's library: " + text));
     }
 
     @Override

@@ -18,6 +18,7 @@ import jnr.constants.platform.Errno;
 public final class HostFailures {
 
     private static final int MAX_CAUSES = 12;
+    private static final String LIBRARY = "net.openhft.";
     private static final List<Errno> OWN =
             List.of(Errno.EMFILE, Errno.ENFILE, Errno.ENOMEM, Errno.ENOSPC, Errno.EDQUOT, Errno.EIO, Errno.EAGAIN);
     private static final Map<String, Errno> BY_TEXT = texts();
@@ -51,10 +52,29 @@ public final class HostFailures {
         return "";
     }
 
-    /** Returns the message of an exception, with what failed before it if that is not part of it. */
+    /**
+     * Returns the message of an exception. One of the queue's library says how that is made, and nothing of the file: the message of its cause
+     * is returned then.
+     */
+    public static String text(Throwable e) {
+        Throwable told = e;
+        for (int depth = 0; isOfLibrary(told) && told.getCause() != null && depth < MAX_CAUSES; depth++) {
+            told = told.getCause();
+        }
+        String message = told.getMessage() == null ? told.toString() : told.getMessage();
+        return isOfLibrary(told) ? "Chronicle Queue failed: " + message : message;
+    }
+
+    private static boolean isOfLibrary(Throwable e) {
+        StackTraceElement[] stack = e.getStackTrace();
+        return e.getClass().getName().startsWith(LIBRARY)
+                || stack.length > 0 && stack[0].getClassName().startsWith(LIBRARY);
+    }
+
+    /** Returns the {@link #text} of an exception, with what failed before it if that is not part of it. */
     public static String describe(Throwable e) {
         String failure = of(e);
-        String message = String.valueOf(e.getMessage());
+        String message = text(e);
         return failure.isEmpty() || message.contains(failure) ? message : failure + ": " + message;
     }
 

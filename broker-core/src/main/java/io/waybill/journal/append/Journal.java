@@ -230,7 +230,7 @@ public final class Journal implements Closeable {
 
     private JournalFailedException failed() {
         return new JournalFailedException(
-                "the journal " + directory + " takes no more records: " + failure.getMessage(), failure);
+                "the journal " + directory + " takes no more records: " + HostFailures.text(failure), failure);
     }
 
     /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */

@@ -1,6 +1,7 @@
 package io.waybill.journal.append;
 
 import io.waybill.host.NativeFile;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.Roll;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.format.RecordSearch;
@@ -89,11 +90,11 @@ final class QueueRepair {
             }
             if (!QueueStructure.heldLocks(directory).isEmpty()) {
                 return directory.resolve(QueueStructure.TABLE) + ": another process has written to its locks: "
-                        + e.getMessage();
+                        + HostFailures.text(e);
             }
         } catch (IOException again) {
             e.addSuppressed(again);
         }
-        return file + ": " + e.getMessage();
+        return file + ": " + HostFailures.text(e);
     }
 }

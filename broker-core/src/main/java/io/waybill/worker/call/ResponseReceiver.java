@@ -192,7 +192,10 @@ public final class ResponseReceiver {
         } catch (RuntimeException | Error e) {
             boolean fault = MappedFaults.is(e);
             failure = OutcomeDelivery.unreadable(
-                    record.id(), fault ? ErrorCode.PEER_CORRUPT : ErrorCode.UNKNOWN, String.valueOf(e), e);
+                    record.id(),
+                    fault ? ErrorCode.PEER_CORRUPT : CallErrors.codeOf(e, ErrorCode.UNKNOWN),
+                    String.valueOf(e),
+                    e);
             if (fault) {
                 quarantine.failedToRead(link, e);
             }

@@ -83,7 +83,7 @@ public final class Quarantine {
      */
     public void failedToRead(PeerLink link, Throwable e) {
         if (!MappedFaults.is(e) || !leaveTheCut() && isSuspect(link)) {
-            leave(link, HostFailures.is(e) ? ReadProblem.of(e) : ReadProblem.ofFiles(String.valueOf(e)), e);
+            leave(link, HostFailures.is(e) ? ReadProblem.of(e) : ReadProblem.ofFiles(HostFailures.text(e)), e);
         }
     }
 

@@ -5,6 +5,7 @@ import io.waybill.home.Peer;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
@@ -127,7 +128,9 @@ final class ResponseWatch implements Closeable {
         try {
             responses.complete(claim, view, peer.path());
         } catch (RuntimeException | Error e) {
-            claim.fail(CallErrors.codeOf(e, ErrorCode.PEER_CORRUPT), "the response can't be read: " + e);
+            claim.fail(
+                    CallErrors.codeOf(e, ErrorCode.PEER_CORRUPT),
+                    "the response can't be read: " + HostFailures.describe(e));
             throw e;
         }
     }

@@ -8,6 +8,7 @@ import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -102,7 +103,7 @@ public final class UnclaimedScan {
             MappedFaults.surface();
         } catch (RuntimeException | InternalError e) {
             throw new HomeException(
-                    "the requests of worker " + directory.info() + " can't be read: " + e.getMessage()
+                    "the requests of worker " + directory.info() + " can't be read: " + HostFailures.describe(e)
                             + "; waybill journal verify says what is damaged",
                     e);
         }
@@ -122,7 +123,7 @@ public final class UnclaimedScan {
             LOG.warn(
                     "The responses of worker {} can't be read: calls to it count as unanswered: {}",
                     start.peer(),
-                    e.getMessage());
+                    HostFailures.describe(e));
         }
     }
 

@@ -14,6 +14,8 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.core.io.IORuntimeException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -43,6 +45,22 @@ class HostFailuresTest {
                 .isEqualTo("ENOMEM (Cannot allocate memory)");
         assertThat(HostFailures.of(new OutOfMemoryError("unable to create native thread")))
                 .startsWith("EAGAIN");
+    }
+
+    /** What Chronicle's methods are named is of no use to an operator. */
+    @Test
+    void leavesOutTheWordsOfTheQueuesLibrary() {
+        IORuntimeException failed = new IORuntimeException(
+                "Failed to acquireByteStore for Position[1]",
+                new IOException("Map failed", new OutOfMemoryError("Map failed")));
+        assertThat(HostFailures.describe(failed)).isEqualTo("ENOMEM (Cannot allocate memory): Map failed");
+        assertThat(HostFailures.text(failed)).isEqualTo("Map failed");
+        Throwable thrownInside =
+                catchThrowable(() -> Bytes.wrapForRead(new byte[1]).readLong(-9));
+        assertThat(HostFailures.text(thrownInside)).startsWith("Chronicle Queue failed: ");
+        assertThat(HostFailures.text(new IllegalStateException("a.cq4 ends too early", failed)))
+                .isEqualTo("a.cq4 ends too early");
+        assertThat(HostFailures.text(new IllegalStateException())).isEqualTo("java.lang.IllegalStateException");
     }
 
     private void writeToAFullDisk() throws IOException {
