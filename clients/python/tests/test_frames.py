@@ -48,7 +48,9 @@ class FramesTest(unittest.TestCase):
         result = Result(frames.PYTHON_RET, 1, 3, 12)
         self.assertEqual(frames.read_result(memoryview(frames.result_prefix(result))), (result, 16))
         body = memoryview(frames.failed(3, 2004, 1, "lost"))[16:]
-        self.assertEqual(frames.read_failed(body), (2004, 1, "lost"))
+        self.assertEqual(frames.read_failed(body), (2004, 1, "lost", None))
+        body = memoryview(frames.failed(3, 1001, 0, "thrown", (2004, 1 << 48 | 7)))[16:]
+        self.assertEqual(frames.read_failed(body), (1001, 0, "thrown", (2004, 1 << 48 | 7)))
 
     def test_a_storage_outside_the_body_is_refused(self) -> None:
         body = sent(TENSORS, b"")

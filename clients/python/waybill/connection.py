@@ -318,9 +318,9 @@ class Connection:
         """Sends the response to a request."""
         self._send_message(frames.RESULT, exchange, frames.result_prefix(result), message)
 
-    def fail(self, exchange: int, code: int, kind: int, text: str) -> None:
-        """Sends the error of a request."""
-        self._write([frames.failed(exchange, code, kind, text)])
+    def fail(self, exchange: int, code: int, kind: int, text: str, root: Optional[frames.Root] = None) -> None:
+        """Sends the error of a request, with the failed call that caused it."""
+        self._write([frames.failed(exchange, code, kind, text, root if self.welcome.get("roots") else None)])
 
     # References, regions, leaving
 

@@ -1,7 +1,7 @@
 """Errors of calls."""
 
 import enum
-from typing import Dict, Type
+from typing import Dict, Optional, Tuple, Type
 
 
 class ErrorKind(enum.IntEnum):
@@ -15,15 +15,24 @@ class ErrorKind(enum.IntEnum):
 class CallError(RuntimeError):
     """A call that failed for a reason of the broker or of a handler, not of a Python function.
 
+    A handler that does not catch the failure of its own call fails with ``HANDLER_FAILED``; the call that failed first, however many handlers
+    are in between, is in ``root_code`` and ``root_id``.
+
     :ivar code: name of the broker's error code, such as ``WORKER_LOST``
     :ivar kind: PyTorch's classification
+    :ivar root_code: the code of the call that failed first; ``code`` when this one failed by itself
+    :ivar root_id: the id of that call, as ``waybill journal show`` takes it; None when it was not sent
     """
 
     kind = ErrorKind.UNKNOWN
 
-    def __init__(self, text: str, code: str = "UNKNOWN") -> None:
+    def __init__(
+        self, text: str, code: str = "UNKNOWN", root_code: Optional[str] = None, root_id: Optional[str] = None
+    ) -> None:
         super().__init__(text)
         self.code = code
+        self.root_code = root_code or code
+        self.root_id = root_id
 
 
 class CallTimeout(CallError, TimeoutError):
@@ -99,11 +108,38 @@ NUMBERS: Dict[str, int] = {name: number for number, name in CODES.items()}
 _CLASSES: Dict[str, Type[CallError]] = {"TIMED_OUT": CallTimeout, "WORKER_LOST": WorkerLost, "OWNER_LOST": WorkerLost}
 
 
-def call_error(number: int, kind: int, text: str) -> CallError:
-    """The exception for an error of the broker."""
+_NOT_SENT = (1 << 64) - 1
+_COUNTER_BITS = 48
+_MAX_CAUSES = 32
+
+
+def call_error(number: int, kind: int, text: str, root: Optional[Tuple[int, int]] = None) -> CallError:
+    """The exception for an error of the broker. The root is the number of a code and of an id."""
     code = CODES.get(number, "UNKNOWN")
     cls = CallTimeout if kind == ErrorKind.TIMEOUT else _CLASSES.get(code, CallError)
-    error = cls(text, code)
+    if root is None:
+        error = cls(text, code)
+    else:
+        error = cls(text, code, CODES.get(root[0], "UNKNOWN"), _id_text(root[1]))
     if kind == ErrorKind.INTENTIONAL_FAILURE:
         error.kind = ErrorKind.INTENTIONAL_FAILURE
     return error
+
+
+def _id_text(number: int) -> Optional[str]:
+    if number == _NOT_SENT:
+        return None
+    return "%d.%d" % (number >> _COUNTER_BITS, number & ((1 << _COUNTER_BITS) - 1))
+
+
+def root_of(error: Optional[BaseException]) -> Optional[Tuple[int, int]]:
+    """The number of the code and of the id of the failed call among an exception and its causes; None if there is none."""
+    for _ in range(_MAX_CAUSES):
+        if error is None:
+            return None
+        if isinstance(error, CallError):
+            worker, _, counter = (error.root_id or "").partition(".")
+            number = _NOT_SENT if not counter else int(worker) << _COUNTER_BITS | int(counter)
+            return NUMBERS.get(error.root_code, NUMBERS["UNKNOWN"]), number
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,7 +1,7 @@
 """Frames of the protocol between a Python process and a gateway (docs/reference/python-protocol.md)."""
 
 import struct
-from typing import Any, List, NamedTuple, Sequence, Tuple, Union
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from waybill import tensors
 from waybill.errors import MalformedError, ProtocolError
@@ -34,7 +34,9 @@ _TENSOR = struct.Struct("<HBBB3xq")
 _REFERENCE = struct.Struct("<QHB5x")
 _CALL = struct.Struct("<HHHHQq")
 _RESULT = struct.Struct("<HHHHQ")
-_FAILED = struct.Struct("<IB3xI")
+# the second number of 16 bits is that of the root
+_FAILED = struct.Struct("<IBxHI")
+_ROOT = struct.Struct("<Q")
 _INLINED, _REGION, _PART, _KEPT_PART = range(4)
 _ALIGNMENT = 16
 Bytes = Union[bytes, bytearray, memoryview]
@@ -145,10 +147,16 @@ def result_prefix(result: Result) -> bytes:
     return _RESULT.pack(result.type, result.flags, result.responder, 0, result.number)
 
 
-def failed(exchange: int, code: int, kind: int, text: str) -> bytes:
+# code and id of the call whose failure caused an error
+Root = Tuple[int, int]
+
+
+def failed(exchange: int, code: int, kind: int, text: str, root: Optional[Root] = None) -> bytes:
     """A frame ``FAILED``."""
     content = text.encode("utf-8", "replace")[:MAX_TEXT]
-    return frame(FAILED, exchange, _FAILED.pack(code, kind, len(content)) + content)
+    end = b"" if root is None else _ROOT.pack(root[1])
+    head = _FAILED.pack(code, kind, 0 if root is None else root[0], len(content))
+    return frame(FAILED, exchange, head + content + end)
 
 
 def message_frame(
@@ -229,12 +237,17 @@ def read_result(body: memoryview) -> Tuple[Result, int]:
     return Result(kind, flags, responder, number), _RESULT.size
 
 
-def read_failed(body: memoryview) -> Tuple[int, int, str]:
-    """Code, kind and text of a ``FAILED``."""
+def read_failed(body: memoryview) -> Tuple[int, int, str, Optional[Root]]:
+    """Code, kind, text and root of a ``FAILED``."""
     _need(body, _FAILED.size, 0)
-    code, kind, length = _FAILED.unpack_from(body)
+    code, kind, root, length = _FAILED.unpack_from(body)
+    end = _FAILED.size + length
     _need(body, length, _FAILED.size)
-    return code, kind, str(body[_FAILED.size : _FAILED.size + length], "utf-8", "replace")
+    text = str(body[_FAILED.size : end], "utf-8", "replace")
+    if root == 0:
+        return code, kind, text, None
+    _need(body, _ROOT.size, end)
+    return code, kind, text, (root, _ROOT.unpack_from(body, end)[0])
 
 
 def read_numbers(body: memoryview) -> Tuple[int, ...]:

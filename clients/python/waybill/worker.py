@@ -11,7 +11,7 @@ from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Seque
 
 from waybill import frames, pickling, profiling, python_calls
 from waybill.connection import Connection, Exchange, Incoming, Listener, Outcome, process_names
-from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError, NotSent
+from waybill.errors import NUMBERS, CallError, CodeRefused, FunctionNotFound, MalformedError, NotSent, root_of
 from waybill.executor import Executor, NoThread
 from waybill.frames import Message, Reference
 from waybill.futures import Future
@@ -375,7 +375,7 @@ class Worker(Listener):
             self._fail(incoming, "REFUSED", str(e))
         except BaseException as e:
             if connection.is_own():
-                self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e))
+                self._fail(incoming, "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e), root_of(e))
         finally:
             _current.incoming = outer
 
@@ -505,9 +505,8 @@ class Worker(Listener):
                 _end_child(e)
             if not isinstance(e, Exception):
                 raise
-            self._fail(
-                incoming, "REFUSED" if isinstance(e, CallError) else "HANDLER_FAILED", "%s: %s" % (type(e).__name__, e)
-            )
+            code = "REFUSED" if isinstance(e, CallError) else "HANDLER_FAILED"
+            self._fail(incoming, code, "%s: %s" % (type(e).__name__, e), root_of(e))
             return
         if not incoming.connection.is_own():
             _end_child(None)
@@ -516,10 +515,10 @@ class Worker(Listener):
         payload = encode_value(value, place)
         incoming.connection.respond(incoming.exchange, frames.Result(frames.NAMED_RET, 0, 0, 0), place.message(payload))
 
-    def _fail(self, incoming: Incoming, code: str, text: str) -> None:
+    def _fail(self, incoming: Incoming, code: str, text: str, root: Optional[frames.Root] = None) -> None:
         incoming.connection.requests.pop(incoming.exchange, None)
         try:
-            incoming.connection.fail(incoming.exchange, NUMBERS[code], 0, text)
+            incoming.connection.fail(incoming.exchange, NUMBERS[code], 0, text, root)
         except OSError:
             # the connection is gone, and with it the call
             pass

@@ -1,14 +1,19 @@
 package io.waybill.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Request;
 import io.waybill.testing.TestBroker;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowingConsumer;
@@ -94,6 +99,38 @@ class PackageTest {
             assertThat(one.exitValue()).as(() -> said("one")).isZero();
         } finally {
             one.destroyForcibly();
+        }
+    }
+
+    /** Three deep, in Python and called from Java: the first caller gets the code of the worker that was killed. */
+    @Test
+    void givesTheFirstCallerTheInnermostCode() throws Exception {
+        List<String> names = List.of("one", "two", "three");
+        List<Process> processes = new ArrayList<>();
+        try {
+            for (String name : names) {
+                processes.add(worker("nested_failures.py", name));
+            }
+            for (String name : names) {
+                Waits.until(name + " serves", () -> Files.readString(log(name)).contains("ready"));
+            }
+            Process caller = worker("nested_failures.py", "first", "two,three", "nest", "wrap");
+            processes.add(caller);
+            assertThat(caller.waitFor(120, TimeUnit.SECONDS))
+                    .as(() -> said("first"))
+                    .isTrue();
+            // the second time the innermost one is gone, and the call to it may not be sent
+            assertThat(said("first"))
+                    .matches(
+                            "nest REFUSED WORKER_LOST [0-9]+\\.[0-9]+\nwrap HANDLER_FAILED WORKER_LOST (None|[0-9]+\\.[0-9]+)\n");
+            Request request = Request.operation("one", "nest");
+            request.body().text("path", "two,three");
+            CallException failed = catchThrowableOfType(
+                    CallException.class, () -> broker.caller().call(request).close());
+            assertThat(failed.code()).isEqualTo(ErrorCode.REFUSED);
+            assertThat(failed.rootCode()).as(failed.getMessage()).isEqualTo(ErrorCode.WORKER_LOST);
+        } finally {
+            processes.forEach(Process::destroyForcibly);
         }
     }
 

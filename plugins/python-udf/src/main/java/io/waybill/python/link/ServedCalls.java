@@ -139,11 +139,11 @@ final class ServedCalls {
             respond(type, frame, shared.buffers(), later::send, later::send);
         } catch (RejectedMessageException e) {
             String text = String.valueOf(e.getMessage());
-            later.fail(e.code(), e.code() == ErrorCode.REFUSED ? text : node + text);
+            later.fail(e.code(), e.code() == ErrorCode.REFUSED ? text : node + text, e);
         } catch (CallException e) { // of the broker, such as a result that is too large
-            later.fail(e.code(), node + e.getMessage());
+            later.fail(e.code(), node + e.getMessage(), e);
         } catch (RuntimeException | Error e) { // the caller must not wait for its deadline
-            later.fail(ErrorCode.HANDLER_FAILED, e.toString());
+            later.fail(ErrorCode.HANDLER_FAILED, e.toString(), e);
         } finally {
             ended(exchange);
         }

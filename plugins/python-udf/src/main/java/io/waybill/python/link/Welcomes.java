@@ -88,6 +88,7 @@ final class Welcomes {
         fields.put(
                 Value.of("path"), new Value.Items(path.stream().map(Value::of).toList()));
         fields.put(Value.of("reload"), Value.of(reload));
+        fields.put(Value.of("roots"), Value.of(true));
         return SocketFrame.of(SocketFrame.Kind.WELCOME, new Value.Dict(fields));
     }
 }

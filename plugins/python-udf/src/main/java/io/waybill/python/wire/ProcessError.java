@@ -3,6 +3,7 @@ package io.waybill.python.wire;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -13,8 +14,10 @@ import java.util.concurrent.TimeoutException;
  *
  * @param code number of an {@link ErrorCode}
  * @param kind code of an {@link ErrorKind}
+ * @param rootCode number of the code of the call whose failure caused it; 0: no call did
+ * @param rootId id of that call; {@link MessageId#NONE} when it was not sent
  */
-public record ProcessError(int code, int kind, String text) {
+public record ProcessError(int code, int kind, String text, int rootCode, long rootId) {
 
     static final int MAX_TEXT = 1 << 16;
     /** Beginning of the text of a timeout, as PyTorch's programs look for it. */
@@ -24,12 +27,21 @@ public record ProcessError(int code, int kind, String text) {
         this(code.number(), ErrorKind.UNKNOWN_ERROR.code(), text);
     }
 
+    private ProcessError(int code, int kind, String text) {
+        this(code, kind, text, 0, MessageId.NONE);
+    }
+
     /** Returns what an exception says to the process. */
     public static ProcessError of(Throwable thrown) {
         Throwable cause =
                 thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
         if (cause instanceof CallException failed) {
-            return new ProcessError(failed.code().number(), failed.kind().code(), String.valueOf(failed.getMessage()));
+            return new ProcessError(
+                    failed.code().number(),
+                    failed.kind().code(),
+                    String.valueOf(failed.getMessage()),
+                    failed.rootCode().number(),
+                    failed.rootMessageId());
         }
         if (cause instanceof RejectedMessageException rejected) {
             return new ProcessError(rejected.code(), String.valueOf(rejected.getMessage()));
@@ -49,6 +61,11 @@ public record ProcessError(int code, int kind, String text) {
 
     /** Returns this as the rejection of the request that the process was serving. */
     public RejectedMessageException toRejection() {
-        return new RejectedMessageException(ErrorCode.of(code), text);
+        return rootCode == 0
+                ? new RejectedMessageException(ErrorCode.of(code), text)
+                : new RejectedMessageException(
+                        ErrorCode.of(code),
+                        text,
+                        new CallException(ErrorKind.of(kind), ErrorCode.of(rootCode), rootId, text));
     }
 }

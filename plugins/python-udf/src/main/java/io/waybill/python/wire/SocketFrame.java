@@ -1,5 +1,6 @@
 package io.waybill.python.wire;
 
+import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
@@ -89,13 +90,15 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
     public static ByteBuffer of(long exchange, ProcessError error) {
         byte[] text = error.text().getBytes(StandardCharsets.UTF_8);
         int length = Math.min(text.length, ProcessError.MAX_TEXT);
-        return start(Kind.FAILED, exchange, 12 + length)
+        boolean hasRoot = error.rootCode() != 0;
+        ByteBuffer frame = start(Kind.FAILED, exchange, 12 + length + (hasRoot ? Long.BYTES : 0))
                 .putInt(error.code())
                 .put((byte) error.kind())
-                .put(new byte[3])
+                .put((byte) 0)
+                .putShort((short) error.rootCode())
                 .putInt(length)
-                .put(text, 0, length)
-                .flip();
+                .put(text, 0, length);
+        return (hasRoot ? frame.putLong(error.rootId()) : frame).flip();
     }
 
     /** Reads a body that is one value. */
@@ -123,14 +126,15 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
 
     /** Reads a body that is an error. */
     public ProcessError error() throws ProtocolException {
-        if (body.remaining() < 12 || body.getInt(8) < 0 || body.getInt(8) != body.remaining() - 12) {
+        int rootCode = body.remaining() < 12 ? 0 : Short.toUnsignedInt(body.getShort(6));
+        int length = body.remaining() - 12 - (rootCode == 0 ? 0 : Long.BYTES);
+        if (length < 0 || body.getInt(8) != length) {
             throw new ProtocolException(
-                    "the body of FAILED has 12 bytes and a text of the length that it names, and this" + " one has "
-                            + body.remaining() + " bytes");
+                    "the body of FAILED has 12 bytes, a text of the length that it names, and with a"
+                            + " root 8 bytes more, and this one has " + body.remaining() + " bytes");
         }
-        String text = StandardCharsets.UTF_8
-                .decode(body.slice(12, body.remaining() - 12))
-                .toString();
-        return new ProcessError(body.getInt(0), body.get(4), text);
+        String text = StandardCharsets.UTF_8.decode(body.slice(12, length)).toString();
+        long rootId = rootCode == 0 ? MessageId.NONE : body.getLong(12 + length);
+        return new ProcessError(body.getInt(0), body.get(4), text, rootCode, rootId);
     }
 }
