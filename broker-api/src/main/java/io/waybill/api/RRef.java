@@ -38,7 +38,7 @@ public interface RRef extends AutoCloseable {
     /** Fetches the value with the worker's default timeout; see {@link #toHere(Duration)}. */
     Response toHere();
 
-    /** Fetches the value without waiting; see {@link #toHere(Duration)}. */
+    /** Fetches the value without waiting; see {@link #toHere(Duration)}. Every failure comes by the future, also that of a reference that was released. */
     CompletableFuture<Response> toHereAsync(Duration timeout);
 
     /**

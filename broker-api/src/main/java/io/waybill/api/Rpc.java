@@ -33,11 +33,11 @@ public interface Rpc {
      */
     Response rpcSync(String to, Invocation call, Duration timeout);
 
-    /** Calls and returns a future of the result, with the worker's default timeout. */
+    /** Calls and returns a future of the result, with the worker's default timeout. Every failure of the call comes by the future. */
     CompletableFuture<Response> rpcAsync(String to, Invocation call);
 
     /**
-     * Calls and returns a future of the result.
+     * Calls and returns a future of the result. Every failure of the call comes by the future, also if nothing was sent.
      *
      * @param timeout {@link Duration#ZERO} for none
      */

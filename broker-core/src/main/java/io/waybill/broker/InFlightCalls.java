@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * The calls of an owner that have no outcome yet, and its references. Once failed it fails what is added at once.
@@ -48,6 +49,15 @@ final class InFlightCalls {
 
     private static CallException closed(String why) {
         return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, MessageId.NONE, why);
+    }
+
+    /** Makes a call and adds it. Its failures come by the future, also those before anything was sent. */
+    <T> CompletableFuture<T> async(Supplier<CompletableFuture<T>> call) {
+        try {
+            return add(call.get());
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     <T> CompletableFuture<T> add(CompletableFuture<T> future) {

@@ -27,8 +27,10 @@ final class OwnedCaller implements Caller {
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        InFlightCalls.requireNotRevoked(broker.whyRevoked());
-        return calls.add(caller.callAsync(request));
+        return calls.async(() -> {
+            InFlightCalls.requireNotRevoked(broker.whyRevoked());
+            return caller.callAsync(request);
+        });
     }
 
     @Override

@@ -46,12 +46,12 @@ final class OwnedRpc implements Rpc {
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call) {
-        return calls.add(open().rpcAsync(to, call));
+        return calls.async(() -> open().rpcAsync(to, call));
     }
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout) {
-        return calls.add(open().rpcAsync(to, call, timeout));
+        return calls.async(() -> open().rpcAsync(to, call, timeout));
     }
 
     @Override

@@ -6,12 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.testing.core.Waits;
@@ -22,6 +25,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -249,6 +253,42 @@ class CallTest {
                 .hasMessageEndingWith(" could not find destination name nobody");
         assertThatThrownBy(() -> caller.call(raw("777", "x")))
                 .hasMessageEndingWith(" could not find destination id 777");
+    }
+
+    @Test
+    void namesTheMostSimilarOperation() {
+        workers.handle(handlers, "text.count", (message, outbox) -> outbox.response());
+        workers.handle(handlers, "pay.charge", (message, outbox) -> outbox.response());
+
+        assertThatThrownBy(() -> caller.call(Request.operation("server", "text.cuont")))
+                .hasMessageEndingWith(
+                        "no handler for the operation text.cuont here; the most similar one is text.count");
+        assertThatThrownBy(() -> caller.call(Request.operation("server", "rows.delete")))
+                .hasMessageEndingWith("no handler for the operation rows.delete here");
+    }
+
+    /** A call without waiting has one way to fail. */
+    @Test
+    void failsAnAsynchronousCallByItsFutureAlone() throws IOException {
+        failsByItsFuture(caller.callAsync(raw("nobody", "x")), ErrorCode.UNKNOWN_WORKER);
+        Invocation call = new Invocation("test::one", List.of(), Map.of());
+        failsByItsFuture(caller.rpc().rpcAsync("nobody", call), ErrorCode.UNKNOWN_WORKER);
+        failsByItsFuture(caller.claimAsync(MessageId.of(777, 1), Duration.ofSeconds(1)), ErrorCode.UNKNOWN_CALL);
+        RRef reference = caller.rpc().rref(Value.of(1));
+        reference.close();
+        failsByItsFuture(reference.toHereAsync(Duration.ofSeconds(1)), ErrorCode.REFERENCE_DELETED);
+        caller.close();
+        failsByItsFuture(caller.callAsync(raw("server", "x")), ErrorCode.CLOSED);
+        failsByItsFuture(caller.repeatAsync(MessageId.of(caller.info().id(), 1), Duration.ZERO), ErrorCode.CLOSED);
+        assertThatThrownBy(() -> caller.callAsync(null)).isInstanceOf(NullPointerException.class);
+    }
+
+    private static void failsByItsFuture(CompletableFuture<?> call, ErrorCode code) {
+        assertThat(call).isCompletedExceptionally();
+        assertThatThrownBy(call::join)
+                .cause()
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(code));
     }
 
     @Test

@@ -432,7 +432,12 @@ class WorkerThreadsTest {
             long id = abandoned(scene, "text.late", () -> late.get() != null);
             Worker again = scene.workers.join("caller");
             AtomicReference<CompletableFuture<Response>> outcome = new AtomicReference<>();
-            scene.unlessRefused(() -> outcome.set(again.claimAsync(id, LONG)));
+            scene.unlessRefused(() -> {
+                outcome.set(again.claimAsync(id, LONG));
+                if (outcome.get().isCompletedExceptionally()) {
+                    outcome.get().join();
+                }
+            });
             late.get().body().text("said", "hello");
             late.get().send();
             outcome.get().get(60, TimeUnit.SECONDS).close();

@@ -1,6 +1,5 @@
 package org.acme.watch;
 
-import io.waybill.api.CallException;
 import io.waybill.api.Message;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -45,11 +44,8 @@ public final class PeerWatch implements MessageHandler {
         broker.schedule(INTERVAL, this::ask);
         for (Incarnation peer : broker.peers()) {
             Request request = Request.operation(peer.worker().name(), "watch.health");
-            try {
-                broker.caller().callAsync(request.timeout(INTERVAL)).thenAccept(this::responded);
-            } catch (CallException e) {
-                // it starts or has left just now: it is asked again next time
-            }
+            // one that starts or has left just now is asked again next time
+            broker.caller().callAsync(request.timeout(INTERVAL)).thenAccept(this::responded);
         }
     }
 

@@ -28,6 +28,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -299,7 +300,11 @@ class BadFilesSystemTest {
         FUTURE {
             @Override
             void send(Worker caller, Request request) {
-                caller.callAsync(request);
+                CompletableFuture<Response> call = caller.callAsync(request);
+                if (call.isCompletedExceptionally()) {
+                    throw (CallException)
+                            call.handle((response, failure) -> failure).join();
+                }
             }
         },
         LISTENER {

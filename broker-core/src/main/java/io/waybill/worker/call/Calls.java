@@ -1,5 +1,6 @@
 package io.waybill.worker.call;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
@@ -80,7 +81,11 @@ public final class Calls implements Caller, ReferenceCalls {
 
     CompletableFuture<Response> callAsync(Request request, long parent, long parentDeadlineNs) {
         FutureCall call = new FutureCall();
-        send(request, call, parent, parentDeadlineNs);
+        try {
+            send(request, call, parent, parentDeadlineNs);
+        } catch (CallException e) { // nothing was sent
+            call.onFailure(e);
+        }
         return call;
     }
 

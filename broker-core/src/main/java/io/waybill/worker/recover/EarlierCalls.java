@@ -83,8 +83,16 @@ public final class EarlierCalls {
         this.responses = new StoredResponse(transit.receiver());
     }
 
-    /** Adds a claim to the outcome of a call that an earlier incarnation made. */
+    /** Adds a claim to the outcome of a call that an earlier incarnation made. All failures come by the future. */
     public CompletableFuture<Response> claim(long id, OutcomeClaim.Way way, Duration timeout) {
+        try {
+            return begun(id, way, timeout);
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private CompletableFuture<Response> begun(long id, OutcomeClaim.Way way, Duration timeout) {
         if (MessageId.worker(id) != directory.id()) {
             throw CallErrors.refused(
                     ErrorCode.UNKNOWN_CALL,

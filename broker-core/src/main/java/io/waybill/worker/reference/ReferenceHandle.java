@@ -91,7 +91,11 @@ public final class ReferenceHandle implements RRef {
 
     @Override
     public CompletableFuture<Response> toHereAsync(Duration timeout) {
-        requireOpen("to_here()");
+        try {
+            requireOpen("to_here()");
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
         return reference instanceof UserReference user ? home.fetchAsync(user, timeout) : read();
     }
 
@@ -200,7 +204,11 @@ public final class ReferenceHandle implements RRef {
 
     @Override
     public CompletableFuture<Void> confirmation() {
-        requireOpen("confirmation()");
+        try {
+            requireOpen("confirmation()");
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
         if (!(reference instanceof UserReference user)) {
             return this.<Void>read(value -> null, none -> {}).exceptionally(failure -> {
                 home.references().requireUsable(reference, "confirmation()"); // with an error of its handler it is

@@ -96,7 +96,8 @@ class FlowTest {
             calls.add(caller.callAsync(numbered("slow", i)));
         }
 
-        assertThatThrownBy(() -> caller.callAsync(numbered("slow", 10)))
+        assertThatThrownBy(() -> caller.callAsync(numbered("slow", 10)).join())
+                .cause()
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE))
                 .hasMessageContaining("slow");
@@ -150,7 +151,9 @@ class FlowTest {
                         .build());
         caller.callAsync(numbered("server", 0));
 
-        assertThatThrownBy(() -> caller.callAsync(numbered("server", 1).timeout(Duration.ofMillis(50))))
+        assertThatThrownBy(() -> caller.callAsync(numbered("server", 1).timeout(Duration.ofMillis(50)))
+                        .join())
+                .cause()
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT))
                 .hasMessageContaining("nothing was sent");

@@ -303,7 +303,7 @@ class ClaimTest {
         CompletableFuture<Response> claim = again.claimAsync(id, Duration.ZERO);
         again.close();
         assertCode(ErrorCode.CLOSED, () -> EarlierCalls.await(claim, id));
-        assertCode(ErrorCode.CLOSED, () -> again.claimAsync(id, LONG));
+        assertCode(ErrorCode.CLOSED, () -> EarlierCalls.await(again.claimAsync(id, LONG), id));
     }
 
     /** What a listener heard. */
@@ -367,7 +367,7 @@ class ClaimTest {
 
         threads.refused.set(1);
         assertThatExceptionOfType(CallException.class)
-                .isThrownBy(() -> again.claimAsync(id, LONG))
+                .isThrownBy(() -> again.claim(id, LONG))
                 .withMessageContaining("no thread for caller-claims")
                 .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE));
         clock.failing.set(1);

@@ -128,13 +128,14 @@ class ExpiredTest {
                         .limits(FlowLimits.defaults().withCallsPerPeer(1))
                         .build());
         narrow.callAsync(request(Duration.ZERO));
-        try {
-            narrow.callAsync(request(Duration.ofMillis(50)));
-            throw new AssertionError("there was room for a second call");
-        } catch (CallException e) {
-            assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT);
-            assertThat(e.kind()).as("kind of TIMED_OUT").isEqualTo(ErrorKind.TIMEOUT);
-        }
+        assertThat(narrow.callAsync(request(Duration.ofMillis(50))))
+                .failsWithin(Duration.ofSeconds(30))
+                .withThrowableThat()
+                .havingCause()
+                .isInstanceOfSatisfying(CallException.class, e -> {
+                    assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT);
+                    assertThat(e.kind()).as("kind of TIMED_OUT").isEqualTo(ErrorKind.TIMEOUT);
+                });
     }
 
     /** How a call failed. */

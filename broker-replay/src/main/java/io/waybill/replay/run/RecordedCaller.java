@@ -22,7 +22,12 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        ReplayedNestedCall asked = outbox.ask(request, false);
+        ReplayedNestedCall asked;
+        try {
+            asked = outbox.ask(request, false);
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
         CompletableFuture<Response> response = new CompletableFuture<>();
         if (asked.hasOutcome()) {
             try {

@@ -1,7 +1,6 @@
 package io.waybill.cli.workers;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.api.CallException;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -108,7 +107,7 @@ public final class RRefsCommand implements Callable<Integer> {
             if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
                 Request request = Request.invocation(String.valueOf(peer.id()), CONTROL_CALL, list)
                         .timeout(LIMIT);
-                asked.put(peer, respond(caller, request));
+                asked.put(peer, caller.callAsync(request));
             }
         }
         List<Said> said = new ArrayList<>();
@@ -120,14 +119,6 @@ public final class RRefsCommand implements Callable<Integer> {
         return peer.record()
                 .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
                 .orElse(false);
-    }
-
-    private static CompletableFuture<Response> respond(Worker caller, Request request) {
-        try {
-            return caller.callAsync(request);
-        } catch (CallException e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 
     private static Said said(Peer peer, CompletableFuture<Response> pending) {

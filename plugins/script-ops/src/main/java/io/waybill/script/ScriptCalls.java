@@ -1,6 +1,8 @@
 package io.waybill.script;
 
+import io.waybill.api.CallException;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageId;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
@@ -121,6 +123,7 @@ final class ScriptCalls implements AutoCloseable {
                 case RPC_ASYNC:
                     CompletableFuture<Response> arriving =
                             isDefault ? rpc.get().rpcAsync(to, call) : rpc.get().rpcAsync(to, call, limit);
+                    requireSent(arriving);
                     return future(new Pending(site.result(), site.function(), arriving, null));
                 case REMOTE:
                     RRef reference =
@@ -131,6 +134,19 @@ final class ScriptCalls implements AutoCloseable {
             throw new AssertionError(site.way());
         } finally {
             given.release(); // the sender copies first
+        }
+    }
+
+    /** As in PyTorch, a call that can't be sent fails where it is made: its future may never be waited for. */
+    private static void requireSent(CompletableFuture<Response> call) {
+        if (call.isCompletedExceptionally()) {
+            try {
+                call.join();
+            } catch (CompletionException e) {
+                if (e.getCause() instanceof CallException failed && failed.messageId() == MessageId.NONE) {
+                    throw failed;
+                }
+            }
         }
     }
 

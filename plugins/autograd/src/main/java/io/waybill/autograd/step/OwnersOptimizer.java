@@ -100,7 +100,7 @@ public final class OwnersOptimizer implements DistributedOptimizer {
     private int call(Function<Integer, Request> request) {
         List<CompletableFuture<Response>> calls = new ArrayList<>();
         for (Integer owner : owners) {
-            calls.add(sent(request.apply(owner)));
+            calls.add(caller.callAsync(request.apply(owner)));
         }
         int updated = 0;
         CallException failure = null;
@@ -122,14 +122,6 @@ public final class OwnersOptimizer implements DistributedOptimizer {
             throw failure;
         }
         return updated;
-    }
-
-    private CompletableFuture<Response> sent(Request request) {
-        try {
-            return caller.callAsync(request);
-        } catch (CallException e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 
     private static CallException first(CallException before, CallException failure) {
