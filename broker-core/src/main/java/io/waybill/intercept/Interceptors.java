@@ -58,7 +58,6 @@ public final class Interceptors<T> {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)
                     .reversed()
-                    .thenComparing(InterceptorEntry::providerName)
                     .thenComparing(InterceptorEntry::name)); // stable
             publish();
         }

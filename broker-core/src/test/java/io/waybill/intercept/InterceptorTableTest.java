@@ -29,7 +29,13 @@ class InterceptorTableTest {
 
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(
-                Arrays.stream(keys).map(HandlerKey::parse).toList(), name, new Provider(name, "1.0.0"), ranking));
+                Arrays.stream(keys).map(HandlerKey::parse).toList(),
+                List.of(),
+                name,
+                new Provider(name, "1.0.0"),
+                ranking,
+                name,
+                AwayPolicy.PARK));
     }
 
     @Test
@@ -51,18 +57,12 @@ class InterceptorTableTest {
     }
 
     @Test
-    void ordersThoseOfOneProviderByTheirNames() {
+    void callsThoseOfAProgramInTheOrderInWhichTheyWereAdded() {
         for (String name : List.of("b", "c", "a")) {
-            interceptors.add(new InterceptorSpec<>(
-                    List.of(HandlerKey.parse("*")),
-                    List.of(),
-                    name,
-                    new Provider("one", "1.0.0"),
-                    0,
-                    name,
-                    AwayPolicy.PARK));
+            interceptors.add(
+                    new InterceptorSpec<>(List.of(HandlerKey.parse("*")), name, new Provider(name, "1.0.0"), 0));
         }
-        assertThat(find(Request.operation("b", "text.count"))).isEqualTo("a b c");
+        assertThat(find(Request.operation("b", "text.count"))).isEqualTo("b c a");
     }
 
     @ParameterizedTest

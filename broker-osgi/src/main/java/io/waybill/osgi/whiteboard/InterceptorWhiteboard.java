@@ -113,10 +113,11 @@ final class InterceptorWhiteboard<T>
 
     /** Returns what an interceptor is called in each version of its bundle. */
     private static String name(ServiceReference<?> reference, Object interceptor) {
+        String bundle = reference.getBundle().getSymbolicName();
         Object component = reference.getProperty(COMPONENT_NAME);
+        String own = component == null ? interceptor.getClass().getName() : component.toString();
         Object configured = reference.getProperty(Constants.SERVICE_PID); // of several with one component
-        String name = component == null ? interceptor.getClass().getName() : component.toString();
-        return configured instanceof String pid ? name + " " + pid : name;
+        return bundle + " " + own + (configured instanceof String pid ? " " + pid : "");
     }
 
     @Override
