@@ -57,7 +57,7 @@ final class JoinedWorkers {
         return "the Broker of " + owner + " is revoked";
     }
 
-    /** Has all leave. */
+    /** Has all leave in order. */
     void close(CloseSteps steps) {
         List<Member> all;
         synchronized (this) {
@@ -95,9 +95,22 @@ final class JoinedWorkers {
             try {
                 worker.close();
             } finally {
-                synchronized (JoinedWorkers.this) {
-                    members.remove(this);
-                }
+                forget();
+            }
+        }
+
+        @Override
+        public void abandon() {
+            try {
+                worker.abandon();
+            } finally {
+                forget();
+            }
+        }
+
+        private void forget() {
+            synchronized (JoinedWorkers.this) {
+                members.remove(this);
             }
         }
     }

@@ -38,6 +38,16 @@ public final class Route {
         return typeCode == FETCH || typeCode >= FIRST_OF_REFERENCES && typeCode <= LAST_OF_REFERENCES;
     }
 
+    /**
+     * Returns whether requests of a type may be run by the next incarnation of their receiver, if this one left in order and had not begun them: not the
+     * broker's own, and not those that create a value, which belongs to a process.
+     */
+    public static boolean mayBeLeft(int typeCode) {
+        return typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
+                && !isOfReferences(typeCode)
+                && !RecordView.isCreating(typeCode);
+    }
+
     /** A request to create a value runs as the call that it names. */
     private static int handledAs(int typeCode) {
         return RecordView.isCreating(typeCode)

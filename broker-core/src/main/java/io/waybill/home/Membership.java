@@ -104,7 +104,7 @@ public final class Membership implements AutoCloseable {
         Optional<Peer> member = members.find(name);
         Optional<WorkerInfo> info = member.isPresent() ? Optional.empty() : infoOf("0-" + name);
         Optional<Integer> id = info.isEmpty() ? Optional.empty() : claims.idOf(name);
-        return id.isEmpty() ? member : departed(new WorkerInfo(id.get(), name));
+        return id.isEmpty() ? member : read(new WorkerInfo(id.get(), name));
     }
 
     /** Returns a worker by its id, as {@link #find(String)} does. */
@@ -112,7 +112,7 @@ public final class Membership implements AutoCloseable {
         Optional<Peer> member = members.find(id);
         Optional<String> name = member.isPresent() ? Optional.empty() : claims.nameOf(id);
         Optional<WorkerInfo> info = name.flatMap(text -> infoOf(id + "-" + text));
-        return info.isEmpty() ? member : departed(info.get());
+        return info.isEmpty() ? member : read(info.get());
     }
 
     /** Returns the worker with this name, else with this id in decimal. */
@@ -128,7 +128,8 @@ public final class Membership implements AutoCloseable {
                 .count();
     }
 
-    private Optional<Peer> departed(WorkerInfo info) {
+    /** Returns a worker as its record says now. Any thread. */
+    public Optional<Peer> read(WorkerInfo info) {
         KnownWorker worker = new KnownWorker(info, home.workerPath(info), claims, home.host());
         try {
             worker.look(clock.wallNs());

@@ -63,6 +63,16 @@ public final class Peer {
         return record == null ? 0 : record.epoch();
     }
 
+    /** Returns the epoch of the first incarnation whose requests this one runs if they were not begun; its own when it continues none. */
+    public long firstEpoch() {
+        return record == null ? 0 : Succession.firstEpochOf(record);
+    }
+
+    /** Returns until when a worker that has left may be succeeded, on CLOCK_BOOTTIME; 0 for not at all, or if it is there. */
+    public long succeededUntilNs() {
+        return record == null ? 0 : Succession.until(record);
+    }
+
     /** Why it does not read; empty text when it does. */
     public String problem() {
         return problem.text();

@@ -1,27 +1,20 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
-import io.waybill.home.JoinOptions.Unseen;
 import io.waybill.home.cursor.Cursors;
-import io.waybill.home.error.MalformedHomeFileException;
-import io.waybill.home.error.NameTakenException;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
-import io.waybill.host.Liveness;
-import io.waybill.host.ProcessIdentity;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.failure.CloseSteps;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.time.Instant;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A worker's own directory in a home, from join to leave: its name and id, its {@code worker.json}, cursors, doorbell
@@ -37,9 +30,6 @@ public final class WorkerDirectory implements AutoCloseable {
 
     static final String RECORD_FILE = WorkerRecord.FILE;
 
-    private static final Logger LOG = LoggerFactory.getLogger(WorkerDirectory.class);
-    private static final long LOCK_RETRY_NS = 2_000_000;
-
     private final Home home;
     private final WorkerInfo info;
     private final Path path;
@@ -49,6 +39,7 @@ public final class WorkerDirectory implements AutoCloseable {
     private final Doorbell doorbell;
     private final Contacts contacts;
     private final FormerId former;
+    private final Succession succession;
     private WorkerRecord record;
     private boolean left;
     private boolean isNew;
@@ -62,7 +53,8 @@ public final class WorkerDirectory implements AutoCloseable {
             Doorbell doorbell,
             Contacts contacts,
             WorkerRecord record,
-            FormerId former) {
+            FormerId former,
+            Succession succession) {
         this.home = home;
         this.info = info;
         this.path = home.workerPath(info);
@@ -73,6 +65,7 @@ public final class WorkerDirectory implements AutoCloseable {
         this.contacts = contacts;
         this.record = record;
         this.former = former;
+        this.succession = succession;
     }
 
     /** Takes over the directory of a claimed name; empty when the name was removed meanwhile. */
@@ -83,7 +76,7 @@ public final class WorkerDirectory implements AutoCloseable {
         OwnerLock lock;
         try {
             files.createPrivateDirectory(path);
-            lock = takeLock(home, info, path, options);
+            lock = NameTakeover.takeLock(home, info, path, options);
         } catch (NoSuchFileException e) {
             if (home.claims().isClaimed(info)) {
                 throw e;
@@ -95,15 +88,15 @@ public final class WorkerDirectory implements AutoCloseable {
         Contacts contacts = null;
         try {
             if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
-                if (readOwnRecord(path, files).isEmpty()) { // made by this join
+                if (NameTakeover.readRecord(path, files).isEmpty()) { // made by this join
                     DirectoryTree.remove(path);
                 }
                 lock.close();
                 return Optional.empty();
             }
-            Optional<WorkerRecord> previous = readOwnRecord(path, files);
+            Optional<WorkerRecord> previous = NameTakeover.readRecord(path, files);
             if (previous.isPresent()) {
-                requireGone(home, info, previous.get(), options);
+                NameTakeover.requireGone(home, info, previous.get(), options);
             }
             cursors = Cursors.openOwn(path, info.id(), host);
             long last = Math.max(lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
@@ -127,10 +120,15 @@ public final class WorkerDirectory implements AutoCloseable {
                     List.of(),
                     List.of(),
                     options.published());
-            WorkerDirectory joined =
-                    new WorkerDirectory(home, info, lock, previous, cursors, doorbell, contacts, record, former);
-            joined.write(record);
-            return Optional.of(joined);
+            Succession succession = Succession.of(
+                    previous, record, cursors.origin(), host.clock().bootNs());
+            write(home, info, record.shown(succession));
+            if (succession.isTooLate(host.clock().bootNs())) {
+                succession = Succession.none(epoch);
+                write(home, info, record);
+            }
+            return Optional.of(new WorkerDirectory(
+                    home, info, lock, previous, cursors, doorbell, contacts, record, former, succession));
         } catch (IOException | RuntimeException | Error e) {
             CloseSteps steps = new CloseSteps();
             closeAll(steps, cursors, doorbell, contacts, lock);
@@ -151,91 +149,6 @@ public final class WorkerDirectory implements AutoCloseable {
             steps.attempt(cursors::close);
         }
         steps.attempt(lock::close);
-    }
-
-    /** Takes the lock; waits briefly for a holder that has ended or is leaving, but not for a live one. */
-    private static OwnerLock takeLock(Home home, WorkerInfo info, Path path, JoinOptions options) throws IOException {
-        Host host = home.host();
-        long giveUpAt = host.clock().monotonicNs() + options.lockWaitNs();
-        while (true) {
-            Optional<OwnerLock> lock = OwnerLock.take(path, host.files());
-            if (lock.isPresent()) {
-                return lock.get();
-            }
-            Optional<WorkerRecord> holder = readOwnRecord(path, host.files());
-            if (holder.isPresent() && isStaying(holder.get(), host)) {
-                throw taken(home, info, holder.get(), "");
-            }
-            if (host.clock().monotonicNs() - giveUpAt >= 0) {
-                throw new NameTakenException(
-                        info.name(),
-                        0,
-                        describe(home, info) + " is taken: another process holds " + path.resolve("lock/owner")
-                                + " and has not said who it is");
-            }
-            host.threads().pause(LOCK_RETRY_NS);
-        }
-    }
-
-    private static boolean isStaying(WorkerRecord holder, Host host) {
-        return holder.state() != WorkerState.LEFT && host.processes().liveness(holder.process()) != Liveness.DEAD;
-    }
-
-    /** Checks, with the lock held, that the previous holder has really ended. */
-    private static void requireGone(Home home, WorkerInfo info, WorkerRecord last, JoinOptions options)
-            throws NameTakenException {
-        if (last.state() == WorkerState.LEFT) {
-            return;
-        }
-        Host host = home.host();
-        ProcessIdentity process = last.process();
-        if (process.equals(host.processes().self())) {
-            return; // joined from this very process, which has the lock now: that one was closed
-        }
-        switch (host.processes().liveness(process)) {
-            case DEAD ->
-                LOG.info(
-                        "{}: pid {} died without leaving; taking over its journal",
-                        describe(home, info),
-                        process.pid());
-            case ALIVE -> throw taken(home, info, last, ", although it has lost its lock");
-            case UNKNOWN -> {
-                if (options.unseen() == Unseen.REFUSE) {
-                    throw taken(
-                            home,
-                            info,
-                            last,
-                            ", in " + process.pidNamespace()
-                                    + " where it can't be seen from here, so it is taken for alive; to take over all the"
-                                    + " same, join with TRUST_LOCK");
-                }
-            }
-        }
-    }
-
-    private static NameTakenException taken(Home home, WorkerInfo info, WorkerRecord holder, String remark) {
-        return new NameTakenException(
-                info.name(),
-                holder.process().pid(),
-                describe(home, info) + " is taken: pid " + holder.process().pid() + " has it since "
-                        + Instant.ofEpochMilli(holder.joinedAtMs()) + remark);
-    }
-
-    private static String describe(Home home, WorkerInfo info) {
-        return "worker " + info.name() + " (id " + info.id() + ") of " + home.path();
-    }
-
-    /** Reads the existing record. An unreadable one is ignored: the holder of the lock writes a new one. */
-    private static Optional<WorkerRecord> readOwnRecord(Path path, SafeFiles files) throws IOException {
-        Path file = path.resolve(RECORD_FILE);
-        try {
-            return Optional.of(WorkerRecordJson.read(files.readSmall(file, WorkerRecordJson.MAX_BYTES), file));
-        } catch (NoSuchFileException e) {
-            return Optional.empty();
-        } catch (MalformedHomeFileException e) {
-            LOG.warn("{}; it will be replaced", e.getMessage());
-            return Optional.empty();
-        }
     }
 
     public Home home() {
@@ -276,6 +189,11 @@ public final class WorkerDirectory implements AutoCloseable {
      */
     public Optional<WorkerRecord> previous() {
         return previous;
+    }
+
+    /** Returns which earlier incarnations this one continues. */
+    public Succession succession() {
+        return succession;
     }
 
     public Cursors cursors() {
@@ -330,9 +248,9 @@ public final class WorkerDirectory implements AutoCloseable {
     public synchronized void publish(WorkerState state, Served served, Map<String, String> settings)
             throws IOException {
         if (left) {
-            throw new IllegalStateException(describe(home, info) + " has left");
+            throw new IllegalStateException(NameTakeover.describe(home, info) + " has left");
         }
-        write(record.with(state, served, settings));
+        write(record.with(state, served, succession.shownWith(settings)));
     }
 
     /** Shows the others one more thing, or another text for it; the rest stays as it is. */
@@ -342,20 +260,35 @@ public final class WorkerDirectory implements AutoCloseable {
         publish(record.state(), record.served(), settings);
     }
 
-    /** Leaves the home and gives the name back. Threads that poll or wait at the doorbell have stopped by then. */
-    public synchronized void leave() throws IOException {
+    /** Leaves the home and gives the name back; what was sent to it ends. */
+    public void leave() throws IOException {
+        leave(Duration.ZERO);
+    }
+
+    /**
+     * Leaves the home and gives the name back. Threads that poll or wait at the doorbell have stopped by then.
+     *
+     * @param forSuccessor how long requests that were not begun wait for the next worker of this name
+     */
+    public synchronized void leave(Duration forSuccessor) throws IOException {
         if (left) {
             return;
         }
         left = true;
-        CloseSteps steps = new CloseSteps().attempt(this::sayGoodBye);
+        CloseSteps steps = new CloseSteps().attempt(() -> sayGoodBye(forSuccessor.toNanos()));
         closeAll(steps, cursors, doorbell, contacts, lock);
         steps.finish();
     }
 
-    private void sayGoodBye() throws IOException {
+    private void sayGoodBye(long waitNs) throws IOException {
+        Map<String, String> settings = record.settings();
         try {
-            write(record.with(WorkerState.LEFT, Served.NOTHING, record.settings()));
+            write(record.with(
+                    WorkerState.LEFT,
+                    Served.NOTHING,
+                    waitNs == 0
+                            ? settings
+                            : succession.leftUntil(settings, home.host().clock().bootNs() + waitNs)));
         } catch (IOException | RuntimeException | Error e) {
             // the disk is full, for one: better no record than one of a worker that is not there
             home.host().files().remove(path.resolve(RECORD_FILE));
@@ -380,9 +313,14 @@ public final class WorkerDirectory implements AutoCloseable {
     }
 
     private void write(WorkerRecord next) throws IOException {
-        // not synced: after a power cut no worker is running, and the lock also contains the epoch
-        home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
+        write(home, info, next);
         record = next;
+    }
+
+    private static void write(Home home, WorkerInfo info, WorkerRecord next) throws IOException {
+        // not synced: after a power cut no worker is running, and the lock also contains the epoch
+        Path file = home.workerPath(info).resolve(RECORD_FILE);
+        home.host().files().replaceUnsynced(file, WorkerRecordJson.write(next));
         home.markPresent(info);
     }
 

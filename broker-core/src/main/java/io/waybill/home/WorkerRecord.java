@@ -83,6 +83,11 @@ public record WorkerRecord(
                 newSettings);
     }
 
+    /** Returns the same, with what it shows of those that it continues. */
+    WorkerRecord shown(Succession succession) {
+        return with(state, served(), succession.shownWith(settings));
+    }
+
     /** Returns the published handlers. */
     Served served() {
         return new Served(serves, atLeastOnce);

@@ -134,10 +134,10 @@ public final class Worker implements Caller, AutoCloseable {
         closing.closeAfter(reason);
     }
 
-    /** Leaves at once; errors are logged. */
-    void closeAtOnce() {
+    /** Leaves; errors are logged. A limit of zero is as in {@link #closeAfter}. */
+    void closeSafely(Duration limit) {
         try {
-            closing.close(Duration.ZERO);
+            closing.close(limit);
         } catch (IOException e) {
             LOG.warn("Worker {} could not leave in order", parts.directory.info(), e);
         }
@@ -343,6 +343,11 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
+    /** Begins no more requests, which stay in the journal, and waits for those in flight, up to the drain limit: the first part of {@link #close}. */
+    public void drainRequests() {
+        parts.drain.await(parts.settings.drainLimit());
+    }
+
     /** Replaces how old and how many the journal's files may be. 0 is no limit. */
     public void retain(Duration maxAge, int maxCycles) {
         parts.retention.retain(maxAge, maxCycles);
@@ -394,6 +399,6 @@ public final class Worker implements Caller, AutoCloseable {
      */
     @Override
     public void close() throws IOException {
-        closing.close(parts.drainLimit);
+        closing.close(parts.settings.drainLimit());
     }
 }

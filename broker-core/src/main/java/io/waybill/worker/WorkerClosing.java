@@ -114,7 +114,7 @@ final class WorkerClosing {
         }
         boolean interrupted = Thread.interrupted(); // or no file could be written, and waiting would not help
         try {
-            leave(steps);
+            leave(steps, limit.isZero() ? Duration.ZERO : successionLimit());
             steps.attempt(last()::close);
         } finally {
             synchronized (closing) {
@@ -135,13 +135,20 @@ final class WorkerClosing {
         }
     }
 
-    private void leave(CloseSteps steps) {
+    /** Returns how long what was not begun waits for a successor: not at all when the group has ended its work, or none can have called this worker. */
+    private Duration successionLimit() {
+        return parts.groupShutdown.hasEnded() || !parts.rpc.serves()
+                ? Duration.ZERO
+                : parts.settings.recovery().successionLimit();
+    }
+
+    private void leave(CloseSteps steps, Duration forSuccessor) {
         steps.attempt(parts.brokers::close)
                 .attempt(parts.references::close)
                 .attempt(parts.requestWriter::close)
                 .attempt(parts.earlierCalls::close)
                 .attempt(parts.sender::close)
-                .attempt(() -> parts.transit.awaitReceivers(parts.drainLimit))
+                .attempt(() -> parts.transit.awaitReceivers(parts.settings.drainLimit()))
                 .attempt(parts.housekeeper::close)
                 .attempt(parts.retention::close)
                 .attempt(parts.poller::close)
@@ -165,7 +172,7 @@ final class WorkerClosing {
         steps.attempt(parts.ownQueues::note)
                 .attempt(parts.requestAppender::end) // while no other process can take the directory
                 .attempt(parts.responseAppender::end)
-                .attempt(parts.directory::leave)
+                .attempt(() -> parts.directory.leave(forSuccessor))
                 .attempt(parts.requestAppender::close)
                 .attempt(parts.responseAppender::close);
     }
@@ -176,7 +183,8 @@ final class WorkerClosing {
      * @return whether it was taken; if not, what a poll uses must stay open
      */
     private boolean stopPolling() {
-        long untilNs = parts.host.clock().monotonicNs() + Math.max(MIN_POLL_LIMIT_NS, parts.drainLimit.toNanos());
+        long untilNs = parts.host.clock().monotonicNs()
+                + Math.max(MIN_POLL_LIMIT_NS, parts.settings.drainLimit().toNanos());
         boolean mine = parts.permit.tryAcquire();
         while (!mine && parts.host.clock().monotonicNs() - untilNs < 0) {
             parts.poller.relieveOfListener(); // which the housekeeper no longer does

@@ -74,7 +74,16 @@ final class WorkerInNameOf implements JoinedWorker {
 
     @Override
     public void close() {
+        close(worker.parts.settings.drainLimit());
+    }
+
+    @Override
+    public void abandon() {
+        close(Duration.ZERO);
+    }
+
+    private void close(Duration limit) {
         neighbours.remove(worker.directory().path(), worker.parts.waiting);
-        worker.closeAtOnce();
+        worker.closeSafely(limit);
     }
 }

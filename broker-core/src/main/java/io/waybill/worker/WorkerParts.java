@@ -80,7 +80,6 @@ import io.waybill.worker.upkeep.Retention;
 import io.waybill.worker.upkeep.Syncer;
 import io.waybill.worker.upkeep.Watchdog;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -140,7 +139,7 @@ final class WorkerParts {
     final RequestDrain drain;
     final CallDrain callDrain;
     final ResponseWriter responseWriter;
-    final Duration drainLimit;
+    final WorkerSettings settings;
 
     WorkerParts(
             Opened opened,
@@ -290,7 +289,7 @@ final class WorkerParts {
                 new AccessGate(registry.policies(), permit, host.files().owner()),
                 interceptors.handlers(),
                 counters);
-        drainLimit = settings.drainLimit();
+        this.settings = settings;
         handlerChanges = new HandlerChanges(inner, serving, poller);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);

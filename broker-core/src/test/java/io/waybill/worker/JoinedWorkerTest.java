@@ -8,6 +8,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.JoinedWorker;
@@ -17,6 +18,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Provider;
 import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -107,13 +109,37 @@ class JoinedWorkerTest {
                 });
         CompletableFuture<Response> call = gateway.callAsync(Request.operation("one", "text.count"));
         assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
-        one.close();
-        one.close();
+        one.abandon();
+        one.abandon();
         assertThatThrownBy(() -> call.get(60, TimeUnit.SECONDS))
                 .cause()
                 .isInstanceOfSatisfying(
                         CallException.class, failed -> assertThat(failed.code()).isEqualTo(ErrorCode.WORKER_LOST));
         assertThatThrownBy(() -> one.broker().self()).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void completesWhatIsInFlightWhenItLeavesInOrder() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch hold = new CountDownLatch(1);
+        Worker patient = workers.join(
+                "patient",
+                workers.registry(),
+                Workers.SETTINGS.toBuilder().drainLimit(Duration.ofSeconds(60)).build());
+        JoinedWorker one = patient.broker()
+                .join("one", OptionalInt.empty(), List.of("text.count"), (message, outbox) -> {
+                    begun.countDown();
+                    Waits.until("it may respond", () -> hold.getCount() == 0);
+                    outbox.respond(Value.of("late"));
+                });
+        CompletableFuture<Response> call = gateway.callAsync(Request.operation("one", "text.count"));
+        assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(one::close);
+        hold.countDown();
+        try (Response response = call.get(60, TimeUnit.SECONDS)) {
+            assertThat(response.value()).isEqualTo(Value.of("late"));
+        }
+        closing.get(60, TimeUnit.SECONDS);
     }
 
     @Test

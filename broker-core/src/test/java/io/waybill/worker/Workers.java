@@ -27,6 +27,7 @@ import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.poll.Polled;
+import io.waybill.worker.recover.RecoverySettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,6 +44,7 @@ public final class Workers implements AutoCloseable {
             .defaultTimeout(Duration.ofSeconds(20))
             .drainLimit(Duration.ofMillis(100)) // many tests leave handlers that hang
             .journal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20))
+            .recovery(new RecoverySettings(Duration.ofSeconds(30), Duration.ZERO)) // many tests call one that has left
             .build();
 
     /** Device maps between workers named server and caller: each device to the one of the same name. */

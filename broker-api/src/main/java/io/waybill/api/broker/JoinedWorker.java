@@ -35,7 +35,17 @@ public interface JoinedWorker extends AutoCloseable {
      */
     void sendAndPoll(Runnable sends);
 
-    /** Leaves the home at once. Requests that its handler has not responded to end with {@code WORKER_LOST} for their callers. Idempotent. */
+    /**
+     * Leaves the home in order, as a program does that closes its worker: no request is begun any more, and those that were may end within the drain limit of the worker
+     * that joined it, for which this waits. Requests that were not begun wait some seconds for the next worker of this name: so a bundle that joins one loses no call when
+     * it is updated. Errors are logged. Idempotent.
+     */
     @Override
     void close();
+
+    /**
+     * Leaves the home at once, for a process that is gone. Requests that its handler has not responded to, and those that were not begun, end with
+     * {@code WORKER_LOST} for their callers. Errors are logged. Idempotent.
+     */
+    void abandon();
 }

@@ -1,5 +1,6 @@
 package io.waybill.worker.call;
 
+import io.waybill.home.Succession;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
 import java.time.Duration;
@@ -9,7 +10,7 @@ import java.util.List;
 
 /**
  * Ended incarnations of peers with calls that a later incarnation may respond to, until it does, or until the return
- * limit has passed.
+ * limit has passed: for calls that may be run again, that of this worker; for calls that the peer had not begun when it left in order, that of the peer.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -25,11 +26,15 @@ public final class AwaitedReturns {
 
     private static final class Awaited {
         private final PeerLink link;
-        private long untilNs;
+        private PeerLink last; // the incarnation that continues it last; itself until there is one
+        private boolean maySucceed; // calls wait for one that continues it
+        private long untilNs; // for calls that any later incarnation may run
         private boolean returned;
 
         Awaited(PeerLink link, long untilNs) {
             this.link = link;
+            this.last = link;
+            this.maySucceed = link.mayBeSucceeded();
             this.untilNs = untilNs;
         }
     }
@@ -48,19 +53,29 @@ public final class AwaitedReturns {
         return all.isEmpty();
     }
 
-    /**
-     * Adds an ended incarnation with calls that another one may respond to. Returns the time by which the peer must
-     * return.
-     */
-    long await(PeerLink ended, long nowNs) {
-        Awaited awaited = new Awaited(ended, nowNs + limitNs);
-        all.add(awaited);
+    /** Adds an ended incarnation with calls that another one may respond to. */
+    void await(PeerLink ended, long nowNs) {
+        all.add(new Awaited(ended, nowNs + limitNs));
+        links.awaits(ended.id(), true);
         nextLookNs = nowNs;
-        return awaited.untilNs;
     }
 
-    /** Fails the calls to peers that did not return in time. */
-    void look(long nowNs, Ending ending) {
+    /** Returns when to look again. */
+    long nextNs() {
+        long nextNs = Long.MAX_VALUE;
+        for (Awaited awaited : all) {
+            nextNs = Math.min(nextNs, awaited.maySucceed ? nextLookNs : Math.max(nextLookNs, awaited.untilNs));
+        }
+        return nextNs;
+    }
+
+    /**
+     * Fails the calls to peers that did not return in time.
+     *
+     * @param ending for all calls of an incarnation
+     * @param leaving for those that the peer had left to a successor
+     */
+    void look(long nowNs, Ending ending, Ending leaving) {
         if (nowNs < nextLookNs) {
             return;
         }
@@ -68,19 +83,70 @@ public final class AwaitedReturns {
         for (Iterator<Awaited> each = all.iterator(); each.hasNext(); ) {
             Awaited awaited = each.next();
             if (!awaited.link.flow().expectsResponses()) {
-                each.remove();
+                remove(each, awaited);
                 continue;
+            }
+            if (awaited.maySucceed && !isContinued(awaited, nowNs)) {
+                awaited.maySucceed = false;
+                leaving.end(awaited.link);
             }
             boolean isThere = hasReturned(awaited.link);
             if (awaited.returned && !isThere) { // and has ended again
                 awaited.untilNs = nowNs + limitNs;
             }
             awaited.returned = isThere;
-            if (!isThere && nowNs >= awaited.untilNs) {
-                each.remove();
+            if (!isThere && !awaited.maySucceed && nowNs >= awaited.untilNs) {
+                remove(each, awaited);
                 ending.end(awaited.link);
             }
         }
+    }
+
+    private void remove(Iterator<Awaited> at, Awaited awaited) {
+        at.remove();
+        boolean isOther = all.stream().anyMatch(each -> each.link.id() == awaited.link.id());
+        if (!isOther) {
+            links.awaits(awaited.link.id(), false);
+        }
+    }
+
+    /** Returns whether what the peer had left is run by a successor, or one may still come. */
+    private boolean isContinued(Awaited awaited, long nowNs) {
+        PeerLink next = after(awaited.last);
+        while (next != null) {
+            if (!next.continues(awaited.link)) {
+                return false;
+            }
+            awaited.last = next;
+            next = after(next);
+        }
+        PeerLink last = awaited.last;
+        if (last.condition() == PeerLink.Condition.OPEN) {
+            return true;
+        }
+        return last.mayBeSucceeded()
+                && (nowNs <= last.succeededUntilNs() + Succession.GRACE_NS || isSucceeded(awaited, nowNs));
+    }
+
+    /** Returns whether a successor has shown itself that is not linked yet. */
+    private boolean isSucceeded(Awaited awaited, long nowNs) {
+        return links.peerNow(awaited.last.id(), awaited.last.name())
+                .filter(peer -> peer.epoch() > awaited.last.epoch() && peer.firstEpoch() <= awaited.link.epoch())
+                .filter(peer -> peer.state().isThere() || nowNs <= peer.succeededUntilNs() + Succession.GRACE_NS)
+                .isPresent();
+    }
+
+    /** Returns the link to the next incarnation of a peer; null when there is none. */
+    private PeerLink after(PeerLink ended) {
+        PeerLink next = null;
+        for (PeerLink link : links.current()) {
+            if (link.id() == ended.id()
+                    && link.epoch() > ended.epoch()
+                    && (next == null || link.epoch() < next.epoch())) {
+                next = link;
+            }
+        }
+        return next;
     }
 
     /** Returns how long a peer may take to return. */

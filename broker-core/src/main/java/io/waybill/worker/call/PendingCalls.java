@@ -21,6 +21,9 @@ import java.util.function.Predicate;
  */
 public final class PendingCalls {
 
+    /** A flag of a call that is not in its record: the receiver sees the same there. */
+    static final int MAY_BE_LEFT = 1 << Byte.SIZE;
+
     private static final long FREE = -1;
     private static final long TAKEN = -2;
     private static final VarHandle NEXT_COUNTER;
@@ -91,6 +94,11 @@ public final class PendingCalls {
             return (flags & Envelope.ACROSS_INCARNATIONS) != 0;
         }
 
+        /** Returns whether the next incarnation of the peer may run the call if this one leaves in order before it begins. */
+        boolean mayBeLeft() {
+            return (flags & MAY_BE_LEFT) != 0;
+        }
+
         /** Returns whether the listener keeps the response beyond the callback. */
         boolean isKeeping() {
             return listener instanceof RetainingListener
@@ -138,7 +146,7 @@ public final class PendingCalls {
      * Claims the next id with a free slot; from now on the call can be completed.
      *
      * @param context current for the listener
-     * @param flags of the request's record
+     * @param flags of the request's record, and {@link #MAY_BE_LEFT}
      * @param counts for its outcome
      * @param sentNs on the wall clock
      * @return the slot, or null when all are in use
@@ -249,6 +257,16 @@ public final class PendingCalls {
     /** Undoes {@link #take}: the call remains in flight. */
     void giveBack(Slot slot, long id) {
         Slot.ID.setRelease(slot, id);
+    }
+
+    /** Takes a call back whose request was not written; false when another thread has completed it. */
+    boolean takeBack(Slot slot) {
+        if (take(slot.id) == null) {
+            return false;
+        }
+        slot.link.flow().notWritten();
+        free(slot);
+        return true;
     }
 
     /**

@@ -5,8 +5,8 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
-import io.waybill.dispatch.KeySet;
 import io.waybill.handling.CallReports;
+import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
@@ -32,6 +32,9 @@ import io.waybill.worker.reference.SentReferences;
  * <p><b>Threads.</b> Any.
  */
 public final class RequestWriter {
+
+    /** In place of an id: the peer has left, and the call is sent to its successor. */
+    private static final long PEER_LEFT = Long.MIN_VALUE;
 
     private final int workerId;
     private final CallSettings settings;
@@ -93,8 +96,13 @@ public final class RequestWriter {
             SentReferences.Creation creation,
             CallContext callers,
             CallContext context) {
+        long nowNs = clock.bootNs();
         try {
-            return send(request, listener, parent, parentDeadlineNs, creation, callers, context);
+            long id;
+            do {
+                id = send(request, listener, parent, parentDeadlineNs, creation, callers, context, nowNs);
+            } while (id == PEER_LEFT);
+            return id;
         } catch (InjectedFailure e) {
             listener.onFailure(e.outcome());
             return e.outcome().messageId();
@@ -110,15 +118,16 @@ public final class RequestWriter {
             long parentDeadlineNs,
             SentReferences.Creation creation,
             CallContext callers,
-            CallContext context) {
-        long nowNs = clock.bootNs();
+            CallContext context,
+            long nowNs) {
         long timeoutNs = settings.timeoutNs(request);
         long deadlineNs = CallSettings.deadlineNs(nowNs, timeoutNs);
         if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
             deadlineNs = parentDeadlineNs;
             timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
         }
-        PeerLink link = lookup.require(request.to(), deadlineNs);
+        boolean mayWait = Route.mayBeLeft(request.type().code());
+        PeerLink link = lookup.require(request.to(), deadlineNs, mayWait);
         Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
         SentReferences sharing = null;
         long id;
@@ -128,7 +137,7 @@ public final class RequestWriter {
             sharing = request.references().isEmpty() && creation == null
                     ? null
                     : SentReferences.of(request.references(), link, creation);
-            length = length(request, plan, sharing, context);
+            length = settings.length(request, plan, sharing, context);
             id = appendWhenThereIsRoom(
                     request,
                     plan,
@@ -136,7 +145,7 @@ public final class RequestWriter {
                     listener,
                     link,
                     length,
-                    flags(request, plan, sharing, link),
+                    settings.flags(request, plan, sharing, link),
                     nowNs,
                     deadlineNs,
                     parent,
@@ -150,7 +159,7 @@ public final class RequestWriter {
             }
         }
         if (!published) {
-            return completedElsewhere(id);
+            return id == PEER_LEFT ? id : completedElsewhere(id);
         }
         // from here on nothing changes the outcome, and nothing is thrown
         if (plan != null) {
@@ -173,18 +182,6 @@ public final class RequestWriter {
         poller.onDeadline(deadlineNs);
     }
 
-    /** Returns the record's flags. A request that the peer may run again must contain everything in its record. */
-    private int flags(Request request, Plan plan, SentReferences sharing, PeerLink link) {
-        KeySet again = link.again();
-        return again != null
-                        && settings.acrossIncarnations()
-                        && sharing == null
-                        && (plan == null || !plan.leases())
-                        && again.takes(request.type(), request.payloadArray(), request.payloadLength())
-                ? Envelope.ACROSS_INCARNATIONS
-                : 0;
-    }
-
     /** Prepares the tensors, and waits while the peer has too many leases. */
     private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
         while (true) {
@@ -198,24 +195,6 @@ public final class RequestWriter {
                 backpressure.await(e.getMessage(), deadlineNs, timeoutNs);
             }
         }
-    }
-
-    private int length(Request request, Plan plan, SentReferences sharing, CallContext context) {
-        int payloadLength = payloadLength(request, sharing, context);
-        long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
-        if (length > settings.maxRecordBytes()) {
-            throw CallErrors.refused(
-                    ErrorCode.TOO_LARGE,
-                    "a message has at most " + settings.maxRecordBytes() + " bytes beside its tensors, and this one "
-                            + length);
-        }
-        return (int) length;
-    }
-
-    private static int payloadLength(Request request, SentReferences sharing, CallContext context) {
-        return request.payloadLength()
-                + MessageBuffer.contextLength(context)
-                + (sharing == null ? 0 : sharing.length());
     }
 
     private long appendWhenThereIsRoom(
@@ -236,6 +215,9 @@ public final class RequestWriter {
         for (boolean waited = false; ; waited = true) {
             appender.lock();
             try {
+                if (isLeft(link, request)) {
+                    return PEER_LEFT;
+                }
                 state.requireOpen(link);
                 if (link.flow().hasRoom(length, settings.limits())) {
                     long wallNs = clock.wallNsAt(nowNs);
@@ -244,7 +226,9 @@ public final class RequestWriter {
                     if (slot != null) {
                         link.flow().sent(length);
                         if (link.isSwept()) { // after it was found open: no other thread will complete this call
-                            return notWritten(slot, slot.id(), link, counts, state.refusal(link));
+                            return isLeft(link, request) && pending.takeBack(slot)
+                                    ? PEER_LEFT
+                                    : notWritten(slot, slot.id(), link, counts, state.refusal(link));
                         }
                         return append(
                                 request, plan, sharing, link, slot, counts, flags, wallNs, deadlineNs, parent, context);
@@ -280,7 +264,7 @@ public final class RequestWriter {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
             MessageBuffer record = appender.buffer();
-            int payloadLength = payloadLength(request, sharing, context);
+            int payloadLength = CallSettings.payloadLength(request, sharing, context);
             int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
             record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
                     .flags(flags)
@@ -333,6 +317,11 @@ public final class RequestWriter {
         return completedElsewhere(id);
     }
 
+    /** Returns whether a request is to be sent to the successor of a peer that has left. */
+    private static boolean isLeft(PeerLink link, Request request) {
+        return link.mayBeSucceeded() && Route.mayBeLeft(request.type().code());
+    }
+
     /** Turns the id of a call that was completed before its request was written into a negative number, and back. */
     private static long completedElsewhere(long id) {
         return ~id;
@@ -369,7 +358,7 @@ public final class RequestWriter {
         } finally {
             appender.unlock();
         }
-        onSent(link, request.id(), 0);
+        appender.announce(link, request.id());
     }
 
     void requireOpen() {

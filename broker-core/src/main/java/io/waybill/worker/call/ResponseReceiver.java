@@ -260,14 +260,16 @@ public final class ResponseReceiver {
     /** Fails calls whose deadline has passed, and repeats those that are due. */
     public void expire(long nowNs) {
         if (!returns.isEmpty()) {
-            returns.look(nowNs, this::failNotReturned);
+            returns.look(nowNs, this::failNotReturned, this::failNotSucceeded);
         }
-        if (nowNs < deadlines.earliestNs()) {
-            return;
+        if (nowNs >= deadlines.earliestNs()) {
+            deadlines.restart();
+            deadlines.add(zeroForNever(pending.expire(nowNs, this::timedOut)));
+            deadlines.add(repeated.run(nowNs, delivery));
         }
-        deadlines.restart();
-        deadlines.add(zeroForNever(pending.expire(nowNs, this::timedOut)));
-        deadlines.add(repeated.run(nowNs, delivery));
+        if (!returns.isEmpty()) {
+            deadlines.add(returns.nextNs());
+        }
     }
 
     private static long zeroForNever(long deadlineNs) {
@@ -295,11 +297,16 @@ public final class ResponseReceiver {
         quarantine.surfaceFaults();
         link.swept(); // first: a call that is sent from here on sees it and fails by itself
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
+        boolean maySucceed = link.mayBeSucceeded();
         pending.takeWhere(
-                slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
+                slot -> slot.link() == link
+                        && !slot.hasArrived()
+                        && !(mayReturn && slot.isAcrossIncarnations())
+                        && !(maySucceed && slot.mayBeLeft()),
                 (slot, id) -> fail(slot, CallErrors.ended(id, link)));
         if (mayReturn && link.flow().expectsResponses()) { // from a later incarnation
-            deadlines.add(returns.await(link, clock.bootNs()));
+            returns.await(link, clock.bootNs());
+            deadlines.add(returns.nextNs());
         }
     }
 
@@ -312,6 +319,12 @@ public final class ResponseReceiver {
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived(),
                 (slot, id) -> fail(slot, CallErrors.notReturned(id, link, returns.limitNs())));
+    }
+
+    private void failNotSucceeded(PeerLink link) {
+        pending.takeWhere(
+                slot -> slot.link() == link && !slot.hasArrived() && !slot.isAcrossIncarnations(),
+                (slot, id) -> fail(slot, CallErrors.notSucceeded(id, link)));
     }
 
     /** Fails all calls when the worker closes. */

@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.handling.Failure;
 import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
 import io.waybill.home.ReadProblem;
 import io.waybill.host.failure.HostFailures;
 import io.waybill.host.failure.MappedFaults;
@@ -45,7 +46,11 @@ public final class CallErrors {
     /** Creates the error for a worker that is neither starting nor ready. */
     static CallException notThere(Peer peer, String to) {
         return switch (peer.state()) {
-            case LEFT -> refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
+            case LEFT ->
+                refused(
+                        ErrorCode.WORKER_LOST,
+                        "worker " + to + " has left"
+                                + (peer.succeededUntilNs() > 0 ? ", and has not joined again in time" : ""));
             case DEAD -> refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
             default -> unreadable(to, peer.readProblem());
         };
@@ -121,6 +126,26 @@ public final class CallErrors {
                 id,
                 "worker " + link + " " + why(link) + " before it responded to call " + MessageId.text(id)
                         + ", and did not return within " + Failure.milliseconds(limitNs) + " ms");
+    }
+
+    /** Creates the error of a call that a worker had not begun when it left in order, and that no process of its name took over. */
+    public static CallException notSucceeded(long id, PeerLink link) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                id,
+                "worker " + link + " left before it responded to call " + MessageId.text(id)
+                        + ", and no process joined under its name in time to take it over");
+    }
+
+    /** Creates the error of a call that waited for a worker that has left. */
+    static CallException timedOutAway(Peer peer, long waitedNs) {
+        return timedOutBeforeSending(waitedNs, "worker " + peer.name() + away(peer));
+    }
+
+    /** Returns why a worker has no link that is waited for. */
+    static String away(Peer peer) {
+        return peer.state() == PeerState.LEFT ? " has left, and has not joined again yet" : " is still starting";
     }
 
     private static String why(PeerLink link) {

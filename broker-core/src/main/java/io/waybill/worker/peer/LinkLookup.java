@@ -36,15 +36,16 @@ public final class LinkLookup {
      * Returns the link to the receiver of a call.
      *
      * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
+     * @param mayWait whether to wait also for the successor of a worker that has left in order
      * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when it is
      * starting, and this thread must not wait
      */
-    public PeerLink require(String to, long deadlineNs) {
+    public PeerLink require(String to, long deadlineNs, boolean mayWait) {
         PeerLink link = links.named(to);
-        if (link == null) {
-            link = search(to, deadlineNs);
+        if (link == null || mayWait && link.mayBeSucceeded()) {
+            link = search(to, deadlineNs, mayWait);
         }
-        return link.isOutlived() ? next(link, to, deadlineNs) : link;
+        return link.isOutlived() ? next(link, to, deadlineNs, mayWait) : link;
     }
 
     /**
@@ -55,11 +56,11 @@ public final class LinkLookup {
      * starting, and this thread must not wait
      */
     public PeerLink require(int id, long deadlineNs) {
-        return require(WorkerInfo.address(id), deadlineNs);
+        return require(WorkerInfo.address(id), deadlineNs, false);
     }
 
     /** Returns the link to the peer's next incarnation, if that exists. */
-    private PeerLink next(PeerLink link, String to, long deadlineNs) {
+    private PeerLink next(PeerLink link, String to, long deadlineNs, boolean mayWait) {
         long claimed = link.claimedEpoch();
         try {
             links.refresh();
@@ -67,34 +68,39 @@ public final class LinkLookup {
             throw CallErrors.homeUnreadable(e);
         }
         link.lookedFor(claimed);
-        return search(to, deadlineNs);
+        return search(to, deadlineNs, mayWait);
     }
 
-    private PeerLink search(String to, long deadlineNs) {
+    private PeerLink search(String to, long deadlineNs, boolean mayWait) {
         long sinceNs = clock.bootNs();
         while (true) {
-            Optional<PeerLink> found = links.find(to);
+            Optional<PeerLink> found = find(to, mayWait);
             if (found.isPresent()) {
                 return found.get();
             }
-            Peer peer = links.look(to);
-            found = links.find(to);
+            Peer peer = links.look(to, mayWait);
+            found = find(to, mayWait);
             if (found.isPresent()) {
                 return found.get();
             }
             if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
-                throw CallErrors.timedOutBeforeSending(
-                        deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
+                throw CallErrors.timedOutAway(peer, deadlineNs - sinceNs);
             }
             if (!mayBlock.getAsBoolean()) {
                 throw CallErrors.refused(
                         ErrorCode.BACK_PRESSURE,
-                        "worker " + peer.name() + " is still starting, and this thread must not wait for it");
+                        "worker " + peer.name() + CallErrors.away(peer) + ", and this thread must not wait for it");
             }
             threads.pause(2_000_000);
             if (Thread.currentThread().isInterrupted()) {
-                throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while worker " + peer.name() + " was starting");
+                throw CallErrors.refused(
+                        ErrorCode.CLOSED, "interrupted while worker " + peer.name() + CallErrors.away(peer));
             }
         }
+    }
+
+    /** Returns the link to a worker, but not one that ended while it waits for a successor. */
+    private Optional<PeerLink> find(String to, boolean mayWait) {
+        return links.find(to).filter(link -> !mayWait || !link.mayBeSucceeded());
     }
 }

@@ -1,6 +1,7 @@
 package io.waybill.worker.peer;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.WorkerInfo;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
@@ -43,7 +44,7 @@ public final class Links {
     private final TensorTransit transit;
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
-    private final Map<Integer, List<String>> again = new HashMap<>(); // guarded by refreshing
+    private final ShownByPeers shown = new ShownByPeers(); // guarded by refreshing
     private final LinkFailures failures = new LinkFailures(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
@@ -162,7 +163,7 @@ public final class Links {
                 return; // a link that is made now would never be closed
             }
             own.contacts().take(this::contacted);
-            hasChanged |= membership.refresh();
+            hasChanged |= membership.refresh() | wanted.takeChanged();
             wanted.dropRemoved(membership.members(), byId.keySet(), ended.all());
             factory.introduceAgain(byId.values(), membership.members());
             if (!hasChanged && isComplete()) {
@@ -197,7 +198,7 @@ public final class Links {
     }
 
     private boolean follow(Peer peer) {
-        boolean isWanted = byId.containsKey(peer.id()) || serves && wanted.contains(peer.id());
+        boolean isWanted = byId.containsKey(peer.id()) || wanted.contains(peer.id(), serves);
         boolean changed = isWanted && update(peer);
         awaitsLinks |= isWanted && peer.state().isThere() && !byId.containsKey(peer.id());
         if (peer.id() != own.id()) {
@@ -212,7 +213,7 @@ public final class Links {
                 && link.condition() != PeerLink.Condition.UNREADABLE
                 && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
-            reportRedeliveries(link, peer);
+            shown.report(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -224,7 +225,7 @@ public final class Links {
             if (link.condition() == PeerLink.Condition.UNREADABLE) {
                 failures.unreadable(peer, nowNs);
             }
-            link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
+            link.gone(peer);
             byId.remove(peer.id());
             byName.remove(link.name(), link);
             ended.add(link);
@@ -241,7 +242,7 @@ public final class Links {
                 return null; // it is starting: retried at a later refresh
             }
             ended.readUntil(peer.id(), link.reader().responses().nextIndex());
-            reportRedeliveries(link, peer);
+            shown.report(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
             wanted.add(peer.id());
@@ -265,18 +266,6 @@ public final class Links {
             }
             return null;
         }
-    }
-
-    /**
-     * Updates the keys that the peer runs again. An incarnation that is starting has not published its keys: those of
-     * the previous one are assumed.
-     */
-    private void reportRedeliveries(PeerLink link, Peer peer) {
-        if (peer.state() == PeerState.READY && peer.record().isPresent()) {
-            again.put(peer.id(), peer.record().get().atLeastOnce());
-        }
-        link.again(again.getOrDefault(peer.id(), List.of()));
-        peer.record().ifPresent(record -> link.devices().declared(record.settings()));
     }
 
     private boolean isGone(int peerId) {
@@ -345,13 +334,23 @@ public final class Links {
         return Optional.empty();
     }
 
+    /** Returns a worker as its record says now. */
+    public Optional<Peer> peerNow(int id, String name) {
+        return membership.read(new WorkerInfo(id, name));
+    }
+
+    /** Links to the next incarnation of a peer, also if this worker does not serve, until it does no longer await it. Any thread. */
+    public void awaits(int id, boolean next) {
+        wanted.awaits(id, next);
+    }
+
     /** Returns a worker, linked or not, also one that has left. */
     public Optional<Peer> peer(int id) throws IOException {
         return membership.find(id);
     }
 
-    /** Looks up a peer that is present but has no link yet; throws the reason if it will get none. */
-    Peer look(String to) {
+    /** Looks up a peer that is present, or may be succeeded if {@code mayWait}, but has no link yet; throws the reason if it will get none. */
+    Peer look(String to, boolean mayWait) {
         synchronized (refreshing) {
             if (closed) {
                 throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
@@ -365,6 +364,9 @@ public final class Links {
                 throw CallErrors.homeUnreadable(e);
             }
             Peer peer = known.orElseThrow(() -> CallErrors.unknownWorker(own.info(), to));
+            if (mayWait && host.clock().bootNs() <= peer.succeededUntilNs()) {
+                return peer;
+            }
             if (!peer.state().isThere()) {
                 throw CallErrors.notThere(peer, to);
             }

@@ -4,7 +4,11 @@ import io.waybill.device.PeerRoutes;
 import io.waybill.dispatch.KeySet;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
+import io.waybill.home.PeerState;
 import io.waybill.home.ReadProblem;
+import io.waybill.home.Succession;
+import io.waybill.home.WorkerRecord;
+import io.waybill.home.WorkerState;
 import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
@@ -26,6 +30,7 @@ import org.slf4j.LoggerFactory;
 public final class PeerLink {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
+    private static final long SUCCEEDED = 1; // a moment that has passed: the successor is there
     private static final String CURSORS_CUT = "its cursors were cut short";
 
     /** Condition of a link. */
@@ -64,6 +69,9 @@ public final class PeerLink {
     // Written by callers, all with the peer's claim.
     private volatile long lookedFor;
     private volatile boolean swept; // written by the permit's holder, read by the housekeeper
+    // Written by the thread that refreshes the links, read by the permit's holder and by callers.
+    private volatile long succeededUntilNs; // on CLOCK_BOOTTIME; 0: what the peer did not begin ends with it
+    private volatile long firstEpoch; // of the peer's incarnations that this one continues
 
     PeerLink(
             Peer peer,
@@ -80,6 +88,7 @@ public final class PeerLink {
         this.directory = peer.path();
         this.epoch = peer.epoch();
         this.lookedFor = epoch;
+        this.firstEpoch = epoch;
         this.joinedAtNs = peer.record()
                 .filter(record -> record.epoch() == peer.epoch())
                 .map(record -> TimeUnit.MILLISECONDS.toNanos(record.joinedAtMs()))
@@ -186,11 +195,45 @@ public final class PeerLink {
         return problem;
     }
 
-    /** Marks the peer as ended; the permit's holder reads its last responses, and then fails the remaining calls. */
-    void gone(Condition how) {
+    /**
+     * Marks the peer as ended; the permit's holder reads its last responses, and then fails the remaining calls.
+     *
+     * @param now the peer, perhaps in a later incarnation; what that continues has left in order
+     */
+    void gone(Peer now) {
+        long until = now.record()
+                .filter(record -> Succession.firstEpochOf(record) <= epoch)
+                .map(record -> record.epoch() > epoch && record.state() != WorkerState.LEFT
+                        ? SUCCEEDED
+                        : Succession.until(record))
+                .orElse(0L);
         if (condition == Condition.OPEN) {
-            condition = how;
+            succeededUntilNs = until;
+            condition = until > 0 || now.state() == PeerState.LEFT ? Condition.LEFT : Condition.LOST;
         }
+    }
+
+    /** Returns whether the peer has left in order, and what it had not begun waits for its successor. Any thread. */
+    public boolean mayBeSucceeded() {
+        return condition == Condition.LEFT && succeededUntilNs > 0;
+    }
+
+    /** Returns until when a successor may come, on CLOCK_BOOTTIME; 0: there is none to come. */
+    public long succeededUntilNs() {
+        return succeededUntilNs;
+    }
+
+    /** Returns whether the peer runs what another incarnation of it, which left in order, had not begun. */
+    public boolean continues(PeerLink ended) {
+        return firstEpoch <= ended.epoch && ended.epoch <= epoch;
+    }
+
+    /** Reads what the peer shows about itself. */
+    void shows(WorkerRecord record) {
+        if (record.epoch() == epoch) {
+            firstEpoch = Succession.firstEpochOf(record);
+        }
+        devices.declared(record.settings());
     }
 
     /** Returns whether this was left as unreadable, and the peer's cursors can't be read either. */

@@ -31,6 +31,7 @@ public final class PeerReader {
     // Written by the thread that made the link to the next incarnation, read by the permit's holder.
     private volatile long responsesEnd = Long.MAX_VALUE;
     private boolean positioned;
+    private boolean positionLost;
     private long fileSequence = NOT_WRITTEN;
     private long requestsRead;
     private long requestsReadHere;
@@ -98,6 +99,7 @@ public final class PeerReader {
                 moveToBegin();
             } else if (!requests.moveTo(position.requestsIndex(), position.requestsFileSequence())) {
                 requests.moveToStart();
+                positionLost = true;
                 LOG.warn(
                         "LOST_POSITION: the requests of worker {} from position {} on are not there any more; the oldest that"
                                 + " are there come next",
@@ -110,6 +112,11 @@ public final class PeerReader {
             requests.readBefore(peerCursors.requestsReadableBefore());
         }
         return requests;
+    }
+
+    /** Returns whether requests are read again that this worker may have read before. */
+    public boolean hasLostPosition() {
+        return positionLost;
     }
 
     private void moveToBegin() {

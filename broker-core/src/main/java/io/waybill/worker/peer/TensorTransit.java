@@ -125,6 +125,15 @@ public final class TensorTransit implements AutoCloseable {
         return receiver;
     }
 
+    /** Returns whether tensors of a record lie in a segment, or can't be read. */
+    public boolean hasLeases(RecordView record) {
+        try {
+            return receiver.leases(record);
+        } catch (MalformedRecordException e) { // its handler's thread says so
+            return true;
+        }
+    }
+
     /** Releases the leases of a record that will not be used. */
     public void discard(RecordView record, PeerLink from) {
         if (record.tensorCount() > 0) {

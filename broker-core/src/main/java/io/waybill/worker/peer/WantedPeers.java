@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Peers to which a serving worker keeps a link while they are present: those that it, or an earlier incarnation, talked
@@ -22,6 +23,8 @@ final class WantedPeers {
     private static final long LOOK_INTERVAL_NS = 1_000_000_000L;
 
     private final Set<Integer> ids = new HashSet<>();
+    private final Set<Integer> awaited = ConcurrentHashMap.newKeySet();
+    private volatile boolean hasChanged; // set by the permit's holder, cleared by the thread that refreshes the links
     private final boolean all;
     private final WorkerDirectory own;
     private FileStamp claims = FileStamp.MISSING;
@@ -70,7 +73,27 @@ final class WantedPeers {
         }
     }
 
-    boolean contains(int id) {
-        return all || ids.contains(id);
+    /** Returns whether there is to be a link to a peer that no call has asked for. */
+    boolean contains(int id, boolean serves) {
+        return serves && (all || ids.contains(id)) || awaited.contains(id);
+    }
+
+    /** Notes that calls wait for a response of the peer's next incarnation, or no longer do. Any thread. */
+    void awaits(int id, boolean next) {
+        if (next) {
+            awaited.add(id);
+            hasChanged = true;
+        } else {
+            awaited.remove(id);
+        }
+    }
+
+    /** Returns whether more peers are awaited since the last call. */
+    boolean takeChanged() {
+        if (!hasChanged) {
+            return false;
+        }
+        hasChanged = false; // what was added before is seen by what follows
+        return true;
     }
 }

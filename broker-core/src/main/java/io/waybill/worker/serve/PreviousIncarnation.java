@@ -12,15 +12,21 @@ public final class PreviousIncarnation {
     private final long epoch;
     private final boolean sameBoot;
     private final boolean cursorsAreExact;
+    private final long continued; // how many incarnations before this one left in order what they had not begun
 
-    private PreviousIncarnation(long epoch, boolean sameBoot, boolean cursorsAreExact) {
+    private PreviousIncarnation(long epoch, long firstEpoch, boolean sameBoot, boolean cursorsAreExact) {
         this.epoch = epoch & MASK_OF_RECORDED;
+        this.continued = epoch - firstEpoch;
         this.sameBoot = sameBoot;
         this.cursorsAreExact = cursorsAreExact;
     }
 
     public static PreviousIncarnation of(WorkerDirectory directory) {
-        return new PreviousIncarnation(directory.epoch(), !directory.isAfterBoot(), directory.cursorsAreExact());
+        return new PreviousIncarnation(
+                directory.epoch(),
+                directory.succession().firstEpoch(),
+                !directory.isAfterBoot(),
+                directory.cursorsAreExact());
     }
 
     /** Returns whether the cursors show exactly how far the previous incarnation has read. */
@@ -31,6 +37,11 @@ public final class PreviousIncarnation {
     /** Returns whether a request was sent to a previous incarnation. */
     boolean isFor(RecordView request) {
         return request.epoch() != epoch;
+    }
+
+    /** Returns whether a request was sent to an incarnation that this one continues, and so is run if it was not begun. */
+    boolean isContinued(RecordView request) {
+        return (epoch - request.epoch() & MASK_OF_RECORDED) <= continued;
     }
 
     /**

@@ -192,7 +192,8 @@ public final class RequestDispatcher {
             return true;
         }
         boolean isForEarlier = earlier.isFor(request);
-        if (isForEarlier && !request.isAcrossIncarnations()) {
+        boolean isLeft = isForEarlier && isLeft(exchange);
+        if (isForEarlier && !isLeft && !request.isAcrossIncarnations()) {
             refusals.lost(exchange, earlier.epoch());
             return true;
         }
@@ -211,7 +212,7 @@ public final class RequestDispatcher {
                 absent(table, exchange, left);
                 return true;
             }
-            boolean mayHaveBegun = isForEarlier || exchange.delivered() == Delivered.AGAIN;
+            boolean mayHaveBegun = isForEarlier && !isLeft || exchange.delivered() == Delivered.AGAIN;
             if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
                 refusals.lost(exchange, earlier.epoch());
                 return true;
@@ -250,6 +251,18 @@ public final class RequestDispatcher {
             exchange.task().endInterception();
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
+    }
+
+    /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
+    private boolean isLeft(Exchange exchange) {
+        RecordView request = exchange.view();
+        return exchange.delivered() == Delivered.FIRST
+                && earlier.isContinued(request)
+                && !exchange.link().isSelf() // its caller has left, too
+                && !exchange.link().reader().hasLostPosition()
+                && Route.mayBeLeft(request.typeCode())
+                && !request.hasReferences()
+                && !transit.hasLeases(request);
     }
 
     private HandlerTable tableFor(RecordView request) {

@@ -95,6 +95,11 @@ public final class GroupShutdown {
         }
     }
 
+    /** Returns whether the work of the group has ended. Any thread. */
+    public boolean hasEnded() {
+        return IdleInterval.ENDED.equals(directory.record().settings().get(IdleInterval.SHOWN));
+    }
+
     private void look() throws IOException {
         if (!waits.whileNotPolling(this::lookAtOwn)) {
             own = IdleInterval.BUSY;

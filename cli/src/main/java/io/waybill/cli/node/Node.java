@@ -249,6 +249,7 @@ public final class Node implements AutoCloseable {
         steps.attempt(record::close)
                 .attempt(operations::close)
                 .attempt(this::leaveDeparted) // after the operation that may begin to remove others
+                .attempt(worker::drainRequests) // what is read while the bundles stop would find no handler
                 .attempt(osgi::close)
                 .attempt(worker::close)
                 .finish();

@@ -137,7 +137,8 @@ public record NodeSettings(
                         values.value("inject.reorder", InjectedTypes::types))))
                 .state(values.area(() ->
                         new StateSettings(values.time("state.write-interval"), values.size("state.max-kept-bytes"))))
-                .recovery(new RecoverySettings(values.time("recovery.return-limit")))
+                .recovery(values.area(() -> new RecoverySettings(
+                        values.time("recovery.return-limit"), values.time("recovery.succession-limit"))))
                 .drainLimit(values.time("osgi.drain-limit"));
     }
 

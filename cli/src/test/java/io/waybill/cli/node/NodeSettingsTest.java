@@ -99,6 +99,7 @@ class NodeSettingsTest {
         values.put("inject.reorder", "RREF_FORK_REQUEST");
         values.put("recovery.return-limit", "24s");
         values.put("rref.grace", "18s");
+        values.put("recovery.succession-limit", "25s");
         values.put("rref.owner-return", "19s");
         values.put("rref.remember-ids", "20s");
         values.put("rref.retries", "2");
@@ -133,7 +134,7 @@ class NodeSettingsTest {
         assertThat(worker.limits().overflow()).isEqualTo(Overflow.REFUSE);
         assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
         assertThat(worker.stuck()).isEqualTo(new StuckSettings(15_000_000_000L, 16_000_000_000L, 17));
-        assertThat(worker.recovery()).isEqualTo(new RecoverySettings(Duration.ofSeconds(24)));
+        assertThat(worker.recovery()).isEqualTo(new RecoverySettings(Duration.ofSeconds(24), Duration.ofSeconds(25)));
         assertThat(worker.state()).isEqualTo(new StateSettings(Duration.ofMillis(25), 6 << 20));
         assertThat(worker.references())
                 .isEqualTo(new RRefSettings(

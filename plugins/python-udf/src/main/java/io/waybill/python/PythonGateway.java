@@ -314,10 +314,11 @@ public final class PythonGateway implements MessageHandler {
             ended.countDown();
             return Optional.of(e);
         }
-        try (JoinedWorker worker = admitted) {
-            serve(hello, channel, worker, joined, ended);
+        try {
+            serve(hello, channel, admitted, joined, ended);
             return Optional.empty();
         } finally {
+            admitted.abandon();
             ended.countDown();
             joined.completeExceptionally(new IllegalStateException("the Python process was not admitted"));
         }
@@ -339,7 +340,7 @@ public final class PythonGateway implements MessageHandler {
             joined.complete(link);
             if (link.run()) {
                 why = "the Python process of worker " + hello.name() + " has left";
-                worker.close();
+                worker.abandon();
                 channel.write(SocketFrame.empty(SocketFrame.Kind.LEAVE, 0));
             }
         } catch (ProtocolException e) {
@@ -350,7 +351,7 @@ public final class PythonGateway implements MessageHandler {
             ended.countDown();
             link.end(why);
             try {
-                worker.close();
+                worker.abandon();
             } finally {
                 link.unmapped();
             }

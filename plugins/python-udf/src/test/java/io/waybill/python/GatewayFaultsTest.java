@@ -69,6 +69,11 @@ class GatewayFaultsTest {
 
         @Override
         public void close() {
+            throw new AssertionError("its process is gone: nothing can end in order");
+        }
+
+        @Override
+        public void abandon() {
             closed.incrementAndGet();
         }
     }
