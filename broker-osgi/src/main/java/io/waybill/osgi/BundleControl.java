@@ -7,17 +7,14 @@ import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.KeptJars.Keeping;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.osgi.framework.Bundle;
@@ -47,22 +44,11 @@ public final class BundleControl {
     private final BundleSlots slots;
     private final BundleStarts starts;
     private final BundleReplacement replacement;
+    private final WaitingBundles waiting;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
     private final AtomicLong arrivals = new AtomicLong();
     private volatile BundleOperation running; // set by the thread that holds the lock, read by any; null when none runs
-    private volatile Runnable waitingChanged = () -> {}; // set by any thread, read by the one that holds the lock
-    private Set<Path> lastWaiting = Set.of(); // guarded by the lock
     private volatile boolean isStarting = true; // set by the thread that starts the node, read by any
-
-    /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
-    enum Keeping {
-        /** The other jar is kept. */
-        REPLACE,
-        /** The other jar has its own source: no jar is kept. */
-        FORGET,
-        /** The kept jar stays: this is the next start. */
-        LEAVE
-    }
 
     BundleControl(BundleContext context, Staging staging, KeptJars kept, BundleSteps steps, Clock clock) {
         this.context = context;
@@ -72,6 +58,7 @@ public final class BundleControl {
         this.clock = clock;
         this.slots = new BundleSlots(context);
         this.starts = new BundleStarts(slots, steps);
+        this.waiting = new WaitingBundles(slots);
         this.replacement = new BundleReplacement(slots, staging, steps, starts, clock);
     }
 
@@ -103,18 +90,9 @@ public final class BundleControl {
         return slot.status(state, now.areThere() ? now.text() : isLast ? slot.problem() : null);
     }
 
-    /** Returns the files of the bundles that wait, and for what. */
-    Map<Path, String> waiting() {
-        Map<Path, String> waiting = new TreeMap<>();
-        slots.all().stream()
-                .filter(BundleSlot::isWaiting)
-                .forEach(slot -> waiting.put(slot.jar().source(), Objects.toString(slot.problem(), "it is stopped")));
+    /** Which bundles wait, and for what. */
+    WaitingBundles waiting() {
         return waiting;
-    }
-
-    /** Sets what is notified, on the thread of the operation, after {@link #waiting} has changed. */
-    void onWaitingChange(Runnable listener) {
-        waitingChanged = listener;
     }
 
     /** Returns a number that grows with what another bundle may have waited for: bundles that arrive, and configurations. */
@@ -133,7 +111,7 @@ public final class BundleControl {
         try {
             starts.awaitComponents(steps.activationLimit(), clock);
             isStarting = false;
-            noteWaiting();
+            waiting.note();
         } finally {
             oneAtATime.unlock();
         }
@@ -141,10 +119,10 @@ public final class BundleControl {
 
     /** Notes which of the waiting bundles have now what they waited for, unless an operation runs: it ends with that. */
     void look() {
-        if (slots.all().stream().anyMatch(BundleSlot::isWaiting) && oneAtATime.tryLock()) {
+        if (waiting.areThere() && oneAtATime.tryLock()) {
             try {
                 starts.lookAtWaiting();
-                noteWaiting();
+                waiting.note();
             } finally {
                 oneAtATime.unlock();
             }
@@ -303,7 +281,7 @@ public final class BundleControl {
             throw e;
         }
         slots.put(slot);
-        keep(slot, jar, keeping);
+        kept.apply(keeping, jar).ifPresent(slot::failed);
         arrivals.incrementAndGet();
         LOG.info("Installed {} from {}", jar, jar.source());
         return slot;
@@ -316,7 +294,7 @@ public final class BundleControl {
             return installFirst(candidate, StartLevels.FIRST_HANDLER_LEVEL, keeping);
         }
         BundleSlot current = replacement.replace(slot, candidate);
-        keep(current, candidate, keeping);
+        kept.apply(keeping, candidate).ifPresent(current::failed);
         arrivals.incrementAndGet();
         return current;
     }
@@ -340,16 +318,6 @@ public final class BundleControl {
         }
     }
 
-    /** The bundle serves whether or not its jar can be kept; what the next start will have instead is a problem of its own. */
-    private void keep(BundleSlot slot, StagedJar jar, Keeping keeping) {
-        Optional<String> problem = switch (keeping) {
-            case REPLACE -> kept.keep(jar);
-            case FORGET -> kept.forget(jar.symbolicName());
-            case LEAVE -> Optional.empty();
-        };
-        problem.ifPresent(slot::failed);
-    }
-
     /** Returns the slot that it concerns. */
     private interface Operation {
         BundleSlot run() throws BundleRefusedException;
@@ -366,7 +334,7 @@ public final class BundleControl {
             return statusAfter(operation);
         } finally {
             running = null;
-            noteWaiting();
+            waiting.note();
             oneAtATime.unlock();
         }
     }
@@ -391,13 +359,5 @@ public final class BundleControl {
 
     private List<BundleStatus> statuses() {
         return slots.all().stream().map(BundleSlot::status).toList();
-    }
-
-    private void noteWaiting() {
-        Set<Path> now = waiting().keySet();
-        if (!now.equals(lastWaiting)) {
-            lastWaiting = Set.copyOf(now);
-            waitingChanged.run();
-        }
     }
 }

@@ -211,7 +211,7 @@ public final class OsgiHost implements AutoCloseable {
 
     /** The bundles that the node comes with, or that were installed earlier, which did not start, and why; and those that wait. */
     public Map<Path, String> notStarted() {
-        Map<Path, String> reasons = new TreeMap<>(bundles.waiting());
+        Map<Path, String> reasons = bundles.waiting().files();
         reasons.putAll(own.notStarted());
         return reasons;
     }
@@ -219,7 +219,7 @@ public final class OsgiHost implements AutoCloseable {
     /** Sets what is notified after {@link #notStarted} has changed; it does not wait. */
     public void onNotStartedChange(Runnable listener) {
         own.onChange(listener);
-        bundles.onWaitingChange(listener);
+        bundles.waiting().onChange(listener);
     }
 
     private Map<Path, String> refused() {

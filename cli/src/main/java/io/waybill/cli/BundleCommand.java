@@ -13,8 +13,6 @@ import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
-import io.waybill.cli.show.ShownTime;
-import io.waybill.cli.show.Table;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import java.io.IOException;
@@ -111,11 +109,11 @@ final class BundleCommand implements Runnable {
                     boolean scripts)
             throws IOException {
         if (scripts) {
-            control(target, "scripts.list", Map.of(), this::printScripts);
+            control(target, "scripts.list", Map.of(), response -> BundleTables.scripts(surroundings.out(), response));
         } else if (handlers) {
-            control(target, "handlers.list", Map.of(), this::printHandlers);
+            control(target, "handlers.list", Map.of(), response -> BundleTables.handlers(surroundings.out(), response));
         } else {
-            control(target, "bundle.list", Map.of(), this::printBundles);
+            control(target, "bundle.list", Map.of(), response -> BundleTables.bundles(surroundings.out(), response));
         }
         return 0;
     }
@@ -199,17 +197,18 @@ final class BundleCommand implements Runnable {
     /** Makes a change that ends with a bundle that runs, unless it was stopped. */
     private void change(Target target, String operation, Map<String, Value> fields)
             throws IOException, CommandFailedException {
-        Value bundle = field(control(target, operation, fields, this::printBundle), "bundle");
+        Value bundle = BundleTables.field(control(target, operation, fields, this::printBundle), "bundle");
         if (isWaiting(bundle)) {
-            throw new CommandFailedException(text(bundle, "name") + " " + text(bundle, "version")
-                    + " is installed and waits: " + text(bundle, "problem")
-                    + "; it starts when that is there, or waybill"
-                    + " bundle uninstall " + text(bundle, "name") + " removes it");
+            throw new CommandFailedException(
+                    BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version")
+                            + " is installed and waits: " + BundleTables.text(bundle, "problem")
+                            + "; it starts when that is there, or waybill"
+                            + " bundle uninstall " + BundleTables.text(bundle, "name") + " removes it");
         }
     }
 
     private static boolean isWaiting(Value bundle) {
-        return text(bundle, "state").equals("WAITING");
+        return BundleTables.text(bundle, "state").equals("WAITING");
     }
 
     private Value control(Target target, String operation, Map<String, Value> fields, Printer printer)
@@ -242,8 +241,8 @@ final class BundleCommand implements Runnable {
                 .timeout(LOOK_LIMIT);
         try (Response response = caller.call(list)) {
             Value running = response.value("running");
-            return field(running, "since") instanceof Value.Int since && since.value() < begunNs
-                    ? Optional.of(text(running, "operation") + ", which runs for "
+            return BundleTables.field(running, "since") instanceof Value.Int since && since.value() < begunNs
+                    ? Optional.of(BundleTables.text(running, "operation") + ", which runs for "
                             + TimeUnit.NANOSECONDS.toSeconds(clock.wallNs() - since.value()) + " s")
                     : Optional.empty();
         } catch (CallException e) {
@@ -264,18 +263,20 @@ final class BundleCommand implements Runnable {
         if (isWaiting(bundle)) { // the command fails with it
             return;
         }
-        String problem = text(bundle, "problem");
+        String problem = BundleTables.text(bundle, "problem");
         surroundings
                 .out()
-                .println(text(bundle, "name") + " " + text(bundle, "version") + " "
-                        + text(bundle, "state").toLowerCase(Locale.ROOT)
-                        + (text(bundle, "replaced").equals("-") ? "" : ", in place of " + text(bundle, "replaced"))
+                .println(BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version") + " "
+                        + BundleTables.text(bundle, "state").toLowerCase(Locale.ROOT)
+                        + (BundleTables.text(bundle, "replaced").equals("-")
+                                ? ""
+                                : ", in place of " + BundleTables.text(bundle, "replaced"))
                         + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
     }
 
     /** Says which other bundles lack now what the operation took. */
     private static String stopped(Value bundle) {
-        List<String> names = items(field(bundle, "stopped")).stream()
+        List<String> names = BundleTables.items(BundleTables.field(bundle, "stopped")).stream()
                 .map(name -> name instanceof Value.Text text ? text.value() : "-")
                 .toList();
         return names.isEmpty() ? "" : "; these need what it provided, and wait: " + String.join(", ", names);
@@ -283,112 +284,10 @@ final class BundleCommand implements Runnable {
 
     private void printRemoved(Response response) {
         Value bundle = response.value("bundle");
-        String problem = text(bundle, "problem");
+        String problem = BundleTables.text(bundle, "problem");
         surroundings
                 .out()
-                .println(text(bundle, "name") + " " + text(bundle, "version") + " removed"
+                .println(BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version") + " removed"
                         + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
-    }
-
-    private void printBundles(Response response) {
-        Value bundles = response.value("bundles");
-        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "POLICY", "PROBLEM");
-        for (Value bundle : items(bundles)) {
-            table.row(
-                    text(bundle, "name"),
-                    text(bundle, "version"),
-                    text(bundle, "kind").toLowerCase(Locale.ROOT),
-                    text(bundle, "state").toLowerCase(Locale.ROOT),
-                    since(bundle),
-                    text(bundle, "stuck"),
-                    text(bundle, "failures"),
-                    text(bundle, "policy").toLowerCase(Locale.ROOT),
-                    text(bundle, "problem"));
-        }
-        table.print(surroundings.out());
-        if (response.value("running") instanceof Value.Dict running) {
-            surroundings.out().println("runs since " + since(running) + ": " + text(running, "operation"));
-        }
-        for (Value file : items(response.value("refused"))) {
-            surroundings.out().println("not taken: " + text(file, "path") + ": " + text(file, "problem"));
-        }
-        for (Value policy : items(response.value("absentPolicies"))) {
-            surroundings
-                    .out()
-                    .println("requests wait, and are refused after the parking limit: the access policy of "
-                            + text(policy, "name") + " " + text(policy, "version")
-                            + " is away; start its bundle, or uninstall it; if it is in no list, remove its jar"
-                            + " and restart the node");
-        }
-    }
-
-    private void printHandlers(Response response) {
-        Value handlers = response.value("handlers");
-        Table table = new Table(
-                "HANDLES",
-                "STATE",
-                "BUNDLE",
-                "VERSION",
-                "DELIVERY",
-                "SINCE",
-                "IN FLIGHT",
-                "PARKED",
-                "DONE",
-                "FAILED",
-                "STUCK");
-        for (Value handler : items(handlers)) {
-            table.row(
-                    text(handler, "key"),
-                    text(handler, "state").toLowerCase(Locale.ROOT),
-                    text(handler, "provider"),
-                    text(handler, "version"),
-                    text(handler, "delivery"),
-                    since(handler),
-                    text(handler, "inFlight"),
-                    text(handler, "parked"),
-                    text(handler, "done"),
-                    text(handler, "failed"),
-                    text(handler, "stuck"));
-        }
-        table.print(surroundings.out());
-    }
-
-    private void printScripts(Response response) {
-        Value scripts = response.value("scripts");
-        Table table = new Table("FUNCTION", "SOURCE", "SINCE", "PROBLEM");
-        for (Value script : items(scripts)) {
-            String source = text(script, "source");
-            for (Value function : items(field(script, "functions"))) {
-                table.row(function instanceof Value.Text schema ? schema.value() : "-", source, since(script), "-");
-            }
-            String problem = text(script, "problem");
-            if (!problem.equals("-")) {
-                table.row("-", source, since(script), problem);
-            }
-        }
-        table.print(surroundings.out());
-    }
-
-    private static List<Value> items(Value list) {
-        return list instanceof Value.Items items ? items.values() : List.of();
-    }
-
-    private static String since(Value fields) {
-        Value since = field(fields, "since");
-        return since instanceof Value.Int ns && ns.value() > 0 ? ShownTime.seconds(ns.value()) : "-";
-    }
-
-    private static String text(Value fields, String name) {
-        Value value = field(fields, name);
-        if (value instanceof Value.Text text) {
-            return text.value();
-        } else if (value instanceof Value.Int integer) {
-            return Long.toString(integer.value());
-        }
-        return "-";
-    }
-
-    private static Value field(Value fields, String name) {
-        return fields instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
     }
 }

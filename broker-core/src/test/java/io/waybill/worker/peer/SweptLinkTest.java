@@ -8,10 +8,13 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
 import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
@@ -53,8 +56,9 @@ class SweptLinkTest {
             Request request = Request.operation("peer", "test.echo").timeout(Duration.ofSeconds(2));
             caller.call(request).close();
             PeerLink link = Workers.linkTo(caller, "peer");
+            Peer peer = peer(workers);
             beforeClaim.set(() -> {
-                link.gone(PeerLink.Condition.LOST);
+                link.gone(peer);
                 link.swept();
             });
             assertThatThrownBy(() -> caller.call(request).close())
@@ -62,6 +66,13 @@ class SweptLinkTest {
                     .isInstanceOfSatisfying(
                             CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST));
             assertThat(caller.pendingCalls()).as("calls in flight").isZero();
+        }
+    }
+
+    /** One that has not left in order. */
+    private static Peer peer(Workers workers) throws IOException {
+        try (Membership membership = new Membership(workers.home)) {
+            return membership.find("peer").orElseThrow();
         }
     }
 }

@@ -23,13 +23,35 @@ public final class KeptJars {
 
     private final Path directory;
 
+    /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
+    public enum Keeping {
+        /** The other jar is kept. */
+        REPLACE,
+        /** The other jar has its own source: no jar is kept. */
+        FORGET,
+        /** The kept jar stays: this is the next start. */
+        LEAVE
+    }
+
     public KeptJars(Path directory) throws IOException {
         this.directory = directory;
         Staging.createPrivate(directory);
     }
 
+    /**
+     * Keeps a jar, or what was kept for its bundle. Returns what the next start will have instead when that fails: the bundle serves
+     * nevertheless.
+     */
+    public Optional<String> apply(Keeping keeping, StagedJar jar) {
+        return switch (keeping) {
+            case REPLACE -> keep(jar);
+            case FORGET -> forget(jar.symbolicName());
+            case LEAVE -> Optional.empty();
+        };
+    }
+
     /** Keeps a jar for the next start, replacing the one kept for its bundle. Returns what the next start will have instead when that fails. */
-    public Optional<String> keep(StagedJar jar) {
+    private Optional<String> keep(StagedJar jar) {
         Path file = file(jar.symbolicName());
         Path unfinished = file.resolveSibling("." + file.getFileName());
         try {

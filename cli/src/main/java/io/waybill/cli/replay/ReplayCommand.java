@@ -119,8 +119,9 @@ public final class ReplayCommand implements Callable<Integer> {
 
     @Option(
             names = "--alone",
-            description = "Runs the selected calls only. Otherwise all that their worker began before them run as well, and are not"
-                    + " compared: they may have left what its handlers remember.")
+            description =
+                    "Runs the selected calls only. Otherwise all that their worker began before them run as well, and are not"
+                            + " compared: they may have left what its handlers remember.")
     private boolean alone;
 
     @Option(
