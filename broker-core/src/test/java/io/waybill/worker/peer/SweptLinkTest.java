@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
@@ -56,7 +57,7 @@ class SweptLinkTest {
             Request request = Request.operation("peer", "test.echo").timeout(Duration.ofSeconds(2));
             caller.call(request).close();
             PeerLink link = Workers.linkTo(caller, "peer");
-            Peer peer = peer(workers);
+            Peer peer = peer(workers, "peer"); // which has not left in order
             beforeClaim.set(() -> {
                 link.gone(peer);
                 link.swept();
@@ -69,10 +70,39 @@ class SweptLinkTest {
         }
     }
 
-    /** One that has not left in order. */
-    private static Peer peer(Workers workers) throws IOException {
+    @Test
+    void saysHowAPeerEndedAndWhichCallItLeft() throws Exception {
+        try (Workers workers = new Workers(directory)) {
+            Worker caller = workers.join("caller");
+            for (String name : new String[] {"first", "second"}) {
+                HandlerRegistry handlers = workers.registry();
+                workers.handle(handlers, "test.echo", (message, outbox) -> outbox.respond(Value.of(1)));
+                Worker peer = workers.join(name, handlers);
+                caller.call(Request.operation(name, "test.echo")).close();
+                if (name.equals("first")) {
+                    peer.close();
+                }
+            }
+            PeerLink left = Workers.linkTo(caller, "first");
+            PeerLink lost = Workers.linkTo(caller, "second");
+            left.gone(peer(workers, "first"));
+            lost.gone(peer(workers, "second"));
+            long id = MessageId.of(caller.info().id(), 7);
+            String before = " before it responded to call " + MessageId.text(id);
+            assertThat(CallErrors.ended(id, left)).hasMessage("worker " + left + " left" + before);
+            assertThat(CallErrors.ended(id, lost))
+                    .hasMessage("worker " + lost + " was lost: its process is gone," + before);
+            assertThat(CallErrors.notReturned(id, left, 2_500_000))
+                    .hasMessage("worker " + left + " left" + before + ", and did not return within 2.5 ms");
+            assertThat(CallErrors.timedOut(id, 1_500_000_000, left.toString()))
+                    .hasMessageContaining("(1500 ms)")
+                    .hasMessageEndingWith("call " + MessageId.text(id) + " to " + left);
+        }
+    }
+
+    private static Peer peer(Workers workers, String name) throws IOException {
         try (Membership membership = new Membership(workers.home)) {
-            return membership.find("peer").orElseThrow();
+            return membership.find(name).orElseThrow();
         }
     }
 }

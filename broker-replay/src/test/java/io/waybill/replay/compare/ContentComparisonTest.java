@@ -86,6 +86,30 @@ class ContentComparisonTest {
         assertPart(Value.of(DType.INT8), Value.of(DType.INT16), "reply: recorded int8, replayed int16");
     }
 
+    /** Whatever is allowed of numbers: more is not the same. */
+    @Test
+    void findsNothingAddedOrTakenAwayTheSame() {
+        List<Value> one = List.of(Value.list(Value.of(1.5)), Value.tuple(Value.of(1.5)), dict("a", Value.of(1.5)));
+        List<Value> two = List.of(
+                Value.list(Value.of(1.5), Value.of(1.5)),
+                Value.tuple(Value.of(1.5), Value.of(1.5)),
+                dict("a", Value.of(1.5), "b", Value.of(1.5)));
+        for (int i = 0; i < one.size(); i++) {
+            ComparedResponse fewer = Responses.of(one.get(i));
+            ComparedResponse more = Responses.of(two.get(i));
+            for (ResponseComparison comparison :
+                    List.of(ContentComparison.exact(), ContentComparison.within(FloatTolerance.DEFAULT))) {
+                String shorter = i < 2 ? "reply: length recorded 1, replayed 2" : "reply.b: recorded without this key";
+                String longer =
+                        i < 2 ? "reply: length recorded 2, replayed 1" : "reply.b: recorded 1.5, replayed without";
+                assertThat(comparison.firstDifference(fewer, more).orElse("nothing"))
+                        .startsWith(shorter);
+                assertThat(comparison.firstDifference(more, fewer).orElse("nothing"))
+                        .startsWith(longer);
+            }
+        }
+    }
+
     @Test
     void saysThatOnlyTheOrderOfADictIsAnother() {
         ComparedResponse recorded = Responses.of(dict("a", Value.of(1), "b", Value.of(1)));
