@@ -18,6 +18,8 @@ import io.waybill.worker.Workers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,17 +76,16 @@ class SweptLinkTest {
     void saysHowAPeerEndedAndWhichCallItLeft() throws Exception {
         try (Workers workers = new Workers(directory)) {
             Worker caller = workers.join("caller");
+            List<Worker> joined = new ArrayList<>();
             for (String name : new String[] {"first", "second"}) {
                 HandlerRegistry handlers = workers.registry();
                 workers.handle(handlers, "test.echo", (message, outbox) -> outbox.respond(Value.of(1)));
-                Worker peer = workers.join(name, handlers);
+                joined.add(workers.join(name, handlers));
                 caller.call(Request.operation(name, "test.echo")).close();
-                if (name.equals("first")) {
-                    peer.close();
-                }
             }
             PeerLink left = Workers.linkTo(caller, "first");
             PeerLink lost = Workers.linkTo(caller, "second");
+            joined.get(0).close();
             left.gone(peer(workers, "first"));
             lost.gone(peer(workers, "second"));
             long id = MessageId.of(caller.info().id(), 7);
