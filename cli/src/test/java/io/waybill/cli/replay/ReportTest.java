@@ -69,7 +69,7 @@ class ReportTest {
                 installed       the handlers that the worker itself had
 
                 All 10000 calls gave the response on record. Left out: 12, which the broker itself responds to. Run besides: 1, for the \
-                values that they made.
+                state and the values that they left.
                 """);
         assertThat(lines.toString()).isEmpty();
     }
