@@ -110,17 +110,17 @@ class OnceMoreTest {
     private ReplayScenario scenario(boolean isWrong) {
         return new ReplayScenario()
                 .converts("toy", toy, ToyDevice.settings("b", "c"))
-                .handlesAnew("b", "once.window", () -> new Window(isWrong))
-                .handlesAnew("b", "once.sums", () -> new Sums(isWrong))
-                .handlesAnew("b", "once.ask", () -> (message, outbox) -> ask(message, outbox, isWrong))
-                .handlesAnew(
+                .handlesFromScratch("b", "once.window", () -> new Window(isWrong))
+                .handlesFromScratch("b", "once.sums", () -> new Sums(isWrong))
+                .handlesFromScratch("b", "once.ask", () -> (message, outbox) -> ask(message, outbox, isWrong))
+                .handlesFromScratch(
                         "b",
                         "once.draw",
                         () -> (message, outbox) ->
                                 outbox.response().int64("drawn", outbox.random().nextInt(isWrong ? 9 : 10)))
-                .handlesAnew("b", "guarded.window", () -> new Window(isWrong))
-                .interceptsHandlersAnew("b", "guarded.*", Guard::new)
-                .handlesAnew("c", "once.window", () -> new Window(false));
+                .handlesFromScratch("b", "guarded.window", () -> new Window(isWrong))
+                .interceptsHandlersFromScratch("b", "guarded.*", Guard::new)
+                .handlesFromScratch("c", "once.window", () -> new Window(false));
     }
 
     private static void ask(Message message, Outbox outbox, boolean isWrong) throws RejectedMessageException {

@@ -45,8 +45,8 @@ final class ReplayScenario implements HandlerSource {
         return add(worker, new Part(key, () -> handler, false, ANY_THREADS));
     }
 
-    /** One that is made anew for each worker and each replay, and so begins without state. Its requests are handled one by one. */
-    ReplayScenario handlesAnew(String worker, String key, Supplier<MessageHandler> handler) {
+    /** One that is made for each worker and each replay, and so begins without state. Its requests are handled one by one. */
+    ReplayScenario handlesFromScratch(String worker, String key, Supplier<MessageHandler> handler) {
         return add(worker, new Part(key, handler, false, ONE_THREAD));
     }
 
@@ -72,8 +72,8 @@ final class ReplayScenario implements HandlerSource {
         return intercepts(worker, registry -> registry.handlers().add(spec(key, interceptor)));
     }
 
-    /** One around a worker's handlers that is made anew for each worker and each replay. */
-    ReplayScenario interceptsHandlersAnew(String worker, String key, Supplier<HandlerInterceptor> interceptor) {
+    /** One around a worker's handlers that is made for each worker and each replay. */
+    ReplayScenario interceptsHandlersFromScratch(String worker, String key, Supplier<HandlerInterceptor> interceptor) {
         return intercepts(worker, registry -> registry.handlers().add(spec(key, interceptor.get())));
     }
 

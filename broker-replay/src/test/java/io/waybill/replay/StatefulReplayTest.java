@@ -53,7 +53,7 @@ class StatefulReplayTest {
     }
 
     private static ReplayScenario summing(long wrongFrom) {
-        return new ReplayScenario().handlesAnew("b", "math.sum", () -> new Sum(wrongFrom));
+        return new ReplayScenario().handlesFromScratch("b", "math.sum", () -> new Sum(wrongFrom));
     }
 
     private static ReplayScenario summing() {
@@ -159,7 +159,7 @@ class StatefulReplayTest {
     void saysThatAnEarlierCallCouldNotBeReplayed() throws Exception {
         CountDownLatch never = new CountDownLatch(1);
         Path home = recorded();
-        ReplayScenario hanging = new ReplayScenario().handlesAnew("b", "math.sum", () -> new MessageHandler() {
+        ReplayScenario hanging = new ReplayScenario().handlesFromScratch("b", "math.sum", () -> new MessageHandler() {
             private final Sum sum = new Sum(Long.MAX_VALUE);
 
             @Override
@@ -220,7 +220,7 @@ class StatefulReplayTest {
                         "test.odd",
                         (message, outbox) -> outbox.response()
                                 .text("at", isReplay ? outbox.clock().instant().toString() : "never"))
-                .handlesAnew("b", "test.odd-state", () -> new MessageHandler() {
+                .handlesFromScratch("b", "test.odd-state", () -> new MessageHandler() {
                     private int seen;
 
                     @Override

@@ -21,7 +21,7 @@ class CallSettingsTest {
     }
 
     @Test
-    void theLongestTimeoutDoesNotEndInThePast() {
+    void aMaxTimeoutDoesNotEndInThePast() {
         assertThat(CallSettings.deadlineNs(NOW_NS, Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
         assertThat(CallSettings.deadlineNs(NOW_NS, Long.MAX_VALUE - NOW_NS)).isEqualTo(Long.MAX_VALUE);
     }
