@@ -35,6 +35,7 @@ final class FileUsers {
             "FileStamp",
             "FreeSpace",
             "Home",
+            "HomePlace",
             "IndexDirectory",
             "IndexStore",
             "JarCheck",

@@ -94,19 +94,19 @@ public record Surroundings(
      * Asks the person at the terminal whether to go on.
      *
      * @param question without the question mark
-     * @param instead option that answers it, such as {@code --yes}
-     * @throws CommandFailedException unless the answer is y or yes, and when nobody can be asked; nothing may be changed then
+     * @param instead option that says yes, such as {@code --yes}
+     * @throws CommandFailedException unless y or yes is typed, and without a terminal; nothing may be changed then
      */
     public void confirm(String question, String instead) throws CommandFailedException, IOException {
-        BufferedReader answers = person.get()
+        BufferedReader terminal = person.get()
                 .orElseThrow(() -> new CommandFailedException("nothing is changed: expected " + instead
                         + " or a terminal at which to ask, found neither; " + question + "? Repeat with " + instead
                         + " if so"));
         err.print(question + "? [y/N] ");
         err.flush();
-        String answer = answers.readLine();
-        if (answer == null || !Set.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT))) {
-            throw new CommandFailedException("nothing is changed: the answer was not y");
+        String typed = terminal.readLine();
+        if (typed == null || !Set.of("y", "yes").contains(typed.strip().toLowerCase(Locale.ROOT))) {
+            throw new CommandFailedException("nothing is changed: expected y, found something else");
         }
     }
 }

@@ -243,12 +243,12 @@ class RemoveCommandTest {
                 .contains("nothing is changed: expected --yes or a terminal at which to ask, found neither;"
                         + " Delete what 2 workers that left have in the home?")
                 .hasLineCount(1);
-        for (String answer : List.of("", "n\n", "yesterday\n")) {
-            typed = Optional.of(answer);
+        for (String other : List.of("", "n\n", "yesterday\n")) {
+            typed = Optional.of(other);
             assertThat(run("workers", "remove", "--departed-for", "0s")).isEqualTo(1);
             assertThat(err.toString())
                     .contains("Delete what 2 workers that left have in the home? [y/N] ")
-                    .contains("nothing is changed: the answer was not y");
+                    .contains("nothing is changed: expected y, found something else");
         }
         assertThat(names()).containsExactly("one", "two");
 
