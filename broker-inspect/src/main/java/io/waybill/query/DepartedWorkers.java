@@ -65,7 +65,8 @@ public final class DepartedWorkers {
     private final Map<Integer, Peer> peers = new TreeMap<>();
     private final Map<Integer, Map<Integer, StoredCursor>> slots = new HashMap<>(); // by owner and peer
     private final Map<Integer, Set<Integer>> notedBy = new HashMap<>();
-    private final Map<Integer, LongHashSet> responded = new HashMap<>(); // by worker, to those for which it has no slot
+    private final Map<Integer, LongHashSet> responded =
+            new HashMap<>(); // by worker, to those of which it noted nothing
 
     /** Reads the cursors of all these workers. */
     public DepartedWorkers(Home home, List<Peer> all) {
@@ -180,32 +181,36 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Counts the requests from one worker that another has not completed. Where the other has no slot for the first, which it may have
-     * given to a third, those without a response on record count.
+     * Counts the requests from one worker that another has not completed. Where the other has noted nothing of the first as completed, because
+     * it gave the slot to a third or began its first request just now, those without a response on record count.
      */
     private long uncompleted(Peer from, Peer to) throws IOException {
         if (onlyCalls(to)) {
             return 0;
         }
         StoredCursor slot = slots.get(to.id()).get(from.id());
-        if (slot != null) {
-            long completed = slot.requestsCompletedBefore();
-            long before = completed > 0 ? completed : Math.max(0, slot.requestsIndex());
-            return unread(from, JournalQueue.REQUESTS, to.id(), before, id -> true);
+        if (hasCompleted(slot)) {
+            return unread(from, JournalQueue.REQUESTS, to.id(), slot.requestsCompletedBefore(), id -> true);
         }
         LongHashSet completed = responded(to);
         return unread(from, JournalQueue.REQUESTS, to.id(), 0, id -> !completed.contains(id));
     }
 
-    /** Returns the ids of a worker's responses to those for which it has no slot. */
+    private static boolean hasCompleted(StoredCursor slot) {
+        return slot != null && slot.requestsCompletedBefore() > 0;
+    }
+
+    /** Returns the ids of a worker's responses to those of which it has noted nothing as completed. */
     private LongHashSet responded(Peer worker) throws IOException {
         LongHashSet found = responded.get(worker.id());
         if (found == null) {
             found = new LongHashSet();
-            Set<Integer> known = slots.get(worker.id()).keySet();
+            Map<Integer, StoredCursor> own = slots.get(worker.id());
             try (QueueReader records = open(worker, JournalQueue.RESPONSES)) {
                 for (Step step = records.skim(); step != Step.END; step = records.skim()) {
-                    if (step == Step.RECORD && !known.contains(records.record().to()) && records.complete()) {
+                    if (step == Step.RECORD
+                            && !hasCompleted(own.get(records.record().to()))
+                            && records.complete()) {
                         found.add(records.record().id());
                     }
                 }
