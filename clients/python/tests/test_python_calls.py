@@ -40,7 +40,8 @@ class PythonCallsTest(unittest.TestCase):
 
         plain = [None, True, 5, 2.5, "a", b"\0", [1, (2, {"b": 3})], {1: "x", None: 2}, "x" * 128, list(range(64))]
         def shown(value: Any) -> Any:
-            return decode_invocation(python_calls.encode_call(print, (value,), {}, False, packed).payload).named["args"][0]
+            message = python_calls.encode_call(print, (value,), {}, False, packed)
+            return decode_invocation(message.payload).named["args"][0]
 
         packed = pickling.pack(None)
         for value in plain:

@@ -47,9 +47,7 @@ class Agent:
         pickling.make_reference = lambda reference: RRef._received(self.worker, reference)
 
     @staticmethod
-    def _connect(
-        name: str, membership: Optional[Membership], options: WaybillRpcBackendOptions
-    ) -> Worker:
+    def _connect(name: str, membership: Optional[Membership], options: WaybillRpcBackendOptions) -> Worker:
         home = gateway.home_of(options.init_method)
         path = options.socket or gateway.find(home)
         paths = tuple if options.socket else partial(gateway.candidates, home)

@@ -189,7 +189,8 @@ def _by_rank(agent: Any, size: int) -> Dict[int, WorkerInfo]:
         if other.name != each.info.name:
             # a program that has no world size knows of no other ranks
             if size or membership.rank == own.info.id:
-                raise OtherGroup("one worker of rank %d, found %s and %s" % (membership.rank, other.name, each.info.name))
+                names = (membership.rank, other.name, each.info.name)
+                raise OtherGroup("one worker of rank %d, found %s and %s" % names)
         elif size and membership.size not in (0, size):
             raise OtherGroup("a world size of %d, found %s with %d" % (size, each.info.name, membership.size))
     return found
