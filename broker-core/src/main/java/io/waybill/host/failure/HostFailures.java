@@ -57,12 +57,12 @@ public final class HostFailures {
      * is returned then.
      */
     public static String text(Throwable e) {
-        Throwable told = e;
-        for (int depth = 0; isOfLibrary(told) && told.getCause() != null && depth < MAX_CAUSES; depth++) {
-            told = told.getCause();
+        Throwable shown = e;
+        for (int depth = 0; isOfLibrary(shown) && shown.getCause() != null && depth < MAX_CAUSES; depth++) {
+            shown = shown.getCause();
         }
-        String message = told.getMessage() == null ? told.toString() : told.getMessage();
-        return isOfLibrary(told) ? "Chronicle Queue failed: " + message : message;
+        String message = shown.getMessage() == null ? shown.toString() : shown.getMessage();
+        return isOfLibrary(shown) ? "Chronicle Queue failed: " + message : message;
     }
 
     private static boolean isOfLibrary(Throwable e) {

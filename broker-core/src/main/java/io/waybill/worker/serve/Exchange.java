@@ -287,12 +287,12 @@ public final class Exchange implements HandlerCall {
                 attachments.references().ended(failure.code(), failure.text());
             }
             context.responses()
-                    .fail(this, handlerSequence, new ResponseBody.OfError(failure, task.begunNs(), outbox.observed()));
+                    .fail(this, handlerSequence, new ResponseBody.OfError(failure, task, outbox.observed()));
         }
     }
 
     private boolean send(ResponseBody body) {
-        body.begunAt(task.begunNs());
+        body.givenBy(task);
         body.observed(outbox.observed());
         return context.responses().send(this, handlerSequence, body);
     }

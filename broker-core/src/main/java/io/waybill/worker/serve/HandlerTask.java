@@ -73,6 +73,12 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         return begunNs;
     }
 
+    /** Returns the number of the handler's provider; 0 without one. */
+    long responder() {
+        HandlerEntry by = exchange.entry();
+        return by == null ? 0 : by.responder();
+    }
+
     /** Returns when the request passed the stages before its handler, which is about to be called or was. */
     RequestArrival arrival() {
         Clock clock = context.clock();

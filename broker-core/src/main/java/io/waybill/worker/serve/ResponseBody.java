@@ -2,7 +2,6 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.RRef;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
@@ -29,7 +28,8 @@ final class ResponseBody implements ResponseWriter.Content {
     private final OutgoingResponse response;
     private Plan plan;
     private SentReferences sharing;
-    private long begunNs;
+    private long begunNs; // wall clock; 0 when no clock was read
+    private long responder; // the number of the handler's provider; 0 for none
     private byte[] observed = Observations.NO_BYTES; // of the handler, in record format
 
     /**
@@ -91,9 +91,10 @@ final class ResponseBody implements ResponseWriter.Content {
         value.putInto(response);
     }
 
-    /** Sets when the handler began, by the wall clock; 0 when no clock was read. */
-    void begunAt(long wallNs) {
-        begunNs = wallNs;
+    /** Sets which handler gives the response, and when it began. */
+    void givenBy(HandlerTask task) {
+        begunNs = task.begunNs();
+        responder = task.responder();
     }
 
     /** Sets what the handler observed, in record format. */
@@ -136,7 +137,7 @@ final class ResponseBody implements ResponseWriter.Content {
 
     @Override
     public void write(MessageBuffer record) {
-        record.payload(array(), 0, length()).begunNs(begunNs);
+        record.payload(array(), 0, length()).begunNs(begunNs).responder(responder);
         if (observed.length > 0) {
             record.observations(observed, length());
         }
@@ -186,24 +187,26 @@ final class ResponseBody implements ResponseWriter.Content {
      *
      * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
      * @param observed what it observed until then, in record format
-     * @param root the failed call that caused it
+     * @param responder the number of the handler's provider; 0 when no handler was chosen
      */
-    record OfError(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed, Failure.Root root)
+    record OfError(Failure failure, byte[] utf8, long begunNs, byte[] observed, long responder)
             implements ResponseWriter.Content {
 
-        OfError(Failure failure, long begunNs, byte[] observed) {
-            this(
-                    failure.kind(),
-                    failure.code(),
-                    failure.text().getBytes(StandardCharsets.UTF_8),
-                    begunNs,
-                    observed,
-                    failure.root());
+        OfError(Failure failure, HandlerTask task, byte[] observed) {
+            this(failure, utf8(failure), task.begunNs(), observed, task.responder());
         }
 
         /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */
         OfError(Failure failure) {
-            this(failure, 0, Observations.NO_BYTES);
+            this(failure, utf8(failure), 0, Observations.NO_BYTES, 0);
+        }
+
+        private static byte[] utf8(Failure failure) {
+            return failure.text().getBytes(StandardCharsets.UTF_8);
+        }
+
+        ErrorCode code() {
+            return failure.code();
         }
 
         private int textLength() {
@@ -217,9 +220,12 @@ final class ResponseBody implements ResponseWriter.Content {
 
         @Override
         public void write(MessageBuffer record) {
-            record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
-            if (root.isThere()) {
-                record.root(root.code(), root.id());
+            record.payload(utf8, 0, textLength())
+                    .error(failure.kind(), failure.code())
+                    .begunNs(begunNs)
+                    .responder(responder);
+            if (failure.root().isThere()) {
+                record.root(failure.root().code(), failure.root().id());
             }
             if (observed.length > 0) {
                 record.observations(observed, textLength());

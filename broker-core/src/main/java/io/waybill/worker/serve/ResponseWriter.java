@@ -5,7 +5,6 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.CallReports;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
@@ -143,15 +142,7 @@ public final class ResponseWriter {
             MessageType type = OutgoingResponse.typeFor(request.view().type());
             int flags = request.flags();
             published = append(
-                    to,
-                    request.view(),
-                    request.counts().ofOperation(),
-                    type,
-                    handlerSequence,
-                    responder(request),
-                    flags,
-                    body,
-                    null);
+                    to, request.view(), request.counts().ofOperation(), type, handlerSequence, flags, body, null);
         } catch (CallException e) { // the tensors or the references can't be sent
             Failure failure = new Failure(e.kind(), e.code(), Failure.nodeError(workerId, e.getMessage()));
             instead = new ResponseBody.OfError(failure);
@@ -223,14 +214,7 @@ public final class ResponseWriter {
         if (leansOnItsCaller) {
             String text = "the response has references or tensors in a segment, which were for the first request";
             Failure gone = Failure.of(ErrorCode.RESPONSE_GONE, workerId, text);
-            fail(
-                    to,
-                    response,
-                    null,
-                    response.handlerSequence(),
-                    response.responder(),
-                    0,
-                    new ResponseBody.OfError(gone));
+            fail(to, response, null, response.handlerSequence(), 0, new ResponseBody.OfError(gone));
             return;
         }
         int length = response.buffer().length();
@@ -261,19 +245,7 @@ public final class ResponseWriter {
 
     /** Responds with an error. Does not throw. */
     void fail(Exchange request, long handlerSequence, ResponseBody.OfError error) {
-        fail(
-                request.link(),
-                request.view(),
-                request.counts().ofOperation(),
-                handlerSequence,
-                responder(request),
-                request.flags(),
-                error);
-    }
-
-    private static long responder(Exchange request) {
-        HandlerEntry by = request.entry();
-        return by == null ? 0 : by.responder();
+        fail(request.link(), request.view(), request.counts().ofOperation(), handlerSequence, request.flags(), error);
     }
 
     private void fail(
@@ -281,12 +253,11 @@ public final class ResponseWriter {
             RecordView request,
             OperationCounts counts,
             long handlerSequence,
-            long responder,
             int flags,
             ResponseBody.OfError error) {
         counters.countFailure(error.code());
         try {
-            append(to, request, counts, MessageType.EXCEPTION, handlerSequence, responder, flags, error, error.code());
+            append(to, request, counts, MessageType.EXCEPTION, handlerSequence, flags, error, error.code());
         } catch (RuntimeException | Error e) {
             countUnwritten(e);
             appender.lock();
@@ -341,7 +312,6 @@ public final class ResponseWriter {
             OperationCounts counts,
             MessageType type,
             long handlerSequence,
-            long responder,
             int flags,
             Content content,
             ErrorCode error) {
@@ -354,7 +324,6 @@ public final class ResponseWriter {
                     .flags(flags)
                     .sentNs(wallNs)
                     .parent(request.parent())
-                    .responder(responder)
                     .handlerSequence(handlerSequence);
             content.write(record);
             long sequence = appender.journal().size();
