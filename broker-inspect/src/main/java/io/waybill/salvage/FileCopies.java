@@ -42,6 +42,13 @@ final class FileCopies {
         }
     }
 
+    /** Copies one file, if it is there. */
+    void copyFile(String name) {
+        if (Files.exists(from.resolve(name), LinkOption.NOFOLLOW_LINKS)) {
+            copyFile(from.resolve(name), to.resolve(name));
+        }
+    }
+
     /** Copies the undamaged files of a directory, as far as that can be checked. */
     void copy(String directory, Predicate<Path> isWhole) {
         Path source = from.resolve(directory);

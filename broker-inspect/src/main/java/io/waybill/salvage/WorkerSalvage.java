@@ -7,6 +7,8 @@ import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.StoredCursor;
+import io.waybill.home.note.NotedOutcomes;
+import io.waybill.home.note.Responders;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -86,6 +88,8 @@ final class WorkerSalvage {
         lost.write(to.path(), files);
         FileCopies copies = new FileCopies(from, to.path(), files, this::problem);
         copies.copyDirectories();
+        copies.copyFile(NotedOutcomes.FILE);
+        copies.copyFile(Responders.FILE);
         copies.copy(KeptValues.DIRECTORY, file -> isWhole(KeptValues.damage(file, info.id(), files)));
         copies.copy(
                 StateFiles.DIRECTORY,

@@ -265,14 +265,18 @@ class SalvageTest {
         damaged.home().host().files().createAtomically(worker.resolve("bundles/a.jar"), bytes);
         damaged.home().host().files().createAtomically(worker.resolve("archive/requests/20261120L.wba"), bytes);
         damaged.home().host().files().createAtomically(worker.resolve("kept/3.1.value"), bytes);
+        damaged.home().host().files().createAtomically(worker.resolve("outcomes"), bytes);
+        damaged.home().host().files().createAtomically(worker.resolve("responders"), bytes);
         Files.createSymbolicLink(worker.resolve("bundles/b.jar"), Path.of("/etc/passwd"));
         assertThat(new ProcessBuilder("mkfifo", worker.resolve("bundles/c.jar").toString())
                         .start()
                         .waitFor())
                 .isZero();
         SalvagedWorker report = salvage().workers().get(0);
-        assertThat(report.files()).isEqualTo(2);
+        assertThat(report.files()).isEqualTo(4);
         Path copy = salvaged().workersPath().resolve("3-caller");
+        assertThat(copy.resolve("outcomes")).hasBinaryContent(bytes);
+        assertThat(copy.resolve("responders")).hasBinaryContent(bytes);
         assertThat(copy.resolve("bundles/a.jar")).hasBinaryContent(bytes);
         assertThat(copy.resolve("archive/requests/20261120L.wba")).hasBinaryContent(bytes);
         assertThat(copy.resolve("kept/3.1.value")).doesNotExist();

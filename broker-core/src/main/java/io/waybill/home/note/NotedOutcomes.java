@@ -22,6 +22,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class NotedOutcomes implements AutoCloseable {
 
+    /** Name of the file in a worker's directory. */
+    public static final String FILE = OutcomesLayout.FILE;
+
     private static final Logger LOG = LoggerFactory.getLogger(NotedOutcomes.class);
 
     private final Path file;

@@ -20,7 +20,9 @@ import java.util.regex.Pattern;
  */
 public final class Responders {
 
-    private static final String FILE = "responders";
+    /** Name of the file in a worker's directory. */
+    public static final String FILE = "responders";
+
     private static final int MAX = 8192;
     private static final int MAX_CHARS = 256;
     private static final int MAX_BYTES = MAX * (2 * MAX_CHARS * 3 + 20);
