@@ -286,8 +286,7 @@ public final class Exchange implements HandlerCall {
             if (attachments.references() != null) {
                 attachments.references().ended(failure.code(), failure.text());
             }
-            context.responses()
-                    .fail(this, handlerSequence, new ResponseBody.OfError(failure, task, outbox.observed()));
+            context.responses().fail(this, handlerSequence, new ResponseBody.OfError(failure, task, outbox.observed()));
         }
     }
 

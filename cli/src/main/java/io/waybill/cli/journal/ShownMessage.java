@@ -18,11 +18,14 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Output of {@code journal show} for one message. */
 final class ShownMessage {
 
     private static final int MAX_PAYLOAD_CHARS = 4000;
+    private static final Pattern NODE = Pattern.compile("Error on Node ([0-9]{1,5}): ");
 
     private final StoredMessages journals;
     private final FoundMessage message;
@@ -78,7 +81,8 @@ final class ShownMessage {
         }
         boolean isThere = payload.bytes() > 0 || payload.problem().isEmpty();
         if (isThere) {
-            out.println("  payload  " + PayloadText.of(payload, MAX_PAYLOAD_CHARS));
+            String text = PayloadText.of(payload, MAX_PAYLOAD_CHARS);
+            out.println("  payload  " + (record.isError() ? withNames(text) : text));
         }
         if (!payload.problem().isEmpty()) {
             out.println("  problem  " + Printable.oneLine(payload.problem()));
@@ -132,6 +136,16 @@ final class ShownMessage {
                 ? before + call.orElseThrow().errorCode().orElseThrow() + " "
                         + ShownTime.took(call.get().tookNs().orElseThrow()) + " after the request"
                 : "";
+    }
+
+    /** PyTorch's text names a node by its number, which says little to people. */
+    private String withNames(String text) {
+        return NODE.matcher(text).replaceAll(found -> {
+            String name = journals.nameOf(Integer.parseInt(found.group(1)));
+            boolean isKnown = !name.equals(found.group(1));
+            return Matcher.quoteReplacement(
+                    isKnown ? "Error on Node " + found.group(1) + " (" + name + "): " : found.group());
+        });
     }
 
     private String tensor(StoredRecord record, Tensor tensor) throws IOException {

@@ -47,6 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 class CallOutcomesTest {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int PS0 = 1; // the second worker of the home
     private static final String BUNDLE = "org.acme.outcomes 1.2.3";
 
     @TempDir
@@ -230,6 +231,9 @@ class CallOutcomesTest {
             assertThat(text.contains("  late     the caller had got TIMED_OUT "))
                     .as("%s: %s", call.what, text)
                     .isEqualTo(call.isLate);
+            if (call.code == ErrorCode.HANDLER_FAILED) {
+                assertThat(text).as(call.what).contains("Error on Node " + PS0 + " (ps0): ");
+            }
             assertThat(lineOf(call, table)).as(call.what).contains("  " + call.outcome() + " ", call.by);
             agreesInTrace(call);
             areFound(call);
