@@ -28,8 +28,11 @@ final class EchoServer {
     static final String NAME = "bench-server";
     static final String ECHO = "0x142";
 
-    /** Behind a way of waiting: all tensors are archived. */
+    /** Behind a way of waiting: all tensors are archived, at any rate. */
     static final String RECORDING = "+archive";
+
+    /** Behind a way of waiting: tensors are archived as by default. */
+    static final String BY_DEFAULT = "+default";
 
     private EchoServer() {}
 
@@ -91,13 +94,21 @@ final class EchoServer {
         return Worker.join(home, name, JoinOptions.defaults(), settings, handlers);
     }
 
-    /** @param how the name of a way of waiting; with {@link #RECORDING} behind it, of a worker that archives all tensors */
+    /** @param how the name of a way of waiting, with what is archived behind it; nothing without */
     static WorkerSettings settings(String how) {
-        boolean records = how.endsWith(RECORDING);
-        String waiting = records ? how.substring(0, how.length() - RECORDING.length()) : how;
+        int suffix = how.indexOf('+');
+        String waiting = suffix < 0 ? how : how.substring(0, suffix);
         return WorkerSettings.builder()
                 .waiting(Waiting.valueOf(waiting))
-                .archive(records ? ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL) : ArchiveSettings.NONE)
+                .archive(
+                        switch (how.substring(waiting.length())) {
+                            case RECORDING ->
+                                ArchiveSettings.DEFAULTS
+                                        .withPolicy(ArchivePolicy.ALL)
+                                        .withBytesPerSecond(0);
+                            case BY_DEFAULT -> ArchiveSettings.DEFAULTS;
+                            default -> ArchiveSettings.NONE;
+                        })
                 .build();
     }
 

@@ -11,7 +11,8 @@ import java.util.function.Consumer;
 
 /**
  * {@code bench recording}: what archiving tensors costs the calls. Workers without an archive and workers that archive all tensors take
- * turns, each time with fresh processes; each figure is the median over the rounds, each ratio that with an archive to that without.
+ * turns, each time with fresh processes; each figure is the median over the rounds, each ratio that with an archive to that without. A stream of tensors
+ * there and back is measured with the default archive.
  *
  * @param sizesBytes of the tensors
  * @param calls of a round of round trips; throughput takes four times as many
@@ -31,6 +32,7 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
             for (boolean records : new boolean[] {isOdd, !isOdd}) { // who comes first changes
                 progress.accept("round " + (round + 1) + " of " + rounds + (records ? ": archive" : ": no archive"));
                 measure(records ? with : without, waiting + (records ? EchoServer.RECORDING : ""));
+                measureStream(records ? with : without, waiting + (records ? EchoServer.BY_DEFAULT : ""));
             }
         }
         return figures(without, with);
@@ -56,6 +58,21 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
         }
     }
 
+    /** A stream of tensors with the default archive, and without one. */
+    private void measureStream(Samples samples, String how) throws IOException {
+        for (long size : sizesBytes) {
+            Figures figures = TensorStream.round(size, seconds(), how);
+            for (String name : List.of("stream_per_s", "stream_archived", "stream_not_archived")) {
+                samples.add(name + " " + size, figures.integer(name));
+            }
+        }
+    }
+
+    /** Long enough that what may be archived at once has little weight; in a short form one. */
+    private int seconds() {
+        return Math.max(1, Math.min(10, calls / 20_000));
+    }
+
     private Figures figures(Samples without, Samples with) {
         List<Figures> rows = new ArrayList<>();
         for (long size : sizesBytes) {
@@ -64,6 +81,9 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
             compare("loaned_ns", " " + size, without, with, row);
             rows.add(row.put("archived", with.median("archived " + size))
                     .put("not_archived", with.median("not_archived " + size)));
+            compare("stream_per_s", " " + size, without, with, row);
+            row.put("stream_archived", with.median("stream_archived " + size))
+                    .put("stream_not_archived", with.median("stream_not_archived " + size));
         }
         Figures figures = new Figures().put("waiting", waiting).put("rounds", rounds);
         compare("rtt_p50_ns", "", without, with, figures);

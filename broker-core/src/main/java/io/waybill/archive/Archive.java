@@ -100,7 +100,8 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         this.settings = settings;
         this.workerDirectory = workerDirectory;
         this.host = host;
-        this.backlog = new Backlog(settings.waitingBytes());
+        this.backlog = new Backlog(
+                settings.waitingBytes(), settings.keptPerSecond(), host.clock().monotonicNs());
         this.space = new ArchiveSpace(workerDirectory, host, settings.totalBytes(), keepFreeBytes);
         this.pace = new CopyPace(host.clock(), backlog::sentBytes, LockSupport::parkNanos);
         this.segment = new SegmentBytes(host.files(), pace);
@@ -131,6 +132,12 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
 
     public void start(String workerName, Threads threads) {
         if (settings.policy() != ArchivePolicy.NONE) {
+            LOG.info(
+                    "Worker {} keeps a copy of the tensors that it sends, for replay: {}, in {}; archive.policy = none keeps"
+                            + " nothing",
+                    workerName,
+                    settings.text(),
+                    workerDirectory.resolve(ArchiveLayout.DIRECTORY));
             thread = new AgentThread(workerName + "-archive", this, idle);
             thread.start(threads);
         }
@@ -144,6 +151,8 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             giveUp(storage, Omission.CLOSED);
         } else if (settings.overflow() == ArchiveOverflow.DROP && backlog.overflows(storage.size)) {
             giveUp(storage, Omission.OVERFLOW);
+        } else if (backlog.exceedsRate(storage)) {
+            giveUp(storage, Omission.RATE);
         }
         backlog.add(storage);
         if (backlog.bytes() > settings.waitingBytes() / WAKE_AT) {
@@ -155,9 +164,13 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private boolean giveUp(WaitingStorage storage, Omission why) {
         boolean waited = storage.giveUp(why);
         if (waited && counters.countDropped(why) == 0 && why != Omission.TOO_LARGE) {
-            LOG.warn(
-                    "A tensor is not archived: {}. Further ones are counted, and noted in the archive itself",
-                    why.text());
+            String text = "A tensor is not archived: " + why.text()
+                    + ". Further ones are counted, and noted in the archive itself";
+            if (why == Omission.RATE) { // as it is set
+                LOG.info(text);
+            } else {
+                LOG.warn(text);
+            }
         }
         return waited;
     }

@@ -9,20 +9,32 @@ import java.util.Objects;
  * @param totalBytes max size of all archive files of the worker
  * @param overflow what happens when more than {@code waitingBytes} wait
  * @param waitingBytes max bytes that wait to be archived; a larger storage waits alone
+ * @param bytesPerSecond max bytes archived per second, beyond {@code waitingBytes} after a rest, if more is not waited for but dropped; 0 for no limit
  */
 public record ArchiveSettings(
-        ArchivePolicy policy, long maxStorageBytes, long totalBytes, ArchiveOverflow overflow, long waitingBytes) {
+        ArchivePolicy policy,
+        long maxStorageBytes,
+        long totalBytes,
+        ArchiveOverflow overflow,
+        long waitingBytes,
+        long bytesPerSecond) {
 
     public static final ArchivePolicy POLICY_DEFAULT = ArchivePolicy.UP_TO;
     public static final long MAX_STORAGE_BYTES_DEFAULT = 16L << 20;
     public static final long TOTAL_BYTES_DEFAULT = 4L << 30;
     public static final ArchiveOverflow OVERFLOW_DEFAULT = ArchiveOverflow.DROP;
     public static final long WAITING_BYTES_DEFAULT = 256L << 20;
+    public static final long BYTES_PER_SECOND_DEFAULT = 32L << 20;
     private static final long LEAST_TOTAL_BYTES = 1L << 20;
 
     /** What workers archive unless they are told otherwise: enough to replay most calls. */
     public static final ArchiveSettings DEFAULTS = new ArchiveSettings(
-            POLICY_DEFAULT, MAX_STORAGE_BYTES_DEFAULT, TOTAL_BYTES_DEFAULT, OVERFLOW_DEFAULT, WAITING_BYTES_DEFAULT);
+            POLICY_DEFAULT,
+            MAX_STORAGE_BYTES_DEFAULT,
+            TOTAL_BYTES_DEFAULT,
+            OVERFLOW_DEFAULT,
+            WAITING_BYTES_DEFAULT,
+            BYTES_PER_SECOND_DEFAULT);
 
     /** Nothing is archived. */
     public static final ArchiveSettings NONE = DEFAULTS.withPolicy(ArchivePolicy.NONE);
@@ -40,26 +52,49 @@ public record ArchiveSettings(
         if (waitingBytes < 1) {
             throw new IllegalArgumentException("archive.waiting-bytes must be at least 1: " + waitingBytes);
         }
+        if (bytesPerSecond < 0) {
+            throw new IllegalArgumentException("archive.bytes-per-second must be 0 or more: " + bytesPerSecond);
+        }
     }
 
     public ArchiveSettings withPolicy(ArchivePolicy other) {
-        return new ArchiveSettings(other, maxStorageBytes, totalBytes, overflow, waitingBytes);
+        return new ArchiveSettings(other, maxStorageBytes, totalBytes, overflow, waitingBytes, bytesPerSecond);
     }
 
     public ArchiveSettings withMaxStorageBytes(long other) {
-        return new ArchiveSettings(policy, other, totalBytes, overflow, waitingBytes);
+        return new ArchiveSettings(policy, other, totalBytes, overflow, waitingBytes, bytesPerSecond);
     }
 
     public ArchiveSettings withTotalBytes(long other) {
-        return new ArchiveSettings(policy, maxStorageBytes, other, overflow, waitingBytes);
+        return new ArchiveSettings(policy, maxStorageBytes, other, overflow, waitingBytes, bytesPerSecond);
     }
 
     public ArchiveSettings withOverflow(ArchiveOverflow other) {
-        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, other, waitingBytes);
+        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, other, waitingBytes, bytesPerSecond);
     }
 
     public ArchiveSettings withWaitingBytes(long other) {
-        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, overflow, other);
+        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, overflow, other, bytesPerSecond);
+    }
+
+    public ArchiveSettings withBytesPerSecond(long other) {
+        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, overflow, waitingBytes, other);
+    }
+
+    /** Returns the limit of the rate; 0 for none, as when calls wait for the archive. */
+    long keptPerSecond() {
+        return overflow == ArchiveOverflow.DROP ? bytesPerSecond : 0;
+    }
+
+    /** Returns what is kept, and what that may cost, for the log. */
+    String text() {
+        String rate = keptPerSecond() == 0 ? "at any rate" : "at most " + mebibytes(bytesPerSecond) + " a second";
+        String which = policy == ArchivePolicy.ALL ? "all" : "those of up to " + mebibytes(maxStorageBytes);
+        return which + ", " + rate + " and " + mebibytes(totalBytes) + " in all";
+    }
+
+    private static String mebibytes(long bytes) {
+        return bytes >> 20 == 0 ? bytes + " bytes" : (bytes >> 20) + " MiB";
     }
 
     /** The largest storage that is kept. */

@@ -40,7 +40,7 @@ public record ArchiveStatus(
         long usedBytes,
         Map<Omission, Long> dropped) {
 
-    static final int REASONS = 8;
+    static final int REASONS = 9;
     static final int BYTES = 256;
     private static final String FILE = "status";
 

@@ -48,13 +48,43 @@ final class Backlog {
 
     private final ArrayDeque<WaitingStorage> waiting = new ArrayDeque<>();
     private final List<Gap> spilled = new ArrayList<>(1);
+    private static final double NS_PER_S = 1e9;
+
     private final long maxBytes;
+    private final long bytesPerSecond; // 0: no limit
+    private final double maxAllowance; // after a rest
+    private double allowance; // bytes that may be archived at allowedAtNs; negative after a large storage
+    private long allowedAtNs;
     private long bytes; // of storages that are not given up, with the one that is being copied
     private long sentBytes;
     private WaitingStorage current;
 
-    Backlog(long maxBytes) {
+    /**
+     * Creates a queue.
+     *
+     * @param bytesPerSecond how many bytes may come; after a rest as many as may wait, or one second's; 0 for no limit
+     */
+    Backlog(long maxBytes, long bytesPerSecond, long nowNs) {
         this.maxBytes = maxBytes;
+        this.bytesPerSecond = bytesPerSecond;
+        this.maxAllowance = Math.max(maxBytes, bytesPerSecond);
+        this.allowance = maxAllowance;
+        this.allowedAtNs = nowNs;
+    }
+
+    /** Whether a storage is beyond the rate; otherwise it counts. */
+    synchronized boolean exceedsRate(WaitingStorage storage) {
+        if (bytesPerSecond == 0) {
+            return false;
+        }
+        long passedNs = Math.max(0, storage.sinceNs - allowedAtNs); // two threads may come in another order
+        allowance = Math.min(maxAllowance, allowance + passedNs / NS_PER_S * bytesPerSecond);
+        allowedAtNs += passedNs;
+        if (allowance < Math.min(storage.size, maxAllowance)) {
+            return true;
+        }
+        allowance -= storage.size;
+        return false;
     }
 
     /** Whether as much waits as may. */

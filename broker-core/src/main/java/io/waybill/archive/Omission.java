@@ -18,6 +18,8 @@ public enum Omission {
     WRITE_FAILED(6, "the archive could not be written"),
     /** The worker was closed before. */
     CLOSED(7, "the worker was closed before it was archived"),
+    /** As many bytes were archived as may be in the time, and the worker was not to wait. */
+    RATE(8, "the archive had reached archive.bytes-per-second"),
 
     /** The archive has no file for this file of the queue. */
     NO_ARCHIVE(64, "there is no archive of this file of the journal: its policy was none, or it was removed"),

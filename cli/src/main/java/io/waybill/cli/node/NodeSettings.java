@@ -121,7 +121,8 @@ public record NodeSettings(
                         values.size("archive.max-storage-bytes"),
                         values.size("archive.total-bytes"),
                         values.choice("archive.overflow", ArchiveOverflow.class),
-                        values.size("archive.waiting-bytes"))))
+                        values.size("archive.waiting-bytes"),
+                        values.size("archive.bytes-per-second"))))
                 .references(values.area(() -> new RRefSettings(
                         values.time("rref.grace"),
                         values.time("rref.owner-return"),

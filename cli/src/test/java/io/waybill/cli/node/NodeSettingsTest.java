@@ -77,6 +77,7 @@ class NodeSettingsTest {
         values.put("archive.total-bytes", "4MiB");
         values.put("archive.overflow", "wait");
         values.put("archive.waiting-bytes", "5MiB");
+        values.put("archive.bytes-per-second", "6MiB");
         values.put("flow.calls-per-peer", "7");
         values.put("flow.bytes-per-peer", "8KiB");
         values.put("flow.calls", "9");
@@ -98,8 +99,8 @@ class NodeSettingsTest {
         values.put("inject.duplicate", "RREF_USER_DELETE,RREF_CHILD_ACCEPT");
         values.put("inject.reorder", "RREF_FORK_REQUEST");
         values.put("recovery.return-limit", "24s");
-        values.put("rref.grace", "18s");
         values.put("recovery.succession-limit", "25s");
+        values.put("rref.grace", "18s");
         values.put("rref.owner-return", "19s");
         values.put("rref.remember-ids", "20s");
         values.put("rref.retries", "2");
@@ -117,7 +118,8 @@ class NodeSettingsTest {
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
         assertThat(worker.archive())
-                .isEqualTo(new ArchiveSettings(ArchivePolicy.UP_TO, 3 << 20, 4 << 20, ArchiveOverflow.WAIT, 5 << 20));
+                .isEqualTo(new ArchiveSettings(
+                        ArchivePolicy.UP_TO, 3 << 20, 4 << 20, ArchiveOverflow.WAIT, 5 << 20, 6 << 20));
         assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
         assertThat(worker.journal().durability()).isEqualTo(Durability.INTERVAL);
         assertThat(worker.journal().syncInterval()).isEqualTo(Duration.ofMillis(5));
