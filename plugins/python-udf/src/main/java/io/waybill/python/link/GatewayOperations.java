@@ -114,7 +114,9 @@ final class GatewayOperations {
             worker.put(Value.of("id"), Value.of(each.worker().id()));
             worker.put(Value.of("name"), Value.of(each.worker().name()));
             worker.put(Value.of("epoch"), Value.of(each.epoch()));
-            directory.flatMap(all -> Members.of(all, each)).ifPresent(member -> worker.put(Value.of("member"), member));
+            directory
+                    .flatMap(all -> MemberFile.of(all, each))
+                    .ifPresent(member -> worker.put(Value.of("member"), member));
             workers.add(new Value.Dict(worker));
         }
         return new Value.Items(workers);
@@ -133,7 +135,7 @@ final class GatewayOperations {
                 .toList();
         threads.execute(() -> {
             try {
-                Members.withdraw(broker); // before any member can have left and come again in another group
+                MemberFile.withdraw(broker); // before any member can have left and come again in another group
                 String left = control.shutdown(Duration.ofMillis(Math.max(0, limit.value())), names);
                 respond(exchange, responds, dict("left", Value.of(left)), List.of());
             } catch (IOException | RuntimeException e) { // such as that the worker is closed

@@ -85,7 +85,7 @@ public final class ProcessLink implements AutoCloseable {
      */
     public static void show(Broker broker, Value.Dict member) {
         try {
-            Members.show(broker, member);
+            MemberFile.show(broker, member);
         } catch (IOException e) {
             throw new CallException(
                     ErrorKind.UNKNOWN_ERROR,

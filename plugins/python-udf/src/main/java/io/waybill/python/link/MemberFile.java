@@ -25,7 +25,7 @@ import java.util.Set;
  * What clients say of themselves to all who are in the home, such as which member of which group they are: a file in the directory of the worker that takes part
  * in a client's name. Gateways read those of each other. Stateless.
  */
-final class Members {
+final class MemberFile {
 
     /** Max bytes of what a client says. */
     static final int MAX_BYTES = 4096;
@@ -34,7 +34,7 @@ final class Members {
     private static final Value EPOCH = Value.of("epoch");
     private static final Value MEMBER = Value.of("member");
 
-    private Members() {}
+    private MemberFile() {}
 
     /**
      * Shows what a client says of itself, until its worker has ended or {@link #withdraw} is called.
