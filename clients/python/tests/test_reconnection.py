@@ -113,7 +113,7 @@ class ReconnectionTest(unittest.TestCase):
         _, caller = self.pair()
         self.kill()
         wait_until(caller._worker.connection.has_ended)
-        sent = bytearray(b"sent")
+        sent = bytearray(b"sent" * 4096)
 
         def begin(timeout: float) -> "Future[Any]":
             future: "Future[Any]" = Future()
@@ -125,7 +125,7 @@ class ReconnectionTest(unittest.TestCase):
                     future.set_exception(e)
 
             caller._worker.call_python(
-                "caller", bytes, (pickle.PickleBuffer(sent * 4096),), {}, int(timeout * 1e9), listener=finish
+                "caller", bytes, (pickle.PickleBuffer(sent),), {}, int(timeout * 1e9), listener=finish
             )
             return future
 
@@ -133,7 +133,7 @@ class ReconnectionTest(unittest.TestCase):
         with self.assertRaisesRegex(waybill.CallTimeout, r"timeout \(300 ms\).*; it was not sent"):
             early.wait(_LONG_SECONDS)
         self.assertFalse(late.done())
-        sent[:] = b"more"
+        sent[:] = b"more" * 4096
         self.start()
         self.assertEqual(late.wait(_LONG_SECONDS), b"sent" * 4096)
         self.kill()
