@@ -104,7 +104,7 @@ class ExecutorTest(unittest.TestCase):
             incoming = Incoming(7, None, memoryview(b""), 0, connection)  # type: ignore[arg-type]
             worker.on_call(incoming, Executor(1).submit)
         self.assertEqual(len(refused), 1)
-        exchange, code, _, text = refused[0]
+        exchange, code, _, text = refused[0][:4]
         self.assertEqual((exchange, code, connection.requests), (7, NUMBERS["REFUSED"], {}))
         self.assertIn("the request was not run: the process can start no thread", text)
 

@@ -15,8 +15,8 @@ class ErrorKind(enum.IntEnum):
 class CallError(RuntimeError):
     """A call that failed for a reason of the broker or of a handler, not of a Python function.
 
-    A handler that does not catch the failure of its own call fails with ``HANDLER_FAILED``; the call that failed first, however many handlers
-    are in between, is in ``root_code`` and ``root_id``.
+    A handler that does not catch the failure of its own call fails with ``HANDLER_FAILED``; the call that failed first,
+    however many handlers are in between, is in ``root_code`` and ``root_id``.
 
     :ivar code: name of the broker's error code, such as ``WORKER_LOST``
     :ivar kind: PyTorch's classification
@@ -133,7 +133,7 @@ def _id_text(number: int) -> Optional[str]:
 
 
 def root_of(error: Optional[BaseException]) -> Optional[Tuple[int, int]]:
-    """The number of the code and of the id of the failed call among an exception and its causes; None if there is none."""
+    """The numbers of the code and of the id of the failed call among an exception and its causes, or None."""
     for _ in range(_MAX_CAUSES):
         if error is None:
             return None

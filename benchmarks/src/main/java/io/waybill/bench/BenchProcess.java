@@ -46,8 +46,8 @@ public final class BenchProcess {
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;
-            case TensorStream.SERVER_ROLE -> TensorStream::server;
-            case TensorStream.ROLE -> TensorStream::client;
+            case TensorTransfer.Stream.SERVER_ROLE -> TensorTransfer.Stream::server;
+            case TensorTransfer.Stream.ROLE -> TensorTransfer.Stream::client;
             case QuotaUnderLoad.SERVER_ROLE -> QuotaUnderLoad::server;
             case QuotaUnderLoad.CALLER_ROLE -> QuotaUnderLoad::caller;
             case QuotaUnderLoad.FOLLOWER_ROLE -> QuotaUnderLoad::follower;

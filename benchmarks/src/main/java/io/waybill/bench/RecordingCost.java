@@ -61,7 +61,7 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
     /** A stream of tensors with the default archive, and without one. */
     private void measureStream(Samples samples, String how) throws IOException {
         for (long size : sizesBytes) {
-            Figures figures = TensorStream.round(size, seconds(), how);
+            Figures figures = TensorTransfer.Stream.round(size, seconds(), how);
             for (String name : List.of("stream_per_s", "stream_archived", "stream_not_archived")) {
                 samples.add(name + " " + size, figures.integer(name));
             }

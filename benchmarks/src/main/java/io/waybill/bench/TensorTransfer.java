@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -141,6 +142,61 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         long startNs = System.nanoTime();
         try (Response response = worker.call(request)) {
             return response.payload().order(ByteOrder.LITTLE_ENDIAN).getLong(0) - startNs;
+        }
+    }
+
+    /** The part of {@code bench recording} that measures a program which sends one tensor after the other, and gets each of them back. */
+    static final class Stream {
+
+        static final String ROLE = "tensor-stream-client";
+        static final String SERVER_ROLE = "tensor-stream-server";
+
+        private Stream() {}
+
+        /** One measurement, with fresh processes. */
+        static Figures round(long size, int seconds, String how) throws IOException {
+            try (Children children = new Children()) {
+                Path home = children.directory().resolve("home");
+                children.start(SERVER_ROLE, home, how);
+                return children.start(ROLE, home, how, size, seconds).figures();
+            }
+        }
+
+        /** Arguments: home, waiting. Responds with the tensors. */
+        static void server(String[] arguments) throws IOException {
+            EchoServer.serve(arguments, (message, outbox) -> {
+                message.tensors().forEach(tensor -> tensor.storage().retain());
+                outbox.respond(message.payload(), message.tensors(), List.of());
+            });
+        }
+
+        /** Arguments: home, waiting, size, seconds. */
+        static void client(String[] arguments) throws Exception {
+            long size = Long.parseLong(arguments[2]);
+            Host host = Host.real();
+            Storage storage = new HostMemory(new NativeMemory(host.calls())).allocate(size);
+            Request request = request(storage);
+            try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
+                BenchProcess.ready();
+                long measuredNs = TimeUnit.SECONDS.toNanos(Long.parseLong(arguments[3]));
+                call(worker, request, measuredNs / 4);
+                long startNs = System.nanoTime();
+                long calls = call(worker, request, measuredNs);
+                double seconds = (System.nanoTime() - startNs) / 1e9;
+                BenchProcess.report(new Figures()
+                        .put("stream_per_s", Math.round(calls / seconds))
+                        .put("stream_archived", worker.archiveStatus().archivedStorages())
+                        .put("stream_not_archived", worker.archiveStatus().droppedStorages()));
+                BenchProcess.awaitEnd();
+            }
+        }
+
+        private static long call(Worker worker, Request request, long ns) {
+            long calls = 0;
+            for (long endNs = System.nanoTime() + ns; System.nanoTime() - endNs < 0; calls++) {
+                worker.call(request).close();
+            }
+            return calls;
         }
     }
 }

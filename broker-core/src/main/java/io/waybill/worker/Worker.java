@@ -156,16 +156,12 @@ public final class Worker implements Caller, AutoCloseable {
         }
         settings.put(WorkerRecord.DURABILITY, parts.durability);
         settings.putAll(parts.declaredDevices);
-        if (!parts.injects.isEmpty()) {
-            settings.put(WorkerRecord.INJECTS, parts.injects);
-        }
-        if (!parts.lost.isEmpty()) {
-            settings.put(WorkerRecord.LOST, parts.lost);
-        }
-        String left = served.left();
-        if (!left.isEmpty()) {
-            settings.put(WorkerRecord.PARKS, left);
-        }
+        Map<String, String> optional = new LinkedHashMap<>();
+        optional.put(WorkerRecord.INJECTS, parts.injects);
+        optional.put(WorkerRecord.LOST, parts.lost);
+        optional.put(WorkerRecord.PARKS, served.left());
+        optional.values().removeIf(String::isEmpty);
+        settings.putAll(optional);
         served.noteResponders(parts.directory);
         parts.directory.publish(WorkerState.READY, served.now(), settings);
     }
