@@ -149,10 +149,10 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             giveUp(storage, Omission.TOO_LARGE);
         } else if (closed) {
             giveUp(storage, Omission.CLOSED);
-        } else if (settings.overflow() == ArchiveOverflow.DROP && backlog.overflows(storage.size)) {
-            giveUp(storage, Omission.OVERFLOW);
         } else if (backlog.exceedsRate(storage)) {
             giveUp(storage, Omission.RATE);
+        } else if (settings.overflow() == ArchiveOverflow.DROP && backlog.overflows(storage.size)) {
+            giveUp(storage, Omission.OVERFLOW);
         }
         backlog.add(storage);
         if (backlog.bytes() > settings.waitingBytes() / WAKE_AT) {

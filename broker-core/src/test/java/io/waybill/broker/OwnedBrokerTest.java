@@ -179,15 +179,20 @@ class OwnedBrokerTest {
                     .hasMessage(REVOKED);
         }
         Request request = Request.operation("peer", "text.count");
-        List<Runnable> calls = List.of(
-                () -> caller.call(request),
-                () -> caller.callAsync(request),
-                () -> caller.call(request, failing(failure -> {})));
+        List<Runnable> calls = List.of(() -> caller.call(request), () -> caller.call(request, failing(failure -> {})));
         for (Runnable call : calls) {
             CallException failure = catchThrowableOfType(CallException.class, call::run);
             assertThat(failure).hasMessage(REVOKED);
             assertThat(failure.code()).isEqualTo(ErrorCode.CLOSED);
         }
+        assertThat(caller.callAsync(request))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .havingCause()
+                .isInstanceOfSatisfying(
+                        CallException.class,
+                        failure -> assertThat(failure.code()).isEqualTo(ErrorCode.CLOSED))
+                .withMessage(REVOKED);
         revoke(); // once more does nothing
     }
 

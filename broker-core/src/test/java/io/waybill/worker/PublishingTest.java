@@ -201,6 +201,9 @@ class PublishingTest {
                 .as("the responses on record")
                 .extracting(OnRecord::toString)
                 .containsExactly(way == Way.FAILED ? "HANDLER_FAILED (UNKNOWN_ERROR)" : "a reply");
+        Waits.until(
+                "the run of the handler is counted",
+                () -> handlers.statuses().stream().allMatch(status -> status.done() + status.failed() == 1));
         assertThat(handlers.statuses()).singleElement().satisfies(status -> {
             assertThat(status.done()).as("done").isEqualTo(way == Way.FAILED ? 0 : 1);
             assertThat(status.failed()).as("failed").isEqualTo(way == Way.FAILED ? 1 : 0);

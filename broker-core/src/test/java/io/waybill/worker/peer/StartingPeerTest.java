@@ -69,12 +69,10 @@ class StartingPeerTest {
         CompletableFuture<ErrorCode> refused = new CompletableFuture<>();
         Worker[] server = new Worker[1];
         workers.handleOnPoller(handlers, "text.on", (message, outbox) -> {
-            try {
-                server[0].callAsync(echo());
-                refused.complete(null);
-            } catch (CallException e) {
-                refused.complete(e.code());
-            }
+            server[0]
+                    .callAsync(echo())
+                    .whenComplete((response, failure) ->
+                            refused.complete(failure instanceof CallException e ? e.code() : null));
             outbox.respond(Value.of("went on"));
         });
         server[0] = workers.join("server", handlers);
