@@ -221,7 +221,7 @@ class BadBundlesIT {
 
         Path fixed = maker.bundle(name, operation).version("2.0.0").build();
         Result updated = waybill("bundle", "update", "--node", "ps0", fixed.toString());
-        assertThat(updated).isEqualTo(new Result(0, name + " 2.0.0 active\n", ""));
+        assertThat(updated).isEqualTo(new Result(0, name + " 2.0.0 active, in place of 1.0.0\n", ""));
         assertResponded(operation, "on");
         assertThat(waybill("workers").out()).doesNotContain("stuck");
     }
