@@ -27,7 +27,7 @@ public enum Mutant {
     LATE_RESPONSE_REPORTED(
             "TWO_OUTCOMES",
             Runs.KILL,
-            Change.instead(Names.RECEIVER, "timedOut", Names.DELIVERY, "fail", "failAndRemember"),
+            Change.instead(Names.RECEIVER, "timedOut", Names.DELIVERY, "failUnrecorded", "failAndRemember"),
             Change.instead(Names.RECEIVER, "complete", Names.PENDING, "take", "takeOrReport")),
     INCARNATION_UNCHECKED(
             "RAN_IN_OTHER_INCARNATION",

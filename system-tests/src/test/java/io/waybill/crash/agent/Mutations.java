@@ -112,7 +112,8 @@ public final class Mutations {
         }
     }
 
-    public static void failAndRemember(Object delivery, int peer, ResponseListener listener, CallException failure) {
+    public static void failAndRemember(
+            Object delivery, Object context, int peer, ResponseListener listener, CallException failure) {
         TIMED_OUT.put(failure.messageId(), listener);
         listener.onFailure(failure);
     }
