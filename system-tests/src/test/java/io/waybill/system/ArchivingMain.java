@@ -75,7 +75,9 @@ final class ArchivingMain {
                 JoinOptions.defaults(),
                 WorkerMain.settings(Long.parseLong(arguments[3])).toBuilder()
                         .tensors(TENSORS)
-                        .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL))
+                        .archive(ArchiveSettings.DEFAULTS
+                                .withPolicy(ArchivePolicy.ALL)
+                                .withBytesPerSecond(0))
                         .build(),
                 registry);
         worker.ready(Map.of());
