@@ -5,10 +5,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The bytes of a storage on a device, in host memory. A worker keeps a value so, because the storage itself is of a bundle's class, which may
@@ -39,33 +36,11 @@ public final class DeviceCopy implements Storage {
 
     /** Puts tensors on their devices. Each tensor of the result holds one count of its storage; those that were given are released. */
     static List<Tensor> placed(List<Tensor> tensors, DeviceMoves moves) throws RejectedMessageException {
-        Map<Storage, Storage> made = new IdentityHashMap<>();
-        List<Tensor> placed = new ArrayList<>(tensors.size());
-        try {
-            for (Tensor tensor : tensors) {
-                Storage storage = made.get(tensor.storage());
-                if (storage != null) {
-                    storage.retain();
-                } else if (tensor.storage() instanceof DeviceCopy copy) {
-                    storage = moves.allocate(copy.host, copy.device);
-                    made.put(copy, storage);
-                } else {
-                    storage = tensor.storage().retain();
-                }
-                placed.add(new Tensor(
-                        tensor.dtype(),
-                        tensor.sizes(),
-                        tensor.strides(),
-                        tensor.storageOffset(),
-                        tensor.requiresGrad(),
-                        storage));
-            }
-        } catch (RejectedMessageException | RuntimeException | Error e) {
-            Storages.releaseAll(placed);
-            throw e;
-        }
-        Storages.releaseAll(tensors);
-        return List.copyOf(placed);
+        return List.copyOf(DeviceTensors.moved(
+                tensors,
+                (storage, tensor) -> storage instanceof DeviceCopy copy
+                        ? moves.allocate(copy.host, copy.device)
+                        : storage.retain()));
     }
 
     Storage host() {

@@ -26,7 +26,7 @@ public final class DeviceTensors {
 
     /** Moves one storage. */
     @FunctionalInterface
-    private interface Move {
+    interface Move {
         Storage moved(Storage storage, int tensor) throws RejectedMessageException;
     }
 
@@ -73,7 +73,8 @@ public final class DeviceTensors {
         }
     }
 
-    private static List<Tensor> moved(List<Tensor> tensors, Move move) throws RejectedMessageException {
+    /** Moves each storage once. Each tensor of the result holds one count of its storage; those that were given are released. */
+    static List<Tensor> moved(List<Tensor> tensors, Move move) throws RejectedMessageException {
         Map<Storage, Storage> made = new IdentityHashMap<>();
         List<Tensor> moved = new ArrayList<>(tensors.size());
         try {
