@@ -198,7 +198,7 @@ public final class Workers implements AutoCloseable {
         worker.parts.responseAppender.journal().fail(cause);
     }
 
-    /** Has a worker write a response to a call that another one made, whoever was called. */
+    /** Has a worker write a response to a call that another one made, also if a third one was called. */
     public static void respondAs(Worker worker, Worker caller, long id, Value value) throws JournalFullException {
         byte[] payload = new ValueEncoder().value(value).toBytes();
         QueueAppender appender = worker.parts.responseAppender;

@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A worker with a framework installs a bundle, updates it under the calls of a peer, leaves, joins again with what it had, uninstalls it and
- * installs it anew. When nothing fails any more the same framework takes a further version, which alone serves, also in the next incarnation.
+ * installs it again. When nothing fails any more the same framework takes a further version, which alone serves, also in the next incarnation.
  */
 final class BundleScenario implements Scenario {
 

@@ -12,8 +12,8 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 
 /**
- * Calls of other workers in saved modules. {@code torch.jit.save} writes them without their arguments, so that neither PyTorch nor libtorch can load the
- * file, or calls nobody with nothing.
+ * Calls of other workers in saved modules. {@code torch.jit.save} writes them without their arguments: what it saved can't be
+ * loaded by PyTorch or libtorch, or can't call a worker.
  *
  * <p><b>Threads.</b> Any.
  */
