@@ -202,14 +202,7 @@ class SuccessorTest {
     void endsWhatWasNotBegunWhenNoSuccessorComesInTime() throws Exception {
         Worker first = held(Duration.ofSeconds(20), SHORT);
         Worker caller = workers.join("caller");
-        CompletableFuture<String> running = call(caller);
-        Waits.until("a request runs", () -> begun.size() == 1);
-        CompletableFuture<Void> closing = closing(first);
-        Waits.until("the worker drains", () -> isUnread(caller));
-        CompletableFuture<String> unread = call(caller);
-        hold.countDown();
-        closing.get(20, TimeUnit.SECONDS);
-        running.get(20, TimeUnit.SECONDS);
+        CompletableFuture<String> unread = leftUnread(first, caller);
         assertThat(failure(unread)).isEqualTo(ErrorCode.WORKER_LOST);
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> caller.call(request()))
@@ -219,6 +212,19 @@ class SuccessorTest {
         server("second");
         assertThat(call(caller).get(20, TimeUnit.SECONDS)).isEqualTo("second");
         assertThat(begun).as("begun by the second: only what was sent to it").containsExactly("second");
+    }
+
+    /** Lets a worker that runs a request leave in order. Returns a call that it had not read. */
+    private CompletableFuture<String> leftUnread(Worker leaving, Worker caller) throws Exception {
+        CompletableFuture<String> running = call(caller);
+        Waits.until("a request runs", () -> begun.size() == 1);
+        CompletableFuture<Void> closing = closing(leaving);
+        Waits.until("the worker drains", () -> isUnread(caller));
+        CompletableFuture<String> unread = call(caller);
+        hold.countDown();
+        closing.get(20, TimeUnit.SECONDS);
+        running.get(20, TimeUnit.SECONDS);
+        return unread;
     }
 
     /** Returns whether the worker reads no more: a call stays unread for a while. */
@@ -253,14 +259,7 @@ class SuccessorTest {
     void goesOnOverSeveralDepartures() throws Exception {
         Worker first = held(Duration.ofSeconds(20), LONG);
         Worker caller = workers.join("caller");
-        CompletableFuture<String> running = call(caller);
-        Waits.until("a request runs", () -> begun.size() == 1);
-        CompletableFuture<Void> closing = closing(first);
-        Waits.until("the worker drains", () -> isUnread(caller));
-        CompletableFuture<String> unread = call(caller);
-        hold.countDown();
-        closing.get(20, TimeUnit.SECONDS);
-        running.get(20, TimeUnit.SECONDS);
+        CompletableFuture<String> unread = leftUnread(first, caller);
         // the second one leaves before it has read anything
         WorkerDirectory second = workers.home.join("server");
         assertThat(second.succession().firstEpoch()).isEqualTo(first.directory().epoch());
