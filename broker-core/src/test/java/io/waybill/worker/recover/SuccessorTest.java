@@ -17,6 +17,7 @@ import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
+import io.waybill.worker.peer.PeerLink;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -188,7 +189,9 @@ class SuccessorTest {
         Worker first = server("first");
         Worker caller = workers.join("caller");
         assertThat(call(caller).get(20, TimeUnit.SECONDS)).isEqualTo("first");
+        PeerLink link = Workers.linkTo(caller, "server");
         first.close();
+        Waits.until("the caller sees that it has left", () -> link.condition() == PeerLink.Condition.LEFT);
         CompletableFuture<String> waiting = CompletableFuture.supplyAsync(() -> text(caller.call(request())));
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> caller.call(request().timeout(SHORT)))
