@@ -144,7 +144,7 @@ public final class OutgoingResponse {
     }
 
     /** Forgets the response, whose tensors and references have another owner now. */
-    void forget() {
+    public void forget() {
         encoder.reset();
         form = Form.NOTHING;
         rawTensors = List.of();

@@ -63,7 +63,7 @@ public final class PassedObjects {
     }
 
     /** Takes a handle of each reference; all or none. */
-    static List<RRef> handlesOf(List<? extends RRef> references) {
+    public static List<RRef> handlesOf(List<? extends RRef> references) {
         List<RRef> taken = new ArrayList<>(references.size());
         try {
             for (RRef reference : references) {

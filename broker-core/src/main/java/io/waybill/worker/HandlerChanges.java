@@ -2,7 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.PolledTasks;
-import io.waybill.worker.inner.InnerRequests;
+import io.waybill.exchange.InnerRequests;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.serve.RequestDispatcher;
 

@@ -5,6 +5,10 @@ import io.waybill.archive.Archive;
 import io.waybill.broker.Brokers;
 import io.waybill.broker.KeptStates;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.exchange.CallOrigin;
+import io.waybill.exchange.ExchangeContext;
+import io.waybill.exchange.HandlerLookup;
+import io.waybill.exchange.InnerRequests;
 import io.waybill.handling.CallReports;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
@@ -32,7 +36,6 @@ import io.waybill.worker.call.RequestSender;
 import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
-import io.waybill.worker.inner.InnerRequests;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Links;
@@ -42,7 +45,6 @@ import io.waybill.worker.peer.RecordReader;
 import io.waybill.worker.peer.RereadTails;
 import io.waybill.worker.peer.SelfTails;
 import io.waybill.worker.peer.TensorTransit;
-import io.waybill.worker.poll.CallOrigin;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.HandlerSlots;
@@ -56,15 +58,15 @@ import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
 import io.waybill.worker.serve.AccessGate;
-import io.waybill.worker.serve.Exchange;
-import io.waybill.worker.serve.ExchangePool;
 import io.waybill.worker.serve.HandlerErrorLog;
 import io.waybill.worker.serve.OpenRequests;
 import io.waybill.worker.serve.ParkedRequests;
 import io.waybill.worker.serve.PeerReceiver;
+import io.waybill.worker.serve.PeerRequest;
 import io.waybill.worker.serve.PreviousIncarnation;
 import io.waybill.worker.serve.RepeatedRequests;
 import io.waybill.worker.serve.RequestDispatcher;
+import io.waybill.worker.serve.RequestPool;
 import io.waybill.worker.serve.RequestReceiver;
 import io.waybill.worker.serve.ResponseWriter;
 import io.waybill.worker.serve.ServingContext;
@@ -238,32 +240,20 @@ final class WorkerParts {
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls =
                 new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
-        HandlerErrorLog handlerErrors = new HandlerErrorLog(registry.errors());
-        InnerRequests inner = new InnerRequests(
+        ExchangeContext exchanges = new ExchangeContext(
                 id,
-                host.files().owner(),
-                registry,
-                references.handlers(),
-                interceptors.handlers(),
-                invocations,
                 host.clock(),
-                settings.stuck(),
-                handlerErrors::log);
+                interceptors.handlers(),
+                invocations::own,
+                reports,
+                new HandlerErrorLog(registry.errors()));
+        HandlerLookup lookup = HandlerLookup.of(registry, references.handlers(), id);
+        InnerRequests inner = new InnerRequests(
+                exchanges, lookup, settings.stuck(), host.files().owner(), false);
         ServingContext context = new ServingContext(
-                host.clock(),
-                responseWriter,
-                calls,
-                transit,
-                invocations,
-                references,
-                faults,
-                handlerErrors,
-                interceptors.handlers(),
-                inner,
-                counters.served(),
-                reports);
+                exchanges, inner, responseWriter, calls, transit, invocations, references, faults, counters.served());
         OpenRequests open = new OpenRequests();
-        ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
+        RequestPool pool = new RequestPool(own -> new PeerRequest(context, own), open);
         ParkedRequests parking = new ParkedRequests();
         PreviousIncarnation earlier = PreviousIncarnation.of(directory);
         UnansweredScan scan =
@@ -273,8 +263,7 @@ final class WorkerParts {
         lowWatermarks = new LowWatermarks(links, open, parking, responseAppender);
         reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
         RequestDispatcher serving = new RequestDispatcher(
-                registry,
-                references.handlers(),
+                lookup,
                 host.clock(),
                 poller.handlers(),
                 pool,

@@ -3,7 +3,7 @@ package io.waybill.dispatch;
 import io.waybill.host.Threads;
 
 /** Plain threads for tests. */
-final class DaemonThreads implements Threads {
+public final class DaemonThreads implements Threads {
 
     @Override
     public Thread start(String name, Runnable body) {

@@ -5,7 +5,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.worker.poll.CallOrigin;
+import io.waybill.exchange.CallOrigin;
 import java.util.concurrent.CompletableFuture;
 
 /**

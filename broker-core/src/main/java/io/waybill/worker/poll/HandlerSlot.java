@@ -4,6 +4,8 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.event.EventView;
+import io.waybill.exchange.HandlerCall;
+import io.waybill.exchange.HandlerStack;
 import io.waybill.handling.CallReports;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -14,7 +16,7 @@ import java.lang.invoke.VarHandle;
  *
  * <p><b>Threads.</b> Written by its thread; read by the housekeeper.
  */
-public final class HandlerSlot {
+public final class HandlerSlot implements HandlerStack {
 
     private static final VarHandle INNERMOST;
     private static final VarHandle INLINE_TURNS;
@@ -33,7 +35,7 @@ public final class HandlerSlot {
     private EventView event; // null until there are listeners for events
     private int tasks;
     private boolean prepared;
-    private HandlerCall spare; // for reuse by this thread; null for none
+    private Object spare; // for reuse by this thread; null for none
     volatile HandlerExecutor executor; // of its thread, set before that polls in place of the poller, which reads it
     HandlerPolling leads; // while the thread polls in place of the poller; its own
     boolean hasLeft; // a task to itself, since it began to poll; its own
@@ -60,6 +62,7 @@ public final class HandlerSlot {
     // ---- its own thread
 
     /** Returns the current context of the thread. */
+    @Override
     public ThreadContext context() {
         return context;
     }
@@ -70,6 +73,7 @@ public final class HandlerSlot {
     }
 
     /** Enters a handler. Returns the argument for {@link #leave}. */
+    @Override
     public HandlerCall enter(HandlerCall begun) {
         HandlerCall before = innermost;
         if (before == null) {
@@ -80,6 +84,7 @@ public final class HandlerSlot {
     }
 
     /** Leaves a handler that returned or threw. */
+    @Override
     public void leave(HandlerCall before) {
         INNERMOST.setRelease(this, before);
         if (before == null) {
@@ -92,14 +97,16 @@ public final class HandlerSlot {
     }
 
     /** Takes the object that {@link #keepSpare} kept; null for none. */
-    public HandlerCall takeSpare() {
-        HandlerCall kept = spare;
+    @Override
+    public Object takeSpare() {
+        Object kept = spare;
         spare = null;
         return kept;
     }
 
     /** Keeps an object for this thread's next message inside another one. Returns false when there is one already. */
-    public boolean keepSpare(HandlerCall ended) {
+    @Override
+    public boolean keepSpare(Object ended) {
         if (spare != null) {
             return false;
         }
@@ -111,17 +118,20 @@ public final class HandlerSlot {
      * Marks that this polling thread serves a request inline: it runs foreign code of the handler, storages and
      * converters.
      */
+    @Override
     public void beginInline() {
         inline++;
         INLINE_TURNS.setOpaque(this, inlineTurns + 1);
     }
 
+    @Override
     public void endInline() {
         inline--;
         INLINE_TURNS.setOpaque(this, inlineTurns + 1);
     }
 
     /** Returns whether the thread is inside a handler that must not wait. */
+    @Override
     public boolean isInline() {
         return inline > 0;
     }
@@ -132,7 +142,8 @@ public final class HandlerSlot {
      *
      * @return whether it does
      */
-    public boolean leave(HandlerEntry entry, Runnable task) {
+    @Override
+    public boolean keepTask(HandlerEntry entry, Runnable task) {
         return leads != null && leads.leave(this, entry, task);
     }
 
@@ -181,6 +192,7 @@ public final class HandlerSlot {
     }
 
     /** Returns the outermost call that the thread is inside of. To be confirmed by {@link #isStill}. */
+    @Override
     public HandlerCall outermost() {
         return outermost;
     }

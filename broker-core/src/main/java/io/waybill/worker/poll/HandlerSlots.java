@@ -1,5 +1,7 @@
 package io.waybill.worker.poll;
 
+import io.waybill.exchange.CallOrigin;
+import io.waybill.exchange.HandlerCall;
 import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

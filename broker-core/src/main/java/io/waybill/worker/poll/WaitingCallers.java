@@ -1,5 +1,6 @@
 package io.waybill.worker.poll;
 
+import io.waybill.exchange.CallOrigin;
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.Future;

@@ -6,6 +6,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
+import io.waybill.exchange.DeferredResponse;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;
@@ -35,7 +36,7 @@ final class FetchHandler implements MessageHandler {
     private FetchWaiter waiter(InboundMessage message, Outbox outbox) {
         long dueNs = message.deadlineNs();
         long deadlineNs = dueNs == 0 ? Long.MAX_VALUE : clock.monotonicNs() + dueNs - clock.bootNs();
-        return new FetchWaiter((ValueResponse) outbox.later(), deadlineNs, message.sentNs(), dueNs, clock);
+        return new FetchWaiter((DeferredResponse) outbox.later(), deadlineNs, message.sentNs(), dueNs, clock);
     }
 
     /**
@@ -44,13 +45,13 @@ final class FetchHandler implements MessageHandler {
      * @param deadlineNs on CLOCK_MONOTONIC
      * @param dueNs the deadline on CLOCK_BOOTTIME
      */
-    private record FetchWaiter(ValueResponse response, long deadlineNs, long sentNs, long dueNs, Clock clock)
+    private record FetchWaiter(DeferredResponse response, long deadlineNs, long sentNs, long dueNs, Clock clock)
             implements ValueWaiter {
 
         @Override
         public void onValue(OwnedValue value) {
             try {
-                response.send((StoredValue) value);
+                response.send(((StoredValue) value)::putInto);
             } catch (CallException e) { // a reference that the value contains has failed
                 onFailure(e);
             }

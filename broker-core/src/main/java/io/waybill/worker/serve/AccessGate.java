@@ -31,7 +31,7 @@ public final class AccessGate {
     private final PollPermit permit;
     private final long uid;
     // What a policy is being asked about, for who takes the permit from a thread that does not return.
-    private Exchange asking;
+    private PeerRequest asking;
     private InstalledPolicy asked;
 
     /** What becomes of a request. */
@@ -59,7 +59,7 @@ public final class AccessGate {
     }
 
     /** @param behindOthers whether requests that arrived earlier wait for a policy */
-    Verdict ask(Exchange exchange, boolean behindOthers) {
+    Verdict ask(PeerRequest exchange, boolean behindOthers) {
         AccessPolicies.Required now = policies.current();
         if (now == null && !behindOthers || !isAskedAbout(exchange.view().typeCode())) {
             return Verdict.ALLOWED;
@@ -73,7 +73,7 @@ public final class AccessGate {
                 && (!Route.isOfReferences(typeCode) || typeCode == MessageType.SCRIPT_RREF_FETCH_CALL.code());
     }
 
-    private Verdict ask(Exchange exchange, AccessPolicies.Required now) {
+    private Verdict ask(PeerRequest exchange, AccessPolicies.Required now) {
         AccessRequest request = request(exchange);
         for (InstalledPolicy policy : now.policies()) {
             if (!policy.enter()) {
@@ -102,7 +102,7 @@ public final class AccessGate {
         return Verdict.ALLOWED;
     }
 
-    private AccessRequest request(Exchange exchange) {
+    private AccessRequest request(PeerRequest exchange) {
         RecordView view = exchange.view();
         return new AccessRequest(
                 exchange.link().id(),
@@ -116,7 +116,7 @@ public final class AccessGate {
 
     /** Refuses the request of a thread that lost the permit inside a policy. Called by the next holder. */
     void takeOver() {
-        Exchange left = asking;
+        PeerRequest left = asking;
         if (left != null) {
             InstalledPolicy policy = asked;
             asking = null;
@@ -131,16 +131,16 @@ public final class AccessGate {
     }
 
     /** Refuses a request that can't wait, or waited for too long. */
-    void refuseUndecided(Exchange exchange, String why) {
+    void refuseUndecided(PeerRequest exchange, String why) {
         AccessPolicies.Required now = policies.current();
         refuse(exchange, "the access policy of " + (now == null ? "a bundle" : now.away()) + " is away, and " + why);
     }
 
-    private void refuse(Exchange exchange, InstalledPolicy policy, String why) {
+    private void refuse(PeerRequest exchange, InstalledPolicy policy, String why) {
         refuse(exchange, "the access policy of " + policy.provider() + " " + why);
     }
 
-    private void refuse(Exchange exchange, String why) {
+    private void refuse(PeerRequest exchange, String why) {
         exchange.refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(exchange), why));
     }
 }

@@ -28,7 +28,7 @@ final class Admission {
     }
 
     /** Admits a request. Returns whether its tensors could be opened; otherwise its caller gets an error. */
-    boolean admit(Exchange exchange, HandlerEntry entry) {
+    boolean admit(PeerRequest exchange, HandlerEntry entry) {
         try {
             ReceivedTensors tensors = exchange.view().tensorCount() == 0
                     ? null

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The tensors and references that came with one request. Pooled with the {@link Exchange}.
+ * The tensors and references that came with one request. Pooled with the {@link PeerRequest}.
  *
  * <p><b>Threads.</b> Belongs to the thread that the exchange belongs to.
  */

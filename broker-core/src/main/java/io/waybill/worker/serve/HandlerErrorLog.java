@@ -1,17 +1,17 @@
 package io.waybill.worker.serve;
 
-import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.ProviderErrors;
+import io.waybill.exchange.HandlerErrors;
+import io.waybill.exchange.RequestSource;
 import io.waybill.host.failure.ForeignErrors;
-import io.waybill.worker.peer.PeerLink;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Counts and logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
-public final class HandlerErrorLog {
+public final class HandlerErrorLog implements HandlerErrors {
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);
     private static final int MAX_PLACES = 1000;
@@ -23,32 +23,23 @@ public final class HandlerErrorLog {
         this.errors = errors;
     }
 
-    /** Counts and logs an exception of a handler of a message inside another. Does not throw. */
-    public void log(HandlerEntry entry, Throwable error) {
-        log(entry, ", inside another message", error);
-    }
-
-    /** Counts and logs an exception of a handler. Does not throw. */
-    void log(HandlerEntry entry, long id, PeerLink caller, Throwable error) {
-        log(entry, ", request " + MessageId.text(id) + " of " + caller, error);
-    }
-
-    private void log(HandlerEntry entry, String of, Throwable error) {
+    @Override
+    public void threw(HandlerEntry entry, RequestSource request, Throwable error) {
         errors.charge(entry.provider());
         if (isNew(entry, error)) {
             String text = entry.provider() + " threw while handling "
-                    + entry.key().text() + of + "; further errors from this place are only counted";
+                    + entry.key().text() + ", " + request + "; further errors from this place are only counted";
             ForeignErrors.warn(LOG, text, error);
         }
     }
 
-    /** Counts a handler that returned without a response. */
-    void noResponse(HandlerEntry entry) {
+    @Override
+    public void noResponse(HandlerEntry entry) {
         errors.charge(entry.provider());
     }
 
-    /** Counts and logs an exception of a storage whose count the broker released. Does not throw. */
-    void logRelease(HandlerEntry entry, Throwable error) {
+    @Override
+    public void notReleased(HandlerEntry entry, Throwable error) {
         errors.charge(entry.provider());
         if (isNew(entry, error)) {
             String text = "A storage could not be given back after " + entry.provider() + " handled "

@@ -81,10 +81,10 @@ final class Observer implements InstantSource {
      *
      * @throws IllegalStateException after the response
      */
-    synchronized RequestArrival arrival(HandlerTask task) {
+    synchronized RequestArrival arrival(PeerRequest request) {
         requireOpen();
         if (arrival == null) {
-            arrival = task.arrival();
+            arrival = request.arrival();
             note(Kind.ARRIVAL, arrival.readNs());
             note(Kind.ARRIVAL, arrival.unparkedNs());
             note(Kind.ARRIVAL, arrival.confirmedNs());

@@ -1,12 +1,12 @@
 package io.waybill.worker.serve;
 
+import io.waybill.exchange.HandlerCall;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.poll.HandlerCall;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The request that an {@link Exchange} has in flight.
+ * The request that an {@link PeerRequest} has in flight.
  *
  * <p><b>Threads.</b> Written by the thread that owns the exchange, read by the housekeeper. The housekeeper may read a
  * request that is already completed, never one that is not yet in flight.

@@ -1,7 +1,7 @@
 package io.waybill.worker.serve;
 
+import io.waybill.exchange.HandlerCall;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.poll.HandlerCall;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 

@@ -74,7 +74,7 @@ final class ParkingLot {
     }
 
     /** Parks a request; one that had left returns to its former position. */
-    void park(Exchange exchange, HandlerKey key, ParkedRequests.Parked left) {
+    void park(PeerRequest exchange, HandlerKey key, ParkedRequests.Parked left) {
         if (left == null && parked.size() >= registry.parking().maxMessages()) {
             if (key == AccessGate.UNDECIDED) {
                 gate.refuseUndecided(exchange, "too many requests wait already");
@@ -166,7 +166,7 @@ final class ParkingLot {
                 break;
             }
             served++;
-            Exchange exchange = leave(by, parkedRequest, AccessGate.UNDECIDED);
+            PeerRequest exchange = leave(by, parkedRequest, AccessGate.UNDECIDED);
             if (exchange != null && !open) {
                 gate.refuseUndecided(exchange, "did not return within " + maxNs / 1_000_000 + " ms");
             } else if (exchange != null && !by.serveOnce(exchange, parkedRequest)) {
@@ -177,8 +177,8 @@ final class ParkingLot {
         return served;
     }
 
-    private Exchange leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key) {
-        Exchange exchange = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
+    private PeerRequest leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key) {
+        PeerRequest exchange = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
         if (exchange != null) {
             exchange.parkedSince(parkedRequest.sinceNs());
         }
@@ -190,7 +190,7 @@ final class ParkingLot {
 
     /** @param ready whether the handler and its interceptors are there */
     private boolean leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key, boolean ready) {
-        Exchange exchange = leave(by, parkedRequest, key);
+        PeerRequest exchange = leave(by, parkedRequest, key);
         if (exchange == null) {
             return true;
         }

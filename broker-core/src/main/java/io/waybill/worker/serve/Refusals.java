@@ -23,13 +23,13 @@ final class Refusals {
     }
 
     /** Rejects a request whose deadline has passed, or was on the clock of an earlier boot. */
-    void expired(Exchange exchange, Failure failure) {
+    void expired(PeerRequest exchange, Failure failure) {
         counters.countExpired();
         exchange.refuse(failure);
     }
 
     /** Rejects a request to an earlier incarnation of this worker that may not be run again. */
-    void lost(Exchange exchange, long ownEpoch) {
+    void lost(PeerRequest exchange, long ownEpoch) {
         counters.countExpired();
         String call = "call " + MessageId.text(exchange.view().id());
         refuse(
@@ -41,18 +41,18 @@ final class Refusals {
                                 + " of this worker, which did not begin it; this is incarnation " + ownEpoch);
     }
 
-    void outOfService(Exchange exchange, HandlerEntry entry) {
+    void outOfService(PeerRequest exchange, HandlerEntry entry) {
         exchange.refuse(Failure.outOfService(exchange.view().to(), entry));
     }
 
-    void noRoomForResponse(Exchange exchange) {
+    void noRoomForResponse(PeerRequest exchange) {
         refuse(
                 exchange,
                 ErrorCode.JOURNAL_FULL,
                 "the request was not begun, because the journal's disk has no room for its response");
     }
 
-    void tooManyRepeats(Exchange exchange) {
+    void tooManyRepeats(PeerRequest exchange) {
         refuse(
                 exchange,
                 ErrorCode.BACK_PRESSURE,
@@ -61,7 +61,7 @@ final class Refusals {
     }
 
     /** Rejects a request whose payload does not begin with a name, as its type demands. */
-    void unnamed(Exchange exchange) {
+    void unnamed(PeerRequest exchange) {
         refuse(
                 exchange,
                 ErrorCode.MALFORMED_BODY,
@@ -70,11 +70,11 @@ final class Refusals {
     }
 
     /** Rejects a request for whose key there never was a handler. */
-    void unknown(Exchange exchange, HandlerKey key, HandlerTable table) {
+    void unknown(PeerRequest exchange, HandlerKey key, HandlerTable table) {
         exchange.refuse(Failure.unknown(exchange.view().to(), key, table));
     }
 
-    void tooManyParked(Exchange exchange, HandlerKey key, int parked) {
+    void tooManyParked(PeerRequest exchange, HandlerKey key, int parked) {
         refuse(
                 exchange,
                 ErrorCode.HANDLER_GONE,
@@ -82,7 +82,7 @@ final class Refusals {
                         + " requests, the most allowed, wait for handlers already");
     }
 
-    void parkedTooLong(Exchange exchange, HandlerKey key, long maxDurationNs) {
+    void parkedTooLong(PeerRequest exchange, HandlerKey key, long maxDurationNs) {
         refuse(
                 exchange,
                 ErrorCode.HANDLER_GONE,
@@ -90,7 +90,7 @@ final class Refusals {
                         + maxDurationNs / 1_000_000 + " ms");
     }
 
-    private static void refuse(Exchange exchange, ErrorCode code, String text) {
+    private static void refuse(PeerRequest exchange, ErrorCode code, String text) {
         exchange.refuse(code, text);
     }
 }

@@ -6,10 +6,10 @@ import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.dispatch.Outcome;
+import io.waybill.exchange.HandlerLookup;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
@@ -37,12 +37,11 @@ public final class RequestDispatcher {
     private static final Logger LOG = LoggerFactory.getLogger(RequestDispatcher.class);
     private static final long RELEASE_NS = 1_000_000_000;
 
-    private final HandlerRegistry registry;
-    private final HandlerRegistry ownHandlers;
+    private final HandlerLookup lookup;
     private final Clock clock;
     private final PollPermit permit;
     private final HandlerPolling handlers;
-    private final ExchangePool pool;
+    private final RequestPool pool;
     private final Refusals refusals;
     private final RequestClock time;
     private final Admission admission;
@@ -57,14 +56,13 @@ public final class RequestDispatcher {
     private final OpenRequests open;
     private long nextReleaseNs;
     private volatile boolean leaving; // set by the thread that closes the worker
-    private Exchange spare;
+    private PeerRequest spare;
 
     public RequestDispatcher(
-            HandlerRegistry registry,
-            HandlerRegistry ownHandlers,
+            HandlerLookup lookup,
             Clock clock,
             HandlerPolling handlers,
-            ExchangePool pool,
+            RequestPool pool,
             ParkedRequests parking,
             RereadTails reread,
             TensorTransit transit,
@@ -75,8 +73,7 @@ public final class RequestDispatcher {
             AccessGate gate,
             Interceptors<HandlerInterceptor> interceptors,
             WorkerCounters counters) {
-        this.registry = registry;
-        this.ownHandlers = ownHandlers;
+        this.lookup = lookup;
         this.clock = clock;
         this.permit = handlers.permit();
         this.handlers = handlers;
@@ -90,7 +87,7 @@ public final class RequestDispatcher {
         this.earlier = earlier;
         this.repeats = repeats;
         this.open = open;
-        this.parking = new ParkingLot(registry, clock, parking, gate, interceptors, refusals, counters);
+        this.parking = new ParkingLot(lookup.registry(), clock, parking, gate, interceptors, refusals, counters);
         this.counters = counters;
         this.gate = gate;
     }
@@ -115,7 +112,7 @@ public final class RequestDispatcher {
      *
      * @return whether this thread still has the permit
      */
-    boolean serve(Exchange exchange) {
+    boolean serve(PeerRequest exchange) {
         if (exchange.view().isRepeated()) {
             takeRepeat(exchange);
             return true;
@@ -124,7 +121,7 @@ public final class RequestDispatcher {
     }
 
     /** Handles a repeated request: one in flight or waiting has one response for all repeats. */
-    private void takeRepeat(Exchange exchange) {
+    private void takeRepeat(PeerRequest exchange) {
         if (repeats.isFull()) {
             refusals.tooManyRepeats(exchange);
             return;
@@ -150,7 +147,7 @@ public final class RequestDispatcher {
             found.link().backlog().unserved().remove(found.index());
             return true;
         }
-        Exchange exchange = readAgain(
+        PeerRequest exchange = readAgain(
                 found.link(),
                 found.index(),
                 found.verdict() == RepeatedRequests.Verdict.RUN ? Delivered.FIRST : Delivered.AGAIN);
@@ -158,12 +155,12 @@ public final class RequestDispatcher {
         return exchange == null || serveOnce(exchange);
     }
 
-    private boolean serveOnce(Exchange exchange) {
+    private boolean serveOnce(PeerRequest exchange) {
         return serveOnce(exchange, null);
     }
 
     /** Serves a request after the access policies were asked; {@code left} is its former position among the undecided. */
-    boolean serveOnce(Exchange exchange, ParkedRequests.Parked left) {
+    boolean serveOnce(PeerRequest exchange, ParkedRequests.Parked left) {
         boolean behind = left == null && !parking.isEmpty() && parking.has(AccessGate.UNDECIDED);
         AccessGate.Verdict verdict = gate.ask(exchange, behind);
         if (verdict == AccessGate.Verdict.WAITS) {
@@ -173,8 +170,8 @@ public final class RequestDispatcher {
             return verdict != AccessGate.Verdict.PERMIT_LOST;
         }
         if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
-            HandlerKey key = Route.key(registry.table(), exchange.view());
-            boolean passes = exchange.task().isNested() && parking.isHeld(key);
+            HandlerKey key = Route.key(lookup.registry().table(), exchange.view());
+            boolean passes = exchange.isNested() && parking.isHeld(key);
             if (parking.has(key) && !passes) { // after those that came before it
                 parking.park(exchange, key, null);
                 return true;
@@ -184,7 +181,7 @@ public final class RequestDispatcher {
     }
 
     /** Serves or parks a request; {@code left} is its former position in parking, or null. */
-    boolean serveNow(Exchange exchange, ParkedRequests.Parked left) {
+    boolean serveNow(PeerRequest exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && time.nowNs(request) >= deadlineNs) {
@@ -206,7 +203,7 @@ public final class RequestDispatcher {
             return true;
         }
         while (true) {
-            HandlerTable table = tableFor(request);
+            HandlerTable table = lookup.tableFor(request);
             HandlerEntry entry = Route.find(table, request);
             if (entry == null) {
                 absent(table, exchange, left);
@@ -229,7 +226,7 @@ public final class RequestDispatcher {
                 parking.park(exchange, Route.key(table, request), left);
                 return true;
             }
-            if (!exchange.task().openInterception()) {
+            if (!exchange.exchange().openInterception()) {
                 parking.park(exchange, Route.key(table, request), left);
                 return true;
             }
@@ -240,7 +237,7 @@ public final class RequestDispatcher {
                 }
                 counters.countBegun();
                 if (exchange.attachments().mustWait()) {
-                    exchange.task().runWhenReady();
+                    exchange.runWhenReady();
                     return true;
                 }
                 if (!onPoller && !here || exchange.attachments().isForDevice()) { // a converter may be slow
@@ -248,13 +245,13 @@ public final class RequestDispatcher {
                 }
                 return here ? runPolled(exchange, entry) : runInline(exchange);
             }
-            exchange.task().endInterception();
+            exchange.exchange().endInterception();
             Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
     }
 
     /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
-    private boolean isLeft(Exchange exchange) {
+    private boolean isLeft(PeerRequest exchange) {
         RecordView request = exchange.view();
         return exchange.delivered() == Delivered.FIRST
                 && earlier.isContinued(request)
@@ -263,13 +260,6 @@ public final class RequestDispatcher {
                 && Route.mayBeLeft(request.typeCode())
                 && !request.hasReferences()
                 && !transit.hasLeases(request);
-    }
-
-    private HandlerTable tableFor(RecordView request) {
-        int code = request.typeCode();
-        HandlerTable own = ownHandlers.table();
-        boolean isOwn = Route.isOfReferences(code) || code == Route.CONTROL_CALL && Route.find(own, request) != null;
-        return isOwn ? own : registry.table();
     }
 
     /** Sets the time after the poller read the clock. */
@@ -281,16 +271,15 @@ public final class RequestDispatcher {
         }
     }
 
-    private boolean runInline(Exchange exchange) {
+    private boolean runInline(PeerRequest exchange) {
         permit.release();
-        boolean free = exchange.task().runInline();
+        boolean free = exchange.runInline();
         return hasRun(exchange, free, !handlers.hasLeft() && permit.tryAcquire());
     }
 
     /** Runs a plain handler on this thread, which is its bundle's. */
-    private boolean runPolled(Exchange exchange, HandlerEntry entry) {
-        HandlerTask task = exchange.task();
-        if (!entry.executor().polled().begin(task)) {
+    private boolean runPolled(PeerRequest exchange, HandlerEntry entry) {
+        if (!entry.executor().polled().begin(exchange)) {
             return runElsewhere(exchange, entry);
         }
         HandlerSlot slot = handlers.enter();
@@ -298,7 +287,7 @@ public final class RequestDispatcher {
         boolean free;
         boolean pollsOn;
         try {
-            free = task.runPolled(slot);
+            free = exchange.runPolled(slot);
         } finally {
             pollsOn = handlers.leave(slot, entry);
         }
@@ -310,7 +299,7 @@ public final class RequestDispatcher {
         return handlers.isExpected();
     }
 
-    private boolean hasRun(Exchange exchange, boolean free, boolean mine) {
+    private boolean hasRun(PeerRequest exchange, boolean free, boolean mine) {
         if (free && mine && spare == null) { // another thread may have polled meanwhile, and left one
             spare = exchange;
         } else if (free) {
@@ -320,16 +309,15 @@ public final class RequestDispatcher {
     }
 
     /** Returns the exchange that the last request left for reuse; null for none. */
-    Exchange takeSpare() {
-        Exchange left = spare;
+    PeerRequest takeSpare() {
+        PeerRequest left = spare;
         spare = null;
         return left;
     }
 
-    private boolean runElsewhere(Exchange exchange, HandlerEntry entry) {
-        exchange.task().queued();
+    private boolean runElsewhere(PeerRequest exchange, HandlerEntry entry) {
         try {
-            entry.executor().execute(exchange.task());
+            exchange.queue();
             handlers.passedOn(entry);
         } catch (ExecutorRefusedException e) {
             exchange.refuseDecoded(ErrorCode.BACK_PRESSURE, e.getMessage());
@@ -338,7 +326,7 @@ public final class RequestDispatcher {
         return true;
     }
 
-    void absent(HandlerTable table, Exchange exchange, ParkedRequests.Parked left) {
+    void absent(HandlerTable table, PeerRequest exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         if (!Route.isNamed(request)) {
             refusals.unnamed(exchange);
@@ -376,14 +364,14 @@ public final class RequestDispatcher {
 
     /** Serves the oldest request without a response from before. Returns whether this thread has the permit. */
     boolean serveUnanswered(PeerLink link) {
-        Exchange exchange = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
+        PeerRequest exchange = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
         link.backlog().unansweredTaken();
         return exchange == null || serveOnce(exchange);
     }
 
     /** Reads a request again; null when it can't be read any more. */
-    Exchange readAgain(PeerLink link, long index, Delivered delivered) {
-        Exchange exchange = spare != null ? takeSpare() : pool.take();
+    PeerRequest readAgain(PeerLink link, long index, Delivered delivered) {
+        PeerRequest exchange = spare != null ? takeSpare() : pool.take();
         if (!reread.read(link, index, exchange.buffer())) {
             counters.countDamaged();
             LOG.error(

@@ -18,12 +18,12 @@ public final class RequestReceiver {
     private static final int MAX_PER_POLL = 64;
 
     private final RequestDispatcher serving;
-    private final ExchangePool pool;
+    private final RequestPool pool;
     private final RecordReader reader;
     // Null while a handler or the dispatcher uses it: if the permit is lost then, the next holder must not reuse it.
-    private Exchange next;
+    private PeerRequest next;
 
-    public RequestReceiver(RequestDispatcher serving, ExchangePool pool, RecordReader reader) {
+    public RequestReceiver(RequestDispatcher serving, RequestPool pool, RecordReader reader) {
         this.serving = serving;
         this.pool = pool;
         this.reader = reader;
@@ -49,7 +49,7 @@ public final class RequestReceiver {
         int work = 0;
         // a later incarnation of the peer may be read by another link, from the position where this one stopped
         while (reads < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
-            Exchange exchange = next();
+            PeerRequest exchange = next();
             Poll found = reader.poll(tail, exchange.buffer());
             if (found == Poll.NONE) {
                 link.reader().requestsReadToEnd();
@@ -112,8 +112,8 @@ public final class RequestReceiver {
         return record.type().isRequest() && record.from() == link.id();
     }
 
-    private Exchange next() {
-        Exchange exchange = next;
+    private PeerRequest next() {
+        PeerRequest exchange = next;
         if (exchange == null) {
             exchange = pool.take();
             next = exchange;
@@ -122,7 +122,7 @@ public final class RequestReceiver {
     }
 
     /** Keeps an exchange for the next request, unless another thread that polled while a handler ran has left one. */
-    private void keep(Exchange spare) {
+    private void keep(PeerRequest spare) {
         if (next == null) {
             next = spare;
         } else if (spare != null) {

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.exchange.InnerCreation;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.failure.ForeignErrors;
@@ -12,7 +13,6 @@ import io.waybill.rref.CreationDecision;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.status.Holder;
 import io.waybill.wire.RecordView;
-import io.waybill.worker.inner.InnerCreation;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.reference.ReceivedReferences;
 import io.waybill.worker.reference.ReferenceHandle;
@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 /**
  * References of a request that is being served: those among its arguments, and the one to the value that it creates.
  *
- * <p>Belongs to the thread that owns the {@link Exchange}.
+ * <p>Belongs to the thread that owns the {@link PeerRequest}.
  */
 final class RequestReferences implements InnerCreation {
 

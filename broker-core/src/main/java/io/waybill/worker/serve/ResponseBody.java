@@ -1,9 +1,7 @@
 package io.waybill.worker.serve;
 
-import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RRef;
-import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
@@ -12,20 +10,17 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
 import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.reference.SentReferences;
-import io.waybill.worker.reference.StoredValue;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.function.Consumer;
 
 /**
- * The response of a handler until it is sent.
+ * The content of a response while it is sent. Reusable.
  *
  * <p>Belongs to the thread that responds.
  */
 final class ResponseBody implements ResponseWriter.Content {
 
-    private final OutgoingResponse response;
+    private OutgoingResponse response; // null while there is none
     private Plan plan;
     private SentReferences sharing;
     private long begunNs; // wall clock; 0 when no clock was read
@@ -33,73 +28,28 @@ final class ResponseBody implements ResponseWriter.Content {
     private byte[] observed = Observations.NO_BYTES; // of the handler, in record format
 
     /**
-     * Creates an empty body.
+     * Sets what is sent.
      *
-     * @param onFailure called with an exception that a storage of the response throws when it is released
+     * @param composed belongs to the caller
+     * @param handlerBegunNs when the handler began, by the wall clock; 0 when the clock was not read
+     * @param provider the number of the handler's provider; 0 for none
+     * @param observations what the handler observed, in record format
      */
-    ResponseBody(Consumer<? super Throwable> onFailure) {
-        this.response = new OutgoingResponse(onFailure);
+    void open(OutgoingResponse composed, long handlerBegunNs, long provider, byte[] observations) {
+        response = composed;
+        begunNs = handlerBegunNs;
+        responder = provider;
+        observed = observations;
     }
 
-    /** Discards the response, and releases its tensors' counts and its references. */
-    void reset() {
-        if (!response.isEmpty()) {
-            response.reset();
-            travelsWith(null, null);
-            if (observed.length > 0) {
-                observed = Observations.NO_BYTES;
-            }
+    /** Forgets the response, and what travelled with it. */
+    void close() {
+        if (response != null) {
+            response = null;
+            plan = null;
+            sharing = null;
+            observed = Observations.NO_BYTES;
         }
-    }
-
-    boolean isEmpty() {
-        return response.isEmpty();
-    }
-
-    /** Returns the response without its attachments. */
-    OutgoingResponse content() {
-        return response;
-    }
-
-    Body fields() {
-        reset();
-        return response.fields();
-    }
-
-    void value(Value value) {
-        reset();
-        response.value(value);
-    }
-
-    void raw(ByteBuffer payload, List<Tensor> tensors) {
-        reset();
-        response.raw(payload, tensors);
-    }
-
-    void raw(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
-        reset();
-        response.rawWith(payload, tensors, references);
-    }
-
-    /**
-     * Sets a value that this worker owns as the response.
-     *
-     * @throws io.waybill.api.CallException when a reference in the value has failed
-     */
-    void stored(StoredValue value) {
-        reset();
-        value.putInto(response);
-    }
-
-    /** Sets which handler gives the response, and when it began. */
-    void givenBy(HandlerTask task) {
-        begunNs = task.begunNs();
-        responder = task.responder();
-    }
-
-    /** Sets what the handler observed, in record format. */
-    void observed(byte[] encoded) {
-        observed = encoded;
     }
 
     /** Replaces the observations by a mark if they would make the payload too large. */
@@ -192,8 +142,8 @@ final class ResponseBody implements ResponseWriter.Content {
     record OfError(Failure failure, byte[] utf8, long begunNs, byte[] observed, long responder)
             implements ResponseWriter.Content {
 
-        OfError(Failure failure, HandlerTask task, byte[] observed) {
-            this(failure, utf8(failure), task.begunNs(), observed, task.responder());
+        OfError(Failure failure, long begunNs, byte[] observed, long responder) {
+            this(failure, utf8(failure), begunNs, observed, responder);
         }
 
         /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */

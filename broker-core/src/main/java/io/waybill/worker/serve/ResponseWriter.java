@@ -114,7 +114,7 @@ public final class ResponseWriter {
      *
      * @return whether the handler's response was sent
      */
-    boolean send(Exchange request, long handlerSequence, ResponseBody body) {
+    boolean send(PeerRequest request, long handlerSequence, ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
             fail(
@@ -181,7 +181,7 @@ public final class ResponseWriter {
         return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the response has " + length;
     }
 
-    private void fail(Exchange request, long handlerSequence, ErrorCode code, String text) {
+    private void fail(PeerRequest request, long handlerSequence, ErrorCode code, String text) {
         Failure failure = Failure.of(code, workerId, text);
         fail(request, handlerSequence, new ResponseBody.OfError(failure));
     }
@@ -244,7 +244,7 @@ public final class ResponseWriter {
     }
 
     /** Responds with an error. Does not throw. */
-    void fail(Exchange request, long handlerSequence, ResponseBody.OfError error) {
+    void fail(PeerRequest request, long handlerSequence, ResponseBody.OfError error) {
         fail(request.link(), request.view(), request.counts().ofOperation(), handlerSequence, request.flags(), error);
     }
 

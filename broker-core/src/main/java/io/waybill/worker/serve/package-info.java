@@ -1,14 +1,14 @@
 /**
  * Serving: brings requests to their handlers and sends the responses.
  *
- * <p>An {@link io.waybill.worker.serve.Exchange} is one request and its one outcome; it is pooled with everything that
+ * <p>An {@link io.waybill.worker.serve.PeerRequest} is one request and its one outcome; it is pooled with everything that
  * a request needs.
  *
  * <h2>Starting points</h2>
  * <ul>
  * <li>{@link io.waybill.worker.serve.PeerReceiver} for one poll
  * <li>{@link io.waybill.worker.serve.RequestDispatcher} for where a handler runs, and for parked requests
- * <li>{@link io.waybill.worker.serve.Exchange} for the outcome, {@link io.waybill.worker.serve.HandlerTask} for running
+ * <li>{@link io.waybill.worker.serve.PeerRequest} for the outcome, {@link io.waybill.worker.serve.HandlerTask} for running
  * the handler
  * <li>{@link io.waybill.worker.serve.ResponseWriter} for outgoing responses
  * </ul>

@@ -3,9 +3,9 @@ package io.waybill.worker.upkeep;
 import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.exchange.DeferredResponse;
+import io.waybill.exchange.HandlerCall;
 import io.waybill.host.Clock;
-import io.waybill.worker.poll.DeferredOutcome;
-import io.waybill.worker.poll.HandlerCall;
 import io.waybill.worker.serve.OpenRequest;
 import io.waybill.worker.serve.OpenRequests;
 import java.lang.invoke.VarHandle;
@@ -41,9 +41,9 @@ final class DeferredResponseWatch {
     private volatile boolean leaving; // set by the thread that closes the worker
 
     /** A counted response. A bundle that lost its response never gives it. */
-    private record Stuck(WeakReference<DeferredOutcome> late, HandlerEntry entry, long sequence) {
+    private record Stuck(WeakReference<DeferredResponse> late, HandlerEntry entry, long sequence) {
 
-        boolean isOf(DeferredOutcome other, long otherSequence) {
+        boolean isOf(DeferredResponse other, long otherSequence) {
             return sequence == otherSequence && late.get() == other;
         }
     }
@@ -74,7 +74,7 @@ final class DeferredResponseWatch {
 
     private void look(OpenRequest each, long nowNs) {
         HandlerCall request = each.request();
-        DeferredOutcome late = request.late();
+        DeferredResponse late = request.late();
         if (late == null || !late.isAwaited()) {
             return;
         }
@@ -107,7 +107,7 @@ final class DeferredResponseWatch {
         return settings.withoutDeadlineNs() > 0 && request.seenForNs(sequence, nowNs) >= settings.withoutDeadlineNs();
     }
 
-    private boolean isCounted(DeferredOutcome late, long sequence) {
+    private boolean isCounted(DeferredResponse late, long sequence) {
         for (Stuck each : stuck) {
             if (each.isOf(late, sequence)) {
                 return true;
@@ -116,7 +116,7 @@ final class DeferredResponseWatch {
         return false;
     }
 
-    private void count(DeferredOutcome late, HandlerEntry entry, long id, long sequence) {
+    private void count(DeferredResponse late, HandlerEntry entry, long id, long sequence) {
         stuck.add(new Stuck(new WeakReference<>(late), entry, sequence));
         if (counted.add(entry)) {
             LOG.warn(
@@ -129,7 +129,7 @@ final class DeferredResponseWatch {
 
     /** Returns whether the response was given; or never will be, and no caller waits any more. */
     private boolean isOver(Stuck each) {
-        DeferredOutcome late = each.late().get();
+        DeferredResponse late = each.late().get();
         if (late != null && late.isGiven()) {
             counted.remove(each.entry());
             return true;

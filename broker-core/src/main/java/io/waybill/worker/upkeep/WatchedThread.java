@@ -1,7 +1,7 @@
 package io.waybill.worker.upkeep;
 
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.worker.poll.HandlerCall;
+import io.waybill.exchange.HandlerCall;
 
 /**
  * What the {@link Watchdog} has seen of one thread: its call, since when, and the measures that it took. By the

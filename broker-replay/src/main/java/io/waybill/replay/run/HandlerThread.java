@@ -21,7 +21,7 @@ import java.util.concurrent.BlockingQueue;
 /**
  * Runs calls through the handlers of all candidates, one after the other, and compares.
  *
- * <p><b>Threads.</b> Runs on its own; another thread may call {@link #supervision}, {@link #requireRunning} and {@link #stop}, and
+ * <p><b>Threads.</b> Runs on its own; another thread may call {@link #stack}, {@link #requireRunning} and {@link #stop}, and
  * {@link #batch} once it gave this one up.
  */
 final class HandlerThread implements Runnable {
@@ -35,7 +35,7 @@ final class HandlerThread implements Runnable {
     private final RunSettings settings;
     private final BlockingQueue<CallBatch> waiting;
     private final BlockingQueue<CallBatch> done;
-    private final HandlerSupervision supervision;
+    private final ReplayStack stack = new ReplayStack();
     private final List<RequestRunner> runners = new ArrayList<>();
     private final MessageBuffer buffer = new MessageBuffer();
     private CallBatch batch; // null while it waits for one
@@ -58,8 +58,7 @@ final class HandlerThread implements Runnable {
         this.waiting = waiting;
         this.done = done;
         this.batch = begun;
-        this.supervision = new HandlerSupervision(records.worker().id());
-        RequestRunner.Surroundings surroundings = new RequestRunner.Surroundings(records, supervision, settings);
+        RequestRunner.Surroundings surroundings = new RequestRunner.Surroundings(records, stack, settings, clock);
         for (ReplayCandidate candidate : candidates) {
             RequestRunner runner = new RequestRunner(candidate, surroundings);
             candidate.runs(runner);
@@ -67,8 +66,8 @@ final class HandlerThread implements Runnable {
         }
     }
 
-    HandlerSupervision supervision() {
-        return supervision;
+    ReplayStack stack() {
+        return stack;
     }
 
     /** The calls that it runs. */
@@ -98,7 +97,7 @@ final class HandlerThread implements Runnable {
 
     @Override
     public void run() {
-        supervision.begin();
+        stack.begin();
         try {
             while (!stopped) {
                 batch = batch == null ? waiting.take() : batch;
@@ -108,7 +107,7 @@ final class HandlerThread implements Runnable {
                 done.add(batch);
                 batch = null;
             }
-        } catch (HandlerSupervision.GivenUpError e) {
+        } catch (ReplayStack.GivenUpError e) {
             return; // another thread continues
         } catch (InterruptedException | IOException | RuntimeException | Error e) {
             failure = e;

@@ -13,18 +13,18 @@ import java.util.concurrent.CompletableFuture;
  * Caller that gets recorded responses. A response is available at once; one that is not recorded never arrives.
  * Thread-safe.
  */
-record RecordedCaller(ReplayOutbox outbox) implements Caller {
+record RecordedCaller(ReplayServices services) implements Caller {
 
     @Override
     public Response call(Request request) {
-        return outbox.call(request);
+        return services.call(request);
     }
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
         ReplayedNestedCall asked;
         try {
-            asked = outbox.ask(request, false);
+            asked = services.ask(request, false);
         } catch (CallException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -41,7 +41,7 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public long call(Request request, ResponseListener listener) {
-        ReplayedNestedCall asked = outbox.ask(request, false);
+        ReplayedNestedCall asked = services.ask(request, false);
         if (asked.hasOutcome()) {
             deliver(asked, listener);
         }

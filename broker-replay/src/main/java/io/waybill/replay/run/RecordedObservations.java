@@ -3,6 +3,7 @@ package io.waybill.replay.run;
 import io.waybill.api.Message;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.handler.RequestArrival;
+import io.waybill.exchange.HandlerServices;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;
@@ -143,6 +144,7 @@ final class RecordedObservations implements InstantSource {
     private static boolean isHandlers(Class<?> type) {
         return type != RecordedObservations.class
                 && !Outbox.class.isAssignableFrom(type)
+                && !HandlerServices.class.isAssignableFrom(type)
                 && !Message.class.isAssignableFrom(type)
                 && !type.getPackageName().startsWith("java.");
     }

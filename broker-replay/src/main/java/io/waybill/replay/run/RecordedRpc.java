@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** Calls of operators and functions that get recorded responses. Thread-safe. */
-record RecordedRpc(ReplayOutbox outbox) implements Rpc {
+record RecordedRpc(ReplayServices services) implements Rpc {
 
     private static final String ANY_TYPE = "Any";
     private static final Map<String, String> NOTHING_OPEN =
@@ -25,7 +25,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public WorkerInfo info() {
-        return outbox.candidate().worker();
+        return services.candidate().worker();
     }
 
     @Override
@@ -35,7 +35,8 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public Response rpcSync(String to, Invocation call, Duration timeout) {
-        return outbox.call(Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
+        return services.call(
+                Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
     }
 
     @Override
@@ -45,7 +46,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout) {
-        return outbox.caller()
+        return services.caller()
                 .callAsync(Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
     }
 
@@ -61,12 +62,12 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public RRef remote(Request call, String type) {
-        ReplayedNestedCall asked = outbox.ask(call.creating(), false);
+        ReplayedNestedCall asked = services.ask(call.creating(), false);
         List<ForkData> references = asked.recorded().request().references();
         if (references.isEmpty()) {
             throw ReplayCandidate.refused("the call on record names no reference that it creates");
         }
-        return new ReplayedReference(outbox.candidate(), references.get(references.size() - 1), asked.failure());
+        return new ReplayedReference(services.candidate(), references.get(references.size() - 1), asked.failure());
     }
 
     @Override
@@ -81,7 +82,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
                 encoder.toBytes(), List.copyOf(encoder.tensors()), List.copyOf(encoder.references()), Optional.empty());
         own.retainTensors();
         return new ReplayedReference(
-                outbox.candidate(), outbox.candidate().values().add(own), type);
+                services.candidate(), services.candidate().values().add(own), type);
     }
 
     @Override

@@ -3,24 +3,38 @@ package io.waybill.replay.run;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.handler.Outbox;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.ParkingSettings;
-import io.waybill.handling.HandlerInterception;
+import io.waybill.dispatch.Provider;
+import io.waybill.exchange.ExchangeContext;
+import io.waybill.exchange.HandlerErrors;
+import io.waybill.exchange.HandlerLookup;
+import io.waybill.exchange.HandlerStack;
+import io.waybill.exchange.RequestSource;
+import io.waybill.handling.CallReports;
+import io.waybill.handling.Failure;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.InterceptorDepth;
 import io.waybill.handling.Route;
+import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorRegistry;
@@ -51,6 +65,25 @@ import java.util.function.Supplier;
  */
 public final class ReplayCandidate implements Closeable {
 
+    private static final Provider PROVIDER = new Provider("waybill", "");
+    /** What handlers do wrong is their outcome here. */
+    private static final HandlerErrors IGNORED = new HandlerErrors() {
+        @Override
+        public void threw(HandlerEntry entry, RequestSource request, Throwable error) {
+            // the outcome says so
+        }
+
+        @Override
+        public void noResponse(HandlerEntry entry) {
+            // the outcome says so
+        }
+
+        @Override
+        public void notReleased(HandlerEntry entry, Throwable error) {
+            // nothing is recycled here
+        }
+    };
+
     private final String name;
     private final WorkerInfo worker;
     private final Registries registries;
@@ -64,19 +97,25 @@ public final class ReplayCandidate implements Closeable {
     private final ReplayedValues values;
     private RequestRunner runner; // set before a thread that runs handlers starts
     // Set by the thread that runs the handlers, read by their other threads too.
-    private final AtomicReference<ReplayOutbox> running = new AtomicReference<>();
+    private final AtomicReference<ReplayServices> running = new AtomicReference<>();
 
     /**
      * Where a candidate's bundles, or a program, register what they have.
      *
+     * @param own has the handler of fetches, and no listeners for events
      * @param lacked takes what they say that a record lacks
      */
     public record Registries(
-            HandlerRegistry handlers, InterceptorRegistry interceptors, DeviceRegistry devices, LackedInput lacked) {
+            HandlerRegistry handlers,
+            HandlerRegistry own,
+            InterceptorRegistry interceptors,
+            DeviceRegistry devices,
+            LackedInput lacked) {
 
         /** Creates empty ones. */
         public static Registries on(Host host) {
             return new Registries(
+                    new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
                     new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
                     new InterceptorRegistry(host.clock()),
                     new DeviceRegistry(),
@@ -102,6 +141,9 @@ public final class ReplayCandidate implements Closeable {
         this.handlers = handlers;
         this.problems = problems;
         this.values = new ReplayedValues(worker.id());
+        HandlerExecutor unused = registries.own().newExecutor(PROVIDER, ExecutorSettings.forProcessors(1));
+        HandlerKey fetch = new HandlerKey.OfType(MessageType.SCRIPT_RREF_FETCH_CALL);
+        registries.own().add(HandlerSpec.of(fetch, this::fetch, PROVIDER, unused));
     }
 
     String name() {
@@ -138,9 +180,35 @@ public final class ReplayCandidate implements Closeable {
         return depth;
     }
 
-    /** Creates what runs the interceptors around the handlers. */
-    HandlerInterception newInterception() {
-        return new HandlerInterception(registries.interceptors().handlers(), worker.id());
+    /** Returns what the exchanges of its requests share. @param stack of the thread that runs the handlers */
+    ExchangeContext exchanges(Clock clock, HandlerStack stack) {
+        return new ExchangeContext(
+                worker.id(),
+                clock,
+                registries.interceptors().handlers(),
+                () -> stack,
+                new CallReports(registries.own().events(), clock),
+                IGNORED);
+    }
+
+    /** Returns where the handlers of messages inside its requests are found. */
+    HandlerLookup lookup() {
+        return new HandlerLookup(registries.handlers(), registries.own(), this::unknown);
+    }
+
+    private Failure unknown(RecordView request, HandlerTable table) {
+        HandlerKey key = Route.key(table, request);
+        stopped(RunOutcome.failed(missing(key)));
+        return Failure.unknown(worker.id(), key, table);
+    }
+
+    /** Responds with a value of this worker's, for a message inside a request. */
+    private void fetch(Message message, Outbox outbox) throws RejectedMessageException {
+        try (Response value = read(FetchRequest.decode(message.payload()).id())) {
+            outbox.respond(value.payload(), value.tensors(), value.references());
+        } catch (CallException e) {
+            outbox.later().fail(e.code(), e.getMessage(), e);
+        }
     }
 
     /** Describes that there is no handler, and why. */
@@ -205,12 +273,12 @@ public final class ReplayCandidate implements Closeable {
     }
 
     /** Sets the current run. Returns the previous one, which continues afterwards; null for none. */
-    ReplayOutbox begin(ReplayOutbox attempt) {
+    ReplayServices begin(ReplayServices attempt) {
         return running.getAndSet(attempt);
     }
 
     /** Ends a run, unless its thread was abandoned and another one runs by now. */
-    void end(ReplayOutbox attempt, ReplayOutbox before) {
+    void end(ReplayServices attempt, ReplayServices before) {
         running.compareAndSet(attempt, before);
     }
 
@@ -265,7 +333,7 @@ public final class ReplayCandidate implements Closeable {
 
     /** A value of another worker's, on behalf of the request that runs. */
     Response fetch(ReplayedReference reference, Duration timeout) {
-        ReplayOutbox attempt = running.get();
+        ReplayServices attempt = running.get();
         if (attempt == null) {
             throw refused("no request is being replayed");
         }
@@ -274,7 +342,7 @@ public final class ReplayCandidate implements Closeable {
     }
 
     private CallException stopped(RunOutcome.Stopped why) {
-        ReplayOutbox attempt = running.get();
+        ReplayServices attempt = running.get();
         if (attempt != null) {
             attempt.stop(why);
         }

@@ -13,7 +13,7 @@ import java.util.Optional;
  *
  * @param hooks null without interceptors
  */
-record ReplayedNestedCall(ReplayOutbox outbox, NestedCall recorded, CallHooks hooks) {
+record ReplayedNestedCall(ReplayServices services, NestedCall recorded, CallHooks hooks) {
 
     /** Returns whether an outcome is on record. */
     boolean hasOutcome() {
@@ -34,7 +34,7 @@ record ReplayedNestedCall(ReplayOutbox outbox, NestedCall recorded, CallHooks ho
         NestedCall attempt = recorded;
         while (arrived == null) {
             try {
-                arrived = outbox.response(attempt);
+                arrived = services.response(attempt);
             } catch (CallException e) {
                 attempt = next(e);
             }
@@ -50,7 +50,7 @@ record ReplayedNestedCall(ReplayOutbox outbox, NestedCall recorded, CallHooks ho
     private NestedCall next(CallException failure) {
         NestedCall next = null;
         if (hooks != null && hooks.isKept() && hooks.attemptFailed(failure, Long.MAX_VALUE) >= 0) {
-            next = outbox.attempt(hooks.repeated(Duration.ZERO), hooks.sentContext());
+            next = services.attempt(hooks.repeated(Duration.ZERO), hooks.sentContext());
         }
         if (next == null && hooks != null) {
             hooks.failed(failure);

@@ -1,22 +1,22 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.CallException;
-import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.ValueEncoder;
-import io.waybill.api.context.ContextScope;
-import io.waybill.api.context.ThreadContext;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.exchange.Exchange;
+import io.waybill.exchange.ExchangeContext;
+import io.waybill.exchange.InnerRequests;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
-import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
+import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.osgi.watch.HandlerWatch;
@@ -34,14 +34,12 @@ import io.waybill.tensor.DeviceTensors;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 
 /**
  * Runs recorded requests through the handlers of one candidate, one after the other.
@@ -55,14 +53,15 @@ final class RequestRunner {
     private final Set<RRefId> beingMade;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
-    private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
-    private final OutgoingResponse response = new OutgoingResponse();
-    private final HandlerInterception interception;
+    private final InboundMessage message =
+            new InboundMessage(view, deadlineNs -> services().leftNs(deadlineNs));
+    private final ExchangeContext context;
+    private final InnerRequests inner;
     private final Map<Object, Optional<String>> kept = new IdentityHashMap<>(); // by handler or interceptor
-    private ReplayOutbox outbox; // set before a handler sees the message
+    private ReplayServices services; // set before a handler sees the message
 
     /** Environment of a run. */
-    record Surroundings(RecordingAccess records, HandlerSupervision supervision, RunSettings settings) {}
+    record Surroundings(RecordingAccess records, ReplayStack stack, RunSettings settings, Clock clock) {}
 
     RequestRunner(ReplayCandidate candidate, Surroundings surroundings) {
         this(candidate, surroundings, new HashSet<>());
@@ -72,16 +71,17 @@ final class RequestRunner {
         this.candidate = candidate;
         this.surroundings = surroundings;
         this.beingMade = beingMade;
-        this.interception = candidate.newInterception();
+        this.context = candidate.exchanges(surroundings.clock(), surroundings.stack());
+        this.inner = new InnerRequests(context, candidate.lookup(), StuckSettings.DEFAULT, 0, true);
     }
 
-    private ReplayOutbox outbox() {
-        return outbox;
+    private ReplayServices services() {
+        return services;
     }
 
     /** Whether this thread is the one that runs handlers. */
     boolean isMine() {
-        return surroundings.supervision().isMine();
+        return surroundings.stack().isMine();
     }
 
     /** Runs a request. The caller releases the storage of each tensor of the response once. */
@@ -146,12 +146,9 @@ final class RequestRunner {
             message.open(entry.key(), delivered(call), tensors);
             message.references(candidate.references(arguments));
             ForkData created = creates ? recorded.get(recorded.size() - 1) : null;
-            RunOutcome outcome = runHandler(entry, call, view.isAroundCreation() ? created : null);
-            outcome = outcome.afterReading(placed.elsewhere());
-            return creates && !view.isAroundCreation() ? keep(created, outcome) : outcome;
+            return runHandler(entry, call, created).afterReading(placed.elsewhere());
         } finally {
             message.close();
-            response.reset();
             tensors.forEach(tensor -> tensor.storage().release());
         }
     }
@@ -197,64 +194,61 @@ final class RequestRunner {
                         "the value of " + id + " could not be made by running the request again that made it"));
     }
 
-    private RunOutcome runHandler(HandlerEntry entry, RecordedCall call, ForkData createdInside)
+    /** @param created null when the request creates no value */
+    private RunOutcome runHandler(HandlerEntry entry, RecordedCall call, ForkData created)
             throws RejectedMessageException {
-        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.neverBlocks(), view, response);
-        attempt.creates(createdInside);
-        outbox = attempt;
-        ReplayOutbox before = candidate.begin(attempt);
-        interception.open(view, false);
-        ThreadContext thread = ThreadContext.own();
-        ContextScope outside = thread.enter(view.context());
+        ReplayServices attempt = new ReplayServices(call, candidate, surroundings, view);
+        services = attempt;
+        RecordedRequest request = new RecordedRequest(attempt, view, message, delivered(call), created);
+        Exchange exchange = new Exchange(context, inner, request, request);
+        ReplayServices before = candidate.begin(attempt);
+        ReplayStack stack = surroundings.stack();
         try (LackedInput.Run run = candidate.lacked().begin()) {
             HandlerWatch watch = HandlerWatch.begin();
-            Optional<Failure> failure;
             try {
-                failure = surroundings.supervision().call(entry, interception, message, attempt);
+                exchange.openInterception();
+                entry.begin();
+                exchange.admit(entry, 1);
+                exchange.call(stack);
             } finally {
                 watch.leave();
             }
+            awaitOutcome(attempt, exchange, request);
             return outcome(
-                    entry,
-                    call,
-                    attempt,
-                    failure,
-                    () -> watch.end().map(RequestRunner::text).or(run::lacked));
+                    call, attempt, request, watch.end().map(RequestRunner::text).or(run::lacked));
         } finally {
-            thread.leave(outside);
-            interception.end();
             attempt.end();
             candidate.end(attempt, before);
         }
     }
 
-    private RunOutcome outcome(
-            HandlerEntry entry,
-            RecordedCall call,
-            ReplayOutbox attempt,
-            Optional<Failure> failure,
-            Supplier<Optional<String>> input)
-            throws RejectedMessageException {
-        ReplayedLateResponse late = failure.isEmpty() && attempt.stopped() == null ? attempt.late() : null;
-        if (late != null && !late.await(surroundings.settings().limit())) {
+    /** Waits for a deferred response; one that does not come is given up. */
+    private void awaitOutcome(ReplayServices attempt, Exchange exchange, RecordedRequest request) {
+        if (attempt.stopped() == null && !request.await(surroundings.settings().limit())) {
             attempt.stop(RunOutcome.failed("no response came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
         }
-        Optional<Failure> ofLate = late == null || attempt.stopped() != null
-                ? Optional.empty()
-                : surroundings.supervision().after(interception, late.response(), late.failure());
-        Optional<String> unrecorded = input.get();
+        exchange.abandon(exchange.sequence()); // unless it has ended; what comes later is dropped
+    }
+
+    private RunOutcome outcome(
+            RecordedCall call, ReplayServices attempt, RecordedRequest request, Optional<String> unrecorded)
+            throws RejectedMessageException {
+        RunOutcome outcome = request.outcome();
         if (attempt.stopped() != null) { // which may come of what it read
+            release(outcome);
             return unrecorded.<RunOutcome>map(RunOutcome::notReplayable).orElse(attempt.stopped());
         }
-        Optional<Failure> error = late == null ? failure : ofLate;
-        OutgoingResponse given = late == null ? response : late.response();
-        if (error.isEmpty() && given.isEmpty()) {
-            error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
+        if (outcome instanceof RunOutcome.Responded responded) {
+            bind(call, responded.references());
         }
-        return (error.isPresent() ? RunOutcome.error(error.get()) : values(call, given))
-                .afterReading(unrecorded.orElse(""))
-                .afterReading(attempt.elsewhere());
+        return outcome.afterReading(unrecorded.orElse("")).afterReading(attempt.elsewhere());
+    }
+
+    private static void release(RunOutcome outcome) {
+        if (outcome instanceof RunOutcome.Responded responded) {
+            responded.response().release();
+        }
     }
 
     private static String text(UnrecordedInput input) {
@@ -262,49 +256,10 @@ final class RequestRunner {
                 + ", and what it was told is not on record: what an outbox's clock() and random() give is";
     }
 
-    private RunOutcome.Responded values(RecordedCall call, OutgoingResponse given) throws RejectedMessageException {
-        List<Tensor> tensors = copyOf(given.tensors());
-        tensors.forEach(tensor -> tensor.storage().retain());
-        List<? extends RRef> references = copyOf(given.references());
-        bind(call, references);
-        byte[] payload = Arrays.copyOf(given.array(), given.length());
-        return RunOutcome.values(OutgoingResponse.typeFor(view.type()), payload, tensors, references);
-    }
-
-    private static <T> List<T> copyOf(List<T> all) {
-        return all.isEmpty() ? List.of() : List.copyOf(all);
-    }
-
     /** The response on record calls these references by other names. */
     private void bind(RecordedCall call, List<? extends RRef> references) throws RejectedMessageException {
         if (!references.isEmpty() && call.response().isPresent()) {
             candidate.bind(surroundings.records().content(call.response().get()).references(), references);
         }
-    }
-
-    /** Stores the response as the value that the request created. */
-    private RunOutcome keep(ForkData created, RunOutcome outcome) {
-        if (!(outcome instanceof RunOutcome.Responded responded)) {
-            return outcome;
-        }
-        ComparedResponse response = responded.response();
-        candidate
-                .values()
-                .put(
-                        created.rref(),
-                        response.isError()
-                                ? ReplayedValue.failed(new CallException(
-                                        response.errorKind(),
-                                        response.errorCode(),
-                                        MessageId.NONE,
-                                        response.errorText()))
-                                : new ReplayedValue(
-                                        response.payload(),
-                                        response.tensors(),
-                                        responded.references(),
-                                        Optional.empty()));
-        byte[] ids = new ValueEncoder().value(created.ids()).toBytes();
-        return RunOutcome.values(OutgoingResponse.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of())
-                .afterReading(responded.unrecorded());
     }
 }

@@ -198,8 +198,8 @@ public final class WorkerReplay {
 
     private void watch() throws IOException {
         handlers.requireRunning();
-        long turn = handlers.supervision().turn();
-        boolean inHandler = HandlerSupervision.isInHandler(turn);
+        long turn = handlers.stack().turn();
+        boolean inHandler = ReplayStack.isInHandler(turn);
         long nowNs = host.clock().monotonicNs();
         boolean isSame = inHandler && turn == watchedTurn;
         heldNs = isSame ? heldNs + Math.min(nowNs - lookedNs, MAX_BETWEEN_LOOKS_NS) : 0;
@@ -207,7 +207,7 @@ public final class WorkerReplay {
         watchedTurn = inHandler ? turn : NO_TURN;
         boolean isOver =
                 !settings.limit().isZero() && heldNs >= settings.limit().toNanos();
-        if (isSame && isOver && handlers.supervision().giveUp(turn)) {
+        if (isSame && isOver && handlers.stack().giveUp(turn)) {
             replaceThread();
         }
     }

@@ -46,7 +46,7 @@ public enum Mutant {
             "OUT_OF_ORDER",
             Runs.UPDATE,
             Change.instead(Names.SERVING, "serveOnce", "ParkingLot", "has", "nothingParked")),
-    RUN_TWICE("RAN_TWICE", Runs.KILL, Change.instead("HandlerTask", "handle", "MessageHandler", "handle", "runTwice"));
+    RUN_TWICE("RAN_TWICE", Runs.KILL, Change.instead("Exchange", "handle", "MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
     private final String run;

@@ -15,7 +15,7 @@ public enum Point {
     BEFORE_WAKING(Role.ANY, 4000, Change.entry("PeerLink", "ringIfAsleep")),
     BEFORE_CURSOR(Role.SERVER, 4000, Change.entry(Names.CURSOR, "requestsIndex")),
     AFTER_CURSOR(Role.SERVER, 4000, Change.exit(Names.CURSOR, "requestsIndex")),
-    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("HandlerTask", "handle")),
+    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("Exchange", "handle")),
     AFTER_HANDLER(Role.SERVER, 4000, Change.entry("ResponseWriter", "append")),
     BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("ResponseReceiver", "deliver")),
     AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("ResponseReceiver", "deliver")),

@@ -1,0 +1,51 @@
+package io.waybill.exchange;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.handling.HeldResponse;
+import io.waybill.handling.OutgoingResponse;
+import io.waybill.handling.PassedObjects;
+import java.util.Arrays;
+import java.util.List;
+
+/** The response to a message that was inside another one. Holds counts of its tensors and handles of its references. Thread-safe. */
+public final class DispatchedResponse extends HeldResponse {
+
+    private DispatchedResponse(
+            MessageType type,
+            long id,
+            int from,
+            byte[] payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references) {
+        super(type, id, from, payload, tensors, references);
+    }
+
+    /**
+     * Takes what a handler composed, which is empty afterwards.
+     *
+     * @param workerId the worker whose handler responded
+     */
+    public static DispatchedResponse take(InnerMessage request, OutgoingResponse composed, int workerId) {
+        byte[] payload = Arrays.copyOf(composed.array(), composed.length());
+        List<Tensor> tensors = composed.tensors().isEmpty() ? List.of() : List.copyOf(composed.tensors());
+        List<? extends RRef> references =
+                composed.references().isEmpty() ? List.of() : List.copyOf(composed.references());
+        MessageType type = OutgoingResponse.typeFor(request.view().type());
+        DispatchedResponse taken =
+                new DispatchedResponse(type, request.view().id(), workerId, payload, tensors, references);
+        composed.forget();
+        return taken;
+    }
+
+    @Override
+    protected boolean isEmpty() {
+        return tensors().isEmpty() && references().isEmpty();
+    }
+
+    @Override
+    protected void release() {
+        PassedObjects.release(tensors(), references());
+    }
+}

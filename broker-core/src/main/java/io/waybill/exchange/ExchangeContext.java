@@ -1,0 +1,22 @@
+package io.waybill.exchange;
+
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.handling.CallReports;
+import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
+import java.util.function.Supplier;
+
+/**
+ * What all exchanges of a worker, or of a replay, share.
+ *
+ * @param workerId the worker that serves the requests
+ * @param stacks returns that of the calling thread
+ * @param errors takes what handlers do wrong
+ */
+public record ExchangeContext(
+        int workerId,
+        Clock clock,
+        Interceptors<HandlerInterceptor> interceptors,
+        Supplier<? extends HandlerStack> stacks,
+        CallReports reports,
+        HandlerErrors errors) {}

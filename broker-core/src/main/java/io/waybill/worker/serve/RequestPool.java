@@ -1,0 +1,59 @@
+package io.waybill.worker.serve;
+
+import io.waybill.exchange.HandlerCall;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
+
+/** Pool of unused exchanges, with their buffers. Thread-safe. */
+public final class RequestPool {
+
+    private static final int KEPT = 1024;
+    /** Max size of a pooled buffer. */
+    private static final int LARGEST_KEPT_BYTES = 1 << 20;
+
+    private final ManyToManyConcurrentArrayQueue<PeerRequest> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
+    private final AtomicReference<PeerRequest> last = new AtomicReference<>(); // the most recently used
+    private final Function<RequestPool, PeerRequest> maker;
+    private final OpenRequests open;
+
+    public RequestPool(Function<RequestPool, PeerRequest> maker, OpenRequests open) {
+        this.maker = maker;
+        this.open = open;
+    }
+
+    PeerRequest take() {
+        PeerRequest latest = last.getAndSet(null);
+        if (latest != null) {
+            return latest;
+        }
+        PeerRequest exchange = free.poll();
+        return exchange != null ? exchange : maker.apply(this);
+    }
+
+    void give(PeerRequest exchange) {
+        if (exchange.memoryBytes() <= LARGEST_KEPT_BYTES) {
+            PeerRequest earlier = last.getAndSet(exchange);
+            if (earlier != null && !free.offer(earlier)) {
+                drop(earlier);
+            }
+        } else {
+            drop(exchange);
+        }
+    }
+
+    /** Returns how many exchanges are neither unused here nor dropped. */
+    int held() {
+        return open.slots() - free.size() - (last.get() == null ? 0 : 1);
+    }
+
+    /** Creates the request slot of a new exchange. */
+    OpenRequest open(HandlerCall added) {
+        return open.add(added);
+    }
+
+    /** Removes an exchange that is not reused. */
+    void drop(PeerRequest exchange) {
+        open.remove(exchange.inFlight());
+    }
+}
