@@ -81,14 +81,15 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Appends a record: assigns its sequence, seals it and publishes it.
+     * Appends a record: assigns its sequence, seals it and publishes it. If the journal fails behind that, the next append throws.
      *
      * @param wallNs now: with the size of the file it decides when a new file begins
+     * @return the sequence of the record
      * @throws JournalFullException when there is no room; nothing was written
      * @throws JournalFailedException when the journal failed, now or before
      * @throws IllegalArgumentException when the record is larger than the settings allow
      */
-    public void append(MessageBuffer record, long wallNs) throws JournalFullException {
+    public long append(MessageBuffer record, long wallNs) throws JournalFullException {
         int length = record.length();
         if (length > settings.maxRecordBytes()) {
             throw new IllegalArgumentException(
@@ -102,20 +103,36 @@ public final class Journal implements Closeable {
             roll(wallNs);
         }
         reservation.fits(position, length);
-        record.seal(nextSequence);
+        long sequence = nextSequence;
+        record.seal(sequence);
         source.set(record.address(), length);
+        publish(length);
+        appended = true;
+        nextSequence = sequence + 1;
+        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+        reservation.written(position);
+        return sequence;
+    }
+
+    /** Writes a record. What Chronicle throws when it ends the document may come behind its publication, and is not thrown then. */
+    private void publish(int length) {
+        long before = position;
         try {
             write(length);
-        } catch (InternalError e) { // what was published is in doubt from here on
-            throw failed(e);
+            return;
+        } catch (InternalError e) {
+            fail(e);
+        } catch (Error e) { // such as a full stack
+            if (position == before) {
+                throw e; // it was rolled back
+            }
+            fail(e);
         } catch (Exception e) { // of a failed system call, also undeclared, or of another process's writes
             failDamaged(e);
+        }
+        if (position == before || !LastRecord.mayBeRead(file, position - length, length, nextSequence)) {
             throw failed();
         }
-        reservation.written(position);
-        appended = true;
-        nextSequence++;
-        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Surfaces earlier faults of this thread; one of the last append in this journal fails the journal. */
@@ -124,14 +141,10 @@ public final class Journal implements Closeable {
             MappedFaults.surface();
         } catch (InternalError e) {
             if (lastLength > 0 && !LastRecord.isWhole(file, position - lastLength, lastLength, nextSequence - 1)) {
-                throw failed(e);
+                fail(e);
+                throw failed();
             }
         }
-    }
-
-    private JournalFailedException failed(Throwable cause) {
-        failure = cause;
-        return failed();
     }
 
     /** Fails the journal permanently: a system call failed, or another process changed a file. Under the append lock. */
@@ -161,11 +174,11 @@ public final class Journal implements Closeable {
                 ChronicleDocuments.of(settings.roll()).requireBetween(end, start - Frame.LENGTH);
             }
             bytes.write(source, 0L, (long) length);
-            position = start + length;
-            lastLength = length;
-            if (position >= touchable.end()) {
+            if (start + length >= touchable.end()) {
                 touchable = Touchable.around(file, bytes.addressForWrite(start), start, settings.blockBytes());
             }
+            lastLength = length;
+            position = start + length; // from here on it may be published
             written = true;
         } finally {
             if (!written) {
@@ -247,8 +260,7 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Takes no more records, and gives back what is reserved and not written. Under the lock of {@link #append}, while
-     * the worker's directory belongs to this process.
+     * Takes no more records, and gives back what is reserved and not written. Under the lock of {@link #append}.
      */
     public void end() {
         if (failure == null) {
@@ -335,14 +347,6 @@ public final class Journal implements Closeable {
         return entered.cycleOf(id);
     }
 
-    /**
-     * How far the queue is written.
-     *
-     * @param start of the last record in its file, which has this length; the length is 0 when nothing was appended to
-     * the file
-     */
-    public record Written(Path file, long position, long start, int length, long endIndex, long nextSequence) {}
-
     /** Returns how far this object has written; null when nothing or after a failure. Under the append lock. */
     public Written written() {
         return hasAppended()
@@ -350,7 +354,7 @@ public final class Journal implements Closeable {
                 : null;
     }
 
-    /** The fault in the mapped files that ended it; null when none did. Call with the lock that {@link #append} is called with. */
+    /** The fault in the mapped files that ended it; null when none did. Under the lock of {@link #append}. */
     public InternalError fault() {
         return failure instanceof InternalError fault ? fault : null;
     }

@@ -30,7 +30,7 @@ public final class QueueWatch {
     private final List<Watched> older = new ArrayList<>();
     private final Watched table;
     private Watched current;
-    private Journal.Written before; // of the last look; null when nothing was written
+    private Written before; // of the last look; null when nothing was written
     private FileTime directoryChanged;
     private boolean lookAtAll = true;
     private int nextOlder;
@@ -84,7 +84,7 @@ public final class QueueWatch {
      * @throws IOException when a file can't be checked, which does not mean that it is lost
      * @return what was lost; empty when nothing was
      */
-    public String look(Journal.Written written) throws IOException {
+    public String look(Written written) throws IOException {
         takeEntered();
         boolean all = lookAtAll | hasDirectoryChanged();
         String problem = problem(table);

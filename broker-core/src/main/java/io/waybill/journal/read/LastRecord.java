@@ -2,12 +2,15 @@ package io.waybill.journal.read;
 
 import io.waybill.api.MessageId;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.format.Frame;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -37,19 +40,42 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
 
     /** Reads a record as {@link #isWhole} does, and throws when the file can't be read. */
     public static boolean read(Path file, long start, int length, long sequence) throws IOException {
+        byte[] bytes = bytes(file, start, length);
+        return isRecord(bytes, 0, sequence);
+    }
+
+    /** Returns whether readers find a record: it is whole, and its frame is finished. Also when the file can't be read, and it is unknown. */
+    public static boolean mayBeRead(Path file, long start, int length, long sequence) {
         byte[] bytes;
+        try {
+            bytes = bytes(file, start - Frame.LENGTH, Frame.LENGTH + length);
+        } catch (IOException e) {
+            return true;
+        }
+        if (bytes.length == 0) {
+            return false;
+        }
+        int frame = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt();
+        boolean isFinished = !Frame.isOpen(frame) && !Frame.isMeta(frame) && Frame.bytes(frame) == length;
+        return isFinished && isRecord(bytes, Frame.LENGTH, sequence);
+    }
+
+    /** Returns bytes of a file; none when it ends before them. */
+    private static byte[] bytes(Path file, long start, int length) throws IOException {
         try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) { // no interrupt closes a stream
             in.skipNBytes(start);
-            bytes = in.readNBytes(length);
+            byte[] bytes = in.readNBytes(length);
+            return bytes.length < length ? new byte[0] : bytes;
         } catch (EOFException e) {
-            return false;
+            return new byte[0];
         }
-        if (bytes.length < length) {
-            return false;
-        }
+    }
+
+    private static boolean isRecord(byte[] bytes, int at, long sequence) {
+        int length = bytes.length - at;
         MessageBuffer record = new MessageBuffer();
         record.reserve(length);
-        record.memory().putBytes(0, bytes);
+        record.memory().putBytes(0, bytes, at, length);
         RecordView view = new RecordView(record);
         try {
             view.check();

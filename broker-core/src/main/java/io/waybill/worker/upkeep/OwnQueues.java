@@ -7,8 +7,8 @@ import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.LostFileException;
-import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.QueueWatch;
+import io.waybill.journal.append.Written;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.peer.QueueAppender;
 import java.io.IOException;
@@ -47,8 +47,8 @@ public final class OwnQueues {
         private final QueueAppender appender;
         private final QueueNote note;
         private final QueueWatch watch;
-        private Journal.Written last; // null when nothing was appended
-        private Journal.Written shrunkAt; // null when nothing was given back
+        private Written last; // null when nothing was appended
+        private Written shrunkAt; // null when nothing was given back
         private long lastChangedNs;
 
         Watched(QueueAppender appender, QueueNote note, SafeFiles files) throws IOException {
@@ -98,7 +98,7 @@ public final class OwnQueues {
     /** Writes to the cursors how far the queues are written, and which ids were assigned. */
     public synchronized void note() {
         for (Watched queue : queues) {
-            Journal.Written written = written(queue);
+            Written written = written(queue);
             if (written != null) {
                 queue.note.written(written.endIndex(), written.nextSequence());
             }
@@ -107,7 +107,7 @@ public final class OwnQueues {
     }
 
     private static void shrinkAfterRest(Watched queue, long nowNs) {
-        Journal.Written written = written(queue);
+        Written written = written(queue);
         if (written == null || written.equals(queue.shrunkAt)) {
             return;
         }
@@ -120,7 +120,7 @@ public final class OwnQueues {
         }
     }
 
-    private static Journal.Written written(Watched queue) {
+    private static Written written(Watched queue) {
         queue.appender.lock();
         try {
             return queue.appender.journal().written();
@@ -163,7 +163,7 @@ public final class OwnQueues {
 
     private static String problem(Watched queue) throws IOException {
         InternalError fault;
-        Journal.Written written;
+        Written written;
         queue.appender.lock();
         try {
             fault = queue.appender.journal().fault();

@@ -30,7 +30,7 @@ class QueueWatchTest {
 
     private Journal journal;
     private QueueWatch watch;
-    private Journal.Written written;
+    private Written written;
 
     @BeforeEach
     void write() throws Exception {
