@@ -13,6 +13,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaCodeUnitAccess;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
+import io.waybill.journal.append.Journal;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.nio.file.Path;
@@ -105,6 +106,7 @@ class ArchitectureTest {
             "worker.metrics",
             "worker.poll",
             "worker.peer",
+            "worker.publish",
             "worker.reference",
             "worker.call",
             "worker.serve",
@@ -133,11 +135,12 @@ class ArchitectureTest {
             Map.entry("worker.metrics", List.of()),
             Map.entry("worker.poll", List.of()),
             Map.entry("worker.peer", List.of("worker.metrics", "worker.poll")),
+            Map.entry("worker.publish", ROOMS.subList(0, 3)),
             Map.entry("worker.reference", List.of("worker.peer")),
-            Map.entry("worker.call", ROOMS.subList(0, 4)),
-            Map.entry("worker.serve", ROOMS.subList(0, 5)),
-            Map.entry("worker.recover", ROOMS.subList(1, 6)),
-            Map.entry("worker.upkeep", ROOMS.subList(0, 6))));
+            Map.entry("worker.call", ROOMS.subList(0, 5)),
+            Map.entry("worker.serve", ROOMS.subList(0, 6)),
+            Map.entry("worker.recover", ROOMS.subList(1, 7)),
+            Map.entry("worker.upkeep", ROOMS.subList(0, 7))));
 
     /** Public for the inner packages of the journal alone. */
     private static final Set<String> INSIDE_THE_JOURNAL = Set.of(
@@ -264,6 +267,21 @@ class ArchitectureTest {
                         .and(DescribedPredicate.not(belongToAnyOf(SingleChronicleQueueBuilder.class))))
                 .because("they change without notice; the builder alone has no public face")
                 .check(OURS);
+    }
+
+    /** What fails behind the append of a message is contained there, and in no second place. */
+    @Test
+    void appendsMessagesInOnePlace() {
+        List<String> appending = new ArrayList<>();
+        for (JavaClass type : OURS) {
+            for (JavaCodeUnitAccess<?> access : HostRules.accesses(type)) {
+                if (access.getTargetOwner().isEquivalentTo(Journal.class)
+                        && access.getTarget().getName().equals("append")) {
+                    appending.add(type.getSimpleName());
+                }
+            }
+        }
+        assertThat(appending).as("classes that append to a worker's queue").containsExactly("QueueAppender");
     }
 
     @Test

@@ -27,7 +27,7 @@ import io.waybill.home.WorkerState;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.metrics.WorkerCounters;
-import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.publish.QueueAppender;
 import io.waybill.worker.recover.EarlierCalls;
 import io.waybill.worker.recover.OutcomeClaim;
 import io.waybill.worker.upkeep.MetricsPublisher;

@@ -24,6 +24,7 @@ import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.call.AwaitedReturns;
 import io.waybill.worker.call.CallSettings;
+import io.waybill.worker.call.CallingContext;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.DeviceResponses;
 import io.waybill.worker.call.FaultInjectingSender;
@@ -32,7 +33,6 @@ import io.waybill.worker.call.OutcomeDelivery;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RecordPool;
 import io.waybill.worker.call.RepeatedCalls;
-import io.waybill.worker.call.RequestSender;
 import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
@@ -40,10 +40,8 @@ import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.Quarantine;
-import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.peer.RecordReader;
 import io.waybill.worker.peer.RereadTails;
-import io.waybill.worker.peer.SelfTails;
 import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.FaultAlarm;
@@ -52,6 +50,10 @@ import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.poll.PollTurns;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.publish.PublishingContext;
+import io.waybill.worker.publish.QueueAppender;
+import io.waybill.worker.publish.RecordSender;
+import io.waybill.worker.publish.SelfTails;
 import io.waybill.worker.recover.EarlierCalls;
 import io.waybill.worker.recover.Recovery;
 import io.waybill.worker.recover.UnansweredScan;
@@ -115,7 +117,7 @@ final class WorkerParts {
     final ResponseReceiver responseReceiver;
     final DeviceResponses deviceResponses;
     final RereadTails reread;
-    final RequestSender sender;
+    final RecordSender sender;
     final String injects; // empty when no fault is injected
     final RequestWriter requestWriter;
     final Calls calls;
@@ -178,8 +180,8 @@ final class WorkerParts {
         HandlerSlots invocations = new HandlerSlots();
         FaultAlarm faults = new FaultAlarm();
         permit = new PollPermit(faults);
-        requestAppender = new QueueAppender(requests, archive.requests(), faults);
-        responseAppender = new QueueAppender(responses, archive.responses(), faults);
+        requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
+        responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, Membership.present(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);
@@ -196,41 +198,34 @@ final class WorkerParts {
                 directory.doorbell());
         waiting = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
         injects = settings.injection().text();
-        sender = settings.injection().isNone()
-                ? RequestSender.into(requests)
-                : new FaultInjectingSender(
-                        directory.name(), settings.injection(), host, requestAppender, pending, poller, faults);
         CallSettings callSettings = new CallSettings(
                 settings.defaultTimeout(),
                 settings.limits(),
                 settings.journal().maxRecordBytes(),
                 !settings.recovery().returnLimit().isZero());
-        requestWriter = new RequestWriter(
-                id,
+        PublishingContext publishing = new PublishingContext(
+                directory.info(), host.clock(), transit, settings.journal().maxRecordBytes(), reports, counters);
+        OutcomeDelivery delivery =
+                new OutcomeDelivery(permit, reports, counters, new NotedOutcomes(directory.path(), host));
+        CallingContext calling = new CallingContext(
+                publishing,
                 callSettings,
-                host.clock(),
-                requestAppender,
                 pending,
-                new LinkLookup(links, host, waiting::mayBlock),
-                transit,
                 poller,
                 waiting,
-                counters,
-                sender,
-                reports);
+                deadlines,
+                new AwaitedReturns(links, settings.recovery().returnLimit()),
+                delivery);
+        sender = settings.injection().isNone()
+                ? requestAppender.intoJournal()
+                : new FaultInjectingSender(calling, settings.injection(), host, requestAppender, faults);
+        requestWriter =
+                new RequestWriter(calling, requestAppender, sender, new LinkLookup(links, host, waiting::mayBlock));
         InterceptingWriter intercepting = new InterceptingWriter(
                 requestWriter, interceptors.calls(), pending, callSettings, host.clock(), poller, waiting, counters);
         repeated = intercepting.repeated();
         calls = new Calls(intercepting, settings.defaultTimeout(), host.clock(), poller, waiting, reports);
-        responseWriter = new ResponseWriter(
-                id,
-                responseAppender,
-                host.clock(),
-                transit,
-                settings.journal().maxRecordBytes(),
-                invocations,
-                reports,
-                counters);
+        responseWriter = new ResponseWriter(publishing, responseAppender, invocations);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
@@ -282,26 +277,11 @@ final class WorkerParts {
         handlerChanges = new HandlerChanges(inner, serving, poller);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
-        OutcomeDelivery delivery =
-                new OutcomeDelivery(permit, reports, counters, new NotedOutcomes(directory.path(), host));
         RecordPool records = new RecordPool();
         deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
         Quarantine quarantine = new Quarantine(links, host.clock(), faults);
         RecordReader reader = new RecordReader(id, quarantine, counters);
-        responseReceiver = new ResponseReceiver(
-                host.clock(),
-                pending,
-                deadlines,
-                transit,
-                references,
-                quarantine,
-                reader,
-                new AwaitedReturns(links, settings.recovery().returnLimit()),
-                repeated,
-                delivery,
-                deviceResponses,
-                records,
-                counters);
+        responseReceiver = new ResponseReceiver(calling, references, reader, deviceResponses, repeated);
         receiver = new PeerReceiver(
                 host.clock(),
                 links,

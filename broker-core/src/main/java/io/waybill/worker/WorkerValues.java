@@ -77,6 +77,7 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
         values.put("requests.stuck", counters.requestsStuck());
         values.put("damaged-records", counters.damagedRecords());
         values.put("listener-errors", counters.listenerErrors());
+        values.put("publishing-errors", counters.publishingErrors());
         values.put("pauses", counters.pauses());
     }
 

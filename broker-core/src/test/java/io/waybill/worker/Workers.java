@@ -25,8 +25,8 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.Announcement;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.poll.Polled;
+import io.waybill.worker.publish.QueueAppender;
 import io.waybill.worker.recover.RecoverySettings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -205,7 +205,7 @@ public final class Workers implements AutoCloseable {
         long wallNs = worker.parts.host.clock().wallNs();
         appender.lock();
         try {
-            MessageBuffer record = appender.buffer();
+            MessageBuffer record = new MessageBuffer();
             record.begin(
                             MessageType.NAMED_RET,
                             id,
@@ -215,7 +215,7 @@ public final class Workers implements AutoCloseable {
                             0)
                     .sentNs(wallNs)
                     .payload(payload, 0, payload.length);
-            appender.journal().append(record, wallNs);
+            appender.append(record, wallNs);
         } finally {
             appender.unlock();
         }

@@ -82,6 +82,11 @@ public final class DeviceResponses implements AutoCloseable {
         }
     }
 
+    /** Returns where records go when they are no longer used. */
+    RecordPool records() {
+        return records;
+    }
+
     /** Returns the number of responses whose listeners have not returned. */
     public int converting() {
         return converting.get();

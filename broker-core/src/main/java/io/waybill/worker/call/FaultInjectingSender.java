@@ -1,5 +1,8 @@
 package io.waybill.worker.call;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.Host;
@@ -9,14 +12,15 @@ import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.injection.Fate;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.injection.Injector;
-import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.Poller;
+import io.waybill.worker.publish.Publication;
+import io.waybill.worker.publish.QueueAppender;
+import io.waybill.worker.publish.RecordSender;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -37,7 +41,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> All methods under the lock of the requests' appender; one thread of its own, started with the
  * first delayed request.
  */
-public final class FaultInjectingSender implements RequestSender, Agent {
+public final class FaultInjectingSender implements RecordSender, Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(FaultInjectingSender.class);
     /** Max time that a request waits for another one to swap with. */
@@ -55,39 +59,58 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     private final PriorityQueue<Kept> kept = new PriorityQueue<>();
     private final Map<PeerLink, Kept> swapped = new HashMap<>();
     private final WakeableIdleStrategy idle;
-    private final List<PeerLink> written = new ArrayList<>(); // owned by the agent's thread
+    private final List<Kept> written = new ArrayList<>(); // owned by the agent's thread
     private AgentThread thread; // null until a request is delayed
+    // Of the request that was put last:
+    private int copies = 1;
+    private Kept swappedBehind; // null for none
     private boolean closed;
 
+    /** @param alarm where faults of mapped files go that its thread meets */
     public FaultInjectingSender(
-            String workerName,
-            InjectionSettings settings,
-            Host host,
-            QueueAppender appender,
-            PendingCalls pending,
-            Poller poller,
-            FaultAlarm alarm) {
-        this.workerName = workerName;
+            CallingContext context, InjectionSettings settings, Host host, QueueAppender appender, FaultAlarm alarm) {
+        this.workerName = context.publishing().worker().name();
         this.host = host;
         this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
         this.appender = appender;
-        this.pending = pending;
-        this.poller = poller;
+        this.pending = context.pending();
+        this.poller = context.poller();
         this.alarm = alarm;
         this.injector = new Injector(settings);
     }
 
+    /** Injected failure of a request: undoes the steps of sending it, and fails its call. */
+    static final class InjectedFailure extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        private final CallException outcome;
+
+        InjectedFailure(MessageType type, long id, PeerLink link) {
+            super(null, null, false, false);
+            String text = "Send attempt failed intentionally for " + type + " to worker " + link;
+            outcome = new CallException(
+                    ErrorKind.INTENTIONAL_FAILURE,
+                    ErrorCode.INTENTIONAL_FAILURE,
+                    id,
+                    ErrorKind.INTENTIONAL_FAILURE.encode(text));
+        }
+
+        /** Returns the outcome for the listener. */
+        CallException outcome() {
+            return outcome;
+        }
+    }
+
     /** A delayed request. */
-    private static final class Kept implements Comparable<Kept> {
+    private final class Kept implements Publication, Comparable<Kept> {
         private final MessageBuffer request = new MessageBuffer();
         private final PeerLink link;
         private final int copies;
         private final long dueNs;
 
         Kept(MessageBuffer original, PeerLink link, int copies, long dueNs) {
-            int length = original.length();
-            request.reserve(length);
-            request.memory().putBytes(0, original.memory(), 0, length);
+            copy(original, request);
             this.link = link;
             this.copies = copies;
             this.dueNs = dueNs;
@@ -97,60 +120,101 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         public int compareTo(Kept other) {
             return Long.signum(dueNs - other.dueNs);
         }
+
+        @Override
+        public long id() {
+            return FaultInjectingSender.id(request);
+        }
+
+        @Override
+        public PeerLink to() {
+            return link;
+        }
+
+        @Override
+        public void compose(MessageBuffer record) {
+            long id = pending.renew(id());
+            request.id(id == MessageId.NONE ? pending.spareId() : id);
+            copy(request, record);
+        }
+
+        /** A thread that checked deadlines in the meantime may have missed this one. */
+        @Override
+        public void expectOutcome() {
+            poller.onDeadline(request.memory().getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN));
+        }
     }
 
+    private static void copy(MessageBuffer from, MessageBuffer to) {
+        int length = from.length();
+        to.reserve(length);
+        to.memory().putBytes(0, from.memory(), 0, length);
+    }
+
+    /** @throws InjectedFailure when a failure of this request is injected */
     @Override
-    public void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
+    public long put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
         MessageType type = type(request);
         Fate fate = injector.next(type, link.id(), payload(request));
-        switch (fate.way()) {
-            case SENT:
-                appender.journal().append(request, wallNs);
-                repeat(request, link, fate.copies(), wallNs);
-                return;
-            case FAILED:
-                throw new InjectedFailure(type, id(request), link);
-            case LOST:
-                request.id(pending.spareId()).deadlineNs(PASSED);
-                appender.journal().append(request, wallNs);
-                return;
-            case LATE:
-                keep(new Kept(request, link, fate.copies(), nowNs() + fate.delayNs()));
-                return;
-            case SWAPPED:
-                swap(request, link, fate.copies(), wallNs);
-        }
+        copies = 1;
+        swappedBehind = null;
+        return switch (fate.way()) {
+            case SENT -> send(request, fate.copies(), wallNs);
+            case FAILED -> throw new InjectedFailure(type, id(request), link);
+            case LOST -> appender.append(request.id(pending.spareId()).deadlineNs(PASSED), wallNs);
+            case LATE -> keep(new Kept(request, link, fate.copies(), nowNs() + fate.delayNs()));
+            case SWAPPED -> swap(request, link, fate.copies(), wallNs);
+        };
     }
 
-    private void swap(MessageBuffer request, PeerLink link, int copies, long wallNs) throws JournalFullException {
+    private long send(MessageBuffer request, int times, long wallNs) throws JournalFullException {
+        long sequence = appender.append(request, wallNs);
+        copies = times;
+        return sequence;
+    }
+
+    private long swap(MessageBuffer request, PeerLink link, int times, long wallNs) throws JournalFullException {
         Kept first = swapped.get(link);
         if (first == null) {
-            Kept next = new Kept(request, link, copies, nowNs() + SWAP_NS);
-            keep(next);
+            Kept next = new Kept(request, link, times, nowNs() + SWAP_NS);
             swapped.put(link, next);
-            return;
+            try {
+                return keep(next);
+            } catch (RuntimeException | Error e) {
+                swapped.remove(link, next);
+                throw e;
+            }
         }
-        appender.journal().append(request, wallNs);
-        repeat(request, link, copies, wallNs);
-        kept.remove(first);
-        release(first);
+        long sequence = send(request, times, wallNs);
+        swappedBehind = first;
+        return sequence;
     }
 
-    /** Writes further copies of a request. No caller waits for their responses. */
-    private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
+    /** Writes further copies of a request, for whose responses no caller waits, and the request that it has swapped places with. */
+    @Override
+    public void follow(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
         try {
-            for (int i = 1; i < copies; i++) {
-                appender.journal().append(request.id(pending.spareId()), wallNs);
-                link.flow().sent(request.length());
-                link.flow().completed(request.length());
+            repeat(request, link, copies, wallNs);
+        } finally {
+            if (swappedBehind != null) {
+                kept.remove(swappedBehind);
+                if (release(swappedBehind)) {
+                    swappedBehind.expectOutcome(); // its receiver is woken for the request before it
+                }
             }
-        } catch (JournalFullException | JournalFailedException e) { // the call itself is in flight
-            LOG.warn("A copy of a request to worker {} could not be written", link, e);
+        }
+    }
+
+    private void repeat(MessageBuffer request, PeerLink link, int times, long wallNs) throws JournalFullException {
+        for (int i = 1; i < times; i++) {
+            appender.append(request.id(pending.spareId()), wallNs);
+            link.flow().sent(request.length());
+            link.flow().completed(request.length());
         }
     }
 
     /** Keeps a request, unless the thread that is to send it can't be started. */
-    private void keep(Kept next) {
+    private long keep(Kept next) {
         if (thread == null) {
             AgentThread starting = new AgentThread(workerName + "-injector", this, idle, alarm::report);
             starting.startWhenPossible(host.threads());
@@ -158,8 +222,13 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         }
         kept.add(next);
         if (kept.peek() == next) {
-            idle.wake();
+            try {
+                idle.wake();
+            } catch (RuntimeException | Error e) { // it is kept: nothing is thrown
+                alarm.report(e);
+            }
         }
+        return KEPT;
     }
 
     @Override
@@ -171,7 +240,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     public int doWork() {
         try {
             idle.rest(releaseDue());
-            written.forEach(link -> appender.announce(link, MessageId.NONE));
+            written.forEach(appender::follow);
         } finally {
             written.clear();
         }
@@ -188,8 +257,9 @@ public final class FaultInjectingSender implements RequestSender, Agent {
             long nowNs = nowNs();
             while (!kept.isEmpty() && kept.peek().dueNs - nowNs <= 0) {
                 Kept due = kept.poll();
-                release(due);
-                written.add(due.link);
+                if (release(due)) {
+                    written.add(due);
+                }
             }
             return kept.isEmpty() ? Long.MAX_VALUE : kept.peek().dueNs - nowNs;
         } finally {
@@ -197,22 +267,25 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         }
     }
 
-    private void release(Kept due) {
+    /** Publishes a request that was kept. Returns whether it is published; its call then waits for the response, and otherwise for its deadline. */
+    private boolean release(Kept due) {
         swapped.remove(due.link, due);
         if (due.link.condition() != PeerLink.Condition.OPEN) {
-            return; // the caller is notified of it
+            return false; // the caller is notified of it
         }
-        MessageBuffer request = due.request;
-        long id = pending.renew(id(request));
         long wallNs = host.clock().wallNs();
         try {
-            appender.journal().append(request.id(id == MessageId.NONE ? pending.spareId() : id), wallNs);
-        } catch (JournalFullException | JournalFailedException e) {
+            appender.append(due, appender.intoJournal(), wallNs);
+        } catch (JournalFullException | RuntimeException | Error e) {
             LOG.warn("A request to worker {} that was kept back could not be written; it is lost", due.link, e);
-            return;
+            return false;
         }
-        repeat(request, due.link, due.copies, wallNs);
-        poller.onDeadline(deadlineNs(request)); // a thread that checked deadlines in the meantime may have missed it
+        try {
+            repeat(due.request, due.link, due.copies, wallNs);
+        } catch (JournalFullException | RuntimeException | Error e) {
+            LOG.warn("A copy of a request to worker {} could not be written", due.link, e);
+        }
+        return true;
     }
 
     private static MessageType type(MessageBuffer request) {
@@ -221,10 +294,6 @@ public final class FaultInjectingSender implements RequestSender, Agent {
 
     private static long id(MessageBuffer request) {
         return request.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
-    }
-
-    private static long deadlineNs(MessageBuffer request) {
-        return request.memory().getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
     }
 
     private static byte[] payload(MessageBuffer request) {

@@ -64,6 +64,7 @@ public final class PendingCalls {
         }
 
         private volatile long id = FREE;
+        private long claimedId; // by the thread that claims it, under the lock: others may take the call at once
         private ResponseListener listener;
         private CallContext context;
         private PeerLink link;
@@ -78,6 +79,11 @@ public final class PendingCalls {
 
         long id() {
             return id;
+        }
+
+        /** Returns the id that the call was claimed with. Under the lock of the requests' appender, by the thread that has claimed it. */
+        long claimedId() {
+            return claimedId;
         }
 
         PeerLink link() {
@@ -197,7 +203,9 @@ public final class PendingCalls {
                 slot.counted = counted;
                 slot.timeoutNs = timeoutNs;
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
-                Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: others may take it from here
+                long id = MessageId.of(workerId, counter);
+                slot.claimedId = id;
+                Slot.ID.setRelease(slot, id); // last: others may take it from here
                 return slot;
             }
         }
@@ -245,7 +253,7 @@ public final class PendingCalls {
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
         return claim(listener, context, link, bytes, flags, counts, counted, sentNs, deadlineNs, timeoutNs)
-                .id; // there is always room: at worst the old slot
+                .claimedId; // there is always room: at worst the old slot
     }
 
     /** Takes the call with this id if it has no outcome; the caller of this method must complete it. */
@@ -259,9 +267,9 @@ public final class PendingCalls {
         Slot.ID.setRelease(slot, id);
     }
 
-    /** Takes a call back whose request was not written; false when another thread has completed it. */
-    boolean takeBack(Slot slot) {
-        if (take(slot.id) == null) {
+    /** Takes a call back whose request was not written; false when another thread has completed it. Under the lock, as {@link #claim}. */
+    boolean takeBack(Slot slot, long id) {
+        if (take(id) == null) {
             return false;
         }
         slot.link.flow().notWritten();

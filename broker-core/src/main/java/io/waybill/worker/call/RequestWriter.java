@@ -5,29 +5,23 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
-import io.waybill.handling.CallReports;
-import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
-import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
-import io.waybill.worker.metrics.OperationCounts;
-import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
-import io.waybill.worker.peer.TensorTransit;
-import io.waybill.worker.poll.Poller;
-import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.publish.QueueAppender;
+import io.waybill.worker.publish.RecordSender;
+import io.waybill.worker.publish.Repetition;
 import io.waybill.worker.reference.SentReferences;
 
 /**
- * Writes requests: composes the record, waits for room, claims an id and a slot in the table of calls in flight, and
- * appends the record.
+ * Writes requests: prepares what they take along, waits for room, claims an id and a slot in the table of calls in flight, and has the request
+ * published. What was prepared for one that is not published is taken back.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -36,46 +30,26 @@ public final class RequestWriter {
     /** In place of an id: the peer has left, and the call is sent to its successor. */
     private static final long PEER_LEFT = Long.MIN_VALUE;
 
-    private final int workerId;
-    private final CallSettings settings;
+    private final CallingContext context;
     private final Clock clock;
-    private final QueueAppender appender;
     private final PendingCalls pending;
+    private final QueueAppender appender;
+    private final RecordSender sender;
     private final LinkLookup lookup;
-    private final TensorTransit transit;
-    private final Poller poller;
     private final Backpressure backpressure;
-    private final WorkerCounters counters;
-    private final RequestSender sender;
-    private final CallReports reports;
     private final SpanIds spans;
     private final WriterState state = new WriterState();
 
-    public RequestWriter(
-            int workerId,
-            CallSettings settings,
-            Clock clock,
-            QueueAppender appender,
-            PendingCalls pending,
-            LinkLookup lookup,
-            TensorTransit transit,
-            Poller poller,
-            WaitingCallers waits,
-            WorkerCounters counters,
-            RequestSender sender,
-            CallReports reports) {
-        this.workerId = workerId;
-        this.settings = settings;
-        this.clock = clock;
+    /** @param sender the way of the records into the journal */
+    public RequestWriter(CallingContext context, QueueAppender appender, RecordSender sender, LinkLookup lookup) {
+        this.context = context;
+        this.clock = context.publishing().clock();
+        this.pending = context.pending();
         this.appender = appender;
-        this.pending = pending;
-        this.lookup = lookup;
-        this.transit = transit;
-        this.poller = poller;
-        this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
-        this.counters = counters;
         this.sender = sender;
-        this.reports = reports;
+        this.lookup = lookup;
+        this.backpressure =
+                new Backpressure(context.settings().limits().overflow(), context.waiting(), clock, context.counters());
         this.spans = new SpanIds(clock.wallNs());
     }
 
@@ -85,7 +59,7 @@ public final class RequestWriter {
      * @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none
      * @param creation makes the reference to the value that the request creates; null when it creates none
      * @param callers the context that is current for the listener
-     * @param context the context that is on record with the request
+     * @param onRecord the context that is on record with the request
      * @throws CallException when nothing was written; the listener is not called then
      */
     long write(
@@ -95,143 +69,79 @@ public final class RequestWriter {
             long parentDeadlineNs,
             SentReferences.Creation creation,
             CallContext callers,
-            CallContext context) {
-        long nowNs = clock.bootNs();
+            CallContext onRecord) {
+        OutgoingRequest sent = OutgoingRequest.of(context, spans);
         try {
+            sent.call(request, listener, parent, creation);
+            sent.contexts(callers, onRecord);
+            sent.begin(clock.bootNs(), parentDeadlineNs);
             long id;
             do {
-                id = send(request, listener, parent, parentDeadlineNs, creation, callers, context, nowNs);
+                id = send(sent);
             } while (id == PEER_LEFT);
             return id;
-        } catch (InjectedFailure e) {
+        } catch (FaultInjectingSender.InjectedFailure e) {
             listener.onFailure(e.outcome());
             return e.outcome().messageId();
         } catch (InternalError e) {
             throw CallErrors.unlessFault(e, request.to());
+        } finally {
+            sent.close();
         }
     }
 
-    private long send(
-            Request request,
-            ResponseListener listener,
-            long parent,
-            long parentDeadlineNs,
-            SentReferences.Creation creation,
-            CallContext callers,
-            CallContext context,
-            long nowNs) {
-        long timeoutNs = settings.timeoutNs(request);
-        long deadlineNs = CallSettings.deadlineNs(nowNs, timeoutNs);
-        if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
-            deadlineNs = parentDeadlineNs;
-            timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
-        }
-        boolean mayWait = Route.mayBeLeft(request.type().code());
-        PeerLink link = lookup.require(request.to(), deadlineNs, mayWait);
-        Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
-        SentReferences sharing = null;
+    private long send(OutgoingRequest request) {
+        request.attempt(lookup.require(request.request().to(), request.deadlineNs(), request.mayBeLeft()));
         long id;
-        int length;
         boolean published = false;
         try {
-            sharing = request.references().isEmpty() && creation == null
-                    ? null
-                    : SentReferences.of(request.references(), link, creation);
-            length = settings.length(request, plan, sharing, context);
-            id = appendWhenThereIsRoom(
-                    request,
-                    plan,
-                    sharing,
-                    listener,
-                    link,
-                    length,
-                    settings.flags(request, plan, sharing, link),
-                    nowNs,
-                    deadlineNs,
-                    parent,
-                    timeoutNs,
-                    callers,
-                    context);
+            request.attach(plan(request));
+            id = appendWhenThereIsRoom(request);
             published = id >= 0;
         } finally {
             if (!published) {
-                SentReferences.takeBack(sharing, plan);
+                request.takeBack();
             }
         }
         if (!published) {
             return id == PEER_LEFT ? id : completedElsewhere(id);
         }
-        // from here on nothing changes the outcome, and nothing is thrown
-        if (plan != null) {
-            appender.committed(plan, id);
-        }
-        onSent(link, id, deadlineNs);
-        try {
-            if (!reports.isEmpty()) {
-                reports.appended(request, id, parent, link.id(), length, nowNs, context, spans.of(id, context));
-            }
-        } catch (RuntimeException | Error e) {
-            appender.failedBehind(id, "it could not be reported to the listeners for events", e);
-        }
+        appender.follow(request);
         return id;
     }
 
-    /** Wakes the peer if it sleeps, and the poller if it would sleep beyond the deadline. Does not throw. */
-    private void onSent(PeerLink link, long id, long deadlineNs) {
-        appender.announce(link, id);
-        poller.onDeadline(deadlineNs);
-    }
-
-    /** Prepares the tensors, and waits while the peer has too many leases. */
-    private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
-        while (true) {
+    /** Prepares the tensors, and waits while the peer has too many leases; null without tensors. */
+    private Plan plan(OutgoingRequest sent) {
+        Request request = sent.request();
+        PeerLink link = sent.to();
+        while (!request.tensors().isEmpty()) {
             try {
-                return transit.sender()
+                return context.transit()
+                        .sender()
                         .plan(request.tensors(), link.id(), link.devices().requests());
             } catch (CallException e) {
                 if (e.code() != ErrorCode.BACK_PRESSURE || link.condition() != PeerLink.Condition.OPEN) {
                     throw e;
                 }
-                backpressure.await(e.getMessage(), deadlineNs, timeoutNs);
+                backpressure.await(e.getMessage(), sent.deadlineNs(), sent.timeoutNs());
             }
         }
+        return null;
     }
 
-    private long appendWhenThereIsRoom(
-            Request request,
-            Plan plan,
-            SentReferences sharing,
-            ResponseListener listener,
-            PeerLink link,
-            int length,
-            int flags,
-            long nowNs,
-            long deadlineNs,
-            long parent,
-            long timeoutNs,
-            CallContext callers,
-            CallContext context) {
-        OperationCounts counts = counters.called().of(request, link.id(), link.name());
+    private long appendWhenThereIsRoom(OutgoingRequest request) {
+        PeerLink link = request.to();
         for (boolean waited = false; ; waited = true) {
             appender.lock();
             try {
-                if (isLeft(link, request)) {
+                if (request.isLeft()) {
                     return PEER_LEFT;
                 }
                 state.requireOpen(link);
-                if (link.flow().hasRoom(length, settings.limits())) {
-                    long wallNs = clock.wallNsAt(nowNs);
-                    PendingCalls.Slot slot = pending.claim(
-                            listener, callers, link, length, flags, counts, wallNs, deadlineNs, timeoutNs);
+                if (link.flow().hasRoom(request.length(), context.settings().limits())) {
+                    PendingCalls.Slot slot = request.claim();
                     if (slot != null) {
-                        link.flow().sent(length);
-                        if (link.isSwept()) { // after it was found open: no other thread will complete this call
-                            return isLeft(link, request) && pending.takeBack(slot)
-                                    ? PEER_LEFT
-                                    : notWritten(slot, slot.id(), link, counts, state.refusal(link));
-                        }
-                        return append(
-                                request, plan, sharing, link, slot, counts, flags, wallNs, deadlineNs, parent, context);
+                        return append(request, slot);
                     }
                 }
             } finally {
@@ -240,86 +150,42 @@ public final class RequestWriter {
             if (!waited) {
                 backpressure.requireMayWait(link);
             }
-            backpressure.await(link, deadlineNs, timeoutNs);
+            backpressure.await(link, request.deadlineNs(), request.timeoutNs());
         }
     }
 
     /** Returns the id; {@link #completedElsewhere} of it when the request was not written, and another thread has completed the call. */
-    private long append(
-            Request request,
-            Plan plan,
-            SentReferences sharing,
-            PeerLink link,
-            PendingCalls.Slot slot,
-            OperationCounts counts,
-            int flags,
-            long wallNs,
-            long deadlineNs,
-            long parent,
-            CallContext context) {
-        long id = slot.id();
-        long sequence;
+    private long append(OutgoingRequest request, PendingCalls.Slot slot) {
+        PeerLink link = request.to();
         try {
+            if (link.isSwept()) { // after it was found open: no other thread will complete this call
+                if (request.isLeft() && pending.takeBack(slot, request.id())) {
+                    return PEER_LEFT;
+                }
+                throw state.refusal(link);
+            }
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
-            MessageBuffer record = appender.buffer();
-            int payloadLength = CallSettings.payloadLength(request, sharing, context);
-            int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
-            record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
-                    .flags(flags)
-                    .deadlineNs(deadlineNs)
-                    .sentNs(wallNs)
-                    .parent(parent)
-                    .dueNs(CallSettings.deadlineNs(wallNs, slot.timeoutNs()))
-                    .epoch(link.epoch())
-                    .payload(request.payloadArray(), 0, request.payloadLength());
-            if (context != CallContext.EMPTY) {
-                record.context(context, spans.of(id, context), request.payloadLength());
-            }
-            if (sharing != null) {
-                sharing.write(record, payloadLength - sharing.length());
-            }
-            if (plan != null) {
-                plan.write(record, payloadLength);
-                record.tensorCount(plan.tensorCount());
-            }
-            sequence = appender.journal().size();
-            sender.put(record, link, wallNs);
+            appender.append(request, sender, request.wallNs());
+            return request.id();
         } catch (JournalFullException | JournalFailedException e) {
-            return notWritten(slot, id, link, counts, CallErrors.notWritten(e));
+            return notWritten(request, slot, CallErrors.notWritten(e));
         } catch (RuntimeException e) {
-            return notWritten(slot, id, link, counts, e);
+            return notWritten(request, slot, e);
         } catch (Error e) {
-            return notWritten(slot, id, link, counts, e);
+            return notWritten(request, slot, e);
         }
-        try { // from here on it is published, or kept to be
-            if (plan != null) {
-                appender.appended(plan, sequence, id);
-            }
-            counters.countSent();
-            counts.begun();
-        } catch (RuntimeException | Error e) {
-            appender.failedBehind(id, "it could not be counted", e);
-        }
-        return id;
     }
 
     /** Ends the call of a request that was not written: by the exception, unless another thread has completed the call, and counted it. */
-    private <E extends Throwable> long notWritten(
-            PendingCalls.Slot slot, long id, PeerLink link, OperationCounts counts, E e) throws E {
-        link.flow().notWritten();
-        if (pending.take(id) != null) {
-            pending.free(slot);
+    private <E extends Throwable> long notWritten(OutgoingRequest request, PendingCalls.Slot slot, E e) throws E {
+        if (pending.takeBack(slot, request.id())) {
             throw e;
         }
-        counts.begun();
-        return completedElsewhere(id);
-    }
-
-    /** Returns whether a request is to be sent to the successor of a peer that has left. */
-    private static boolean isLeft(PeerLink link, Request request) {
-        return link.mayBeSucceeded() && Route.mayBeLeft(request.type().code());
+        request.to().flow().notWritten();
+        request.counts().begun();
+        return completedElsewhere(request.id());
     }
 
     /** Turns the id of a call that was completed before its request was written into a negative number, and back. */
@@ -333,32 +199,31 @@ public final class RequestWriter {
      */
     public void repeat(RecordView request, long deadlineNs) {
         PeerLink link = lookup.require(request.to(), deadlineNs);
-        int length = request.buffer().length();
+        Repetition repetition = new Repetition(request, link, record -> again(record, link, deadlineNs), bytes -> {
+            context.counters().countSent();
+            link.flow().sent(bytes);
+            link.flow().completed(bytes);
+        });
         appender.lock();
         try {
             state.requireOpen(link);
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp();
             }
-            long wallNs = clock.wallNs();
-            MessageBuffer record = appender.buffer();
-            record.reserve(length);
-            record.memory().putBytes(0, request.buffer().memory(), 0, length);
-            record.addFlag(Envelope.REPEATED)
-                    .deadlineNs(deadlineNs)
-                    .dueNs(deadlineNs == 0 ? 0 : clock.wallNsAt(deadlineNs))
-                    .sentNs(wallNs)
-                    .epoch(link.epoch());
-            appender.journal().append(record, wallNs);
-            counters.countSent();
-            link.flow().sent(length);
-            link.flow().completed(length);
+            appender.append(repetition, appender.intoJournal(), clock.wallNs());
         } catch (JournalFullException | JournalFailedException e) {
             throw CallErrors.notWritten(e);
         } finally {
             appender.unlock();
         }
-        appender.announce(link, request.id());
+        appender.follow(repetition);
+    }
+
+    private void again(MessageBuffer record, PeerLink link, long deadlineNs) {
+        record.deadlineNs(deadlineNs)
+                .dueNs(deadlineNs == 0 ? 0 : clock.wallNsAt(deadlineNs))
+                .sentNs(clock.wallNs())
+                .epoch(link.epoch());
     }
 
     void requireOpen() {

@@ -53,32 +53,24 @@ public final class ResponseReceiver {
     private RecordView next;
 
     public ResponseReceiver(
-            Clock clock,
-            PendingCalls pending,
-            Deadlines deadlines,
-            TensorTransit transit,
+            CallingContext context,
             WorkerReferences references,
-            Quarantine quarantine,
             RecordReader reader,
-            AwaitedReturns returns,
-            RepeatedCalls repeated,
-            OutcomeDelivery delivery,
             DeviceResponses deviceResponses,
-            RecordPool records,
-            WorkerCounters counters) {
-        this.clock = clock;
-        this.pending = pending;
-        this.deadlines = deadlines;
-        this.transit = transit;
+            RepeatedCalls repeated) {
+        this.clock = context.publishing().clock();
+        this.pending = context.pending();
+        this.deadlines = context.deadlines();
+        this.transit = context.transit();
         this.references = references;
-        this.quarantine = quarantine;
+        this.quarantine = reader.quarantine();
         this.reader = reader;
-        this.returns = returns;
+        this.returns = context.returns();
         this.repeated = repeated;
-        this.delivery = delivery;
+        this.delivery = context.delivery();
         this.deviceResponses = deviceResponses;
-        this.records = records;
-        this.counters = counters;
+        this.records = deviceResponses.records();
+        this.counters = context.counters();
         this.arrivals = new ArrivalClock(clock);
     }
 
@@ -159,13 +151,35 @@ public final class ResponseReceiver {
         }
         counters.countResponse();
         if (type == MessageType.EXCEPTION) {
-            transit.discard(record, link);
-            CallException failure = Failure.of(record).toException(record.id());
+            CallException failure = failureOf(record, link);
             slot.count(failure.code(), record.buffer().length(), arrivals.arrivedNs(record.sentNs()));
             delivery.fail(slot.context(), slot.link().id(), pending.free(slot), failure);
             return record;
         }
         return decode(link, record, slot);
+    }
+
+    /** Returns the failure that a record contains, or that it can't be read: the call was taken, so it gets an outcome. */
+    private CallException failureOf(RecordView record, PeerLink link) {
+        try {
+            transit.discard(record, link);
+            return Failure.of(record).toException(record.id());
+        } catch (RuntimeException | Error e) {
+            return unreadable(record, link, e);
+        }
+    }
+
+    private CallException unreadable(RecordView record, PeerLink link, Throwable e) {
+        boolean fault = MappedFaults.is(e);
+        if (fault) {
+            try {
+                quarantine.failedToRead(link, e);
+            } catch (RuntimeException | Error inQuarantine) {
+                e.addSuppressed(inQuarantine);
+            }
+        }
+        ErrorCode code = fault ? ErrorCode.PEER_CORRUPT : CallErrors.codeOf(e, ErrorCode.UNKNOWN);
+        return OutcomeDelivery.unreadable(record.id(), code, String.valueOf(e), e);
     }
 
     /**
@@ -190,15 +204,7 @@ public final class ResponseReceiver {
         } catch (CallException e) { // no memory to retain them
             failure = OutcomeDelivery.unreadable(record.id(), e.code(), e.getMessage(), e);
         } catch (RuntimeException | Error e) {
-            boolean fault = MappedFaults.is(e);
-            failure = OutcomeDelivery.unreadable(
-                    record.id(),
-                    fault ? ErrorCode.PEER_CORRUPT : CallErrors.codeOf(e, ErrorCode.UNKNOWN),
-                    String.valueOf(e),
-                    e);
-            if (fault) {
-                quarantine.failedToRead(link, e);
-            }
+            failure = unreadable(record, link, e);
         }
         if (failure == null && tensors.isForDevice()) {
             boolean keeping = slot.isKeeping();

@@ -22,6 +22,7 @@ public final class WorkerCounters {
     private final SingleWriterCounter pauses = new SingleWriterCounter();
     // Written by any thread.
     private final LongAdder timeouts = new LongAdder();
+    private final LongAdder publishingErrors = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
     private final OperationTable called = new OperationTable();
     private final OperationTable served = new OperationTable();
@@ -78,6 +79,10 @@ public final class WorkerCounters {
 
     public void countListenerError() {
         listenerErrors.increment();
+    }
+
+    public void countPublishingError() {
+        publishingErrors.increment();
     }
 
     public void countFailure(ErrorCode code) {
@@ -145,6 +150,11 @@ public final class WorkerCounters {
     /** Returns the exceptions thrown by listeners. */
     public long listenerErrors() {
         return listenerErrors.sum();
+    }
+
+    /** Returns the steps that failed behind the append of a message: its wake-up, its copy for the archive, its events, its figures. */
+    public long publishingErrors() {
+        return publishingErrors.sum();
     }
 
     /** Returns the error responses that this worker sent with this code. */

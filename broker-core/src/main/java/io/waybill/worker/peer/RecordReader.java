@@ -26,6 +26,11 @@ public final class RecordReader {
         this.counters = counters;
     }
 
+    /** Returns where peers go whose files can't be read. */
+    public Quarantine quarantine() {
+        return quarantine;
+    }
+
     /** Reads the next record for this worker. Surfaces earlier faults of this thread. */
     public Poll poll(JournalTail tail, MessageBuffer into) {
         Poll found = tail.poll(into, workerId);

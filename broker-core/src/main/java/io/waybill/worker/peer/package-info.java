@@ -1,5 +1,5 @@
 /**
- * Peers: the links to the other workers of the home, and the appenders of this worker's own queues.
+ * Peers: the links to the other workers of the home.
  *
  * <p>A {@link io.waybill.worker.peer.PeerLink} stands for one incarnation of a peer. It holds the reader of the peer's
  * queues, the account of what is in flight to it, and its doorbell. {@link io.waybill.worker.peer.Links} makes and ends
@@ -10,7 +10,6 @@
  * <li>{@link io.waybill.worker.peer.Links} for peers that join and leave
  * <li>{@link io.waybill.worker.peer.PeerReader} for reading, {@link io.waybill.worker.peer.FlowAccount} for
  * back-pressure
- * <li>{@link io.waybill.worker.peer.QueueAppender} for the lock around this worker's own queues
  * <li>{@link io.waybill.worker.peer.Quarantine} for peers whose files can't be read
  * </ul>
  */

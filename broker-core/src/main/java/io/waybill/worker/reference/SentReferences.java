@@ -1,6 +1,7 @@
 package io.waybill.worker.reference;
 
 import io.waybill.api.RRef;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
 import io.waybill.rref.status.Holder;
@@ -42,7 +43,7 @@ public final class SentReferences {
         try {
             sharing.fork(references, WorkerReferences.holder(link), creation);
             return sharing;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             sharing.abandon();
             throw e;
         }
@@ -87,11 +88,13 @@ public final class SentReferences {
         }
     }
 
-    /** Releases the forks of a message that was not sent. */
+    /** Releases the forks of a message that was not sent: each of them, and then throws what the first failure threw. */
     public void abandon() {
+        CloseSteps steps = new CloseSteps();
         for (int i = 0; i < shared.size(); i++) {
-            shared.get(i).abandon(forks.get(i));
+            int number = i;
+            steps.attempt(() -> shared.get(number).abandon(forks.get(number)));
         }
-        shared.clear();
+        steps.attempt(shared::clear).finishUnchecked();
     }
 }

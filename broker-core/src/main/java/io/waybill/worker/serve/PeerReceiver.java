@@ -6,10 +6,10 @@ import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.peer.PeerReader;
 import io.waybill.worker.peer.Quarantine;
-import io.waybill.worker.peer.SelfTails;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.poll.Polled;
+import io.waybill.worker.publish.SelfTails;
 
 /**
  * Polls the peers: completes calls with their responses, serves their requests, and expires what is overdue.

@@ -8,17 +8,16 @@ import io.waybill.handling.OutgoingResponse;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
-import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.reference.SentReferences;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The content of a response while it is sent. Reusable.
+ * The response of a handler until it is published. Reusable.
  *
  * <p>Belongs to the thread that responds.
  */
-final class ResponseBody implements ResponseWriter.Content {
+final class ResponseBody extends ResponseWriter.Content {
 
     private OutgoingResponse response; // null while there is none
     private Plan plan;
@@ -71,7 +70,7 @@ final class ResponseBody implements ResponseWriter.Content {
     }
 
     @Override
-    public int payloadLength() {
+    int payloadLength() {
         return observedLength() + (sharing == null ? 0 : sharing.length());
     }
 
@@ -81,12 +80,12 @@ final class ResponseBody implements ResponseWriter.Content {
     }
 
     @Override
-    public int sectionLength() {
+    int sectionLength() {
         return plan == null ? 0 : plan.sectionLength(payloadLength());
     }
 
     @Override
-    public void write(MessageBuffer record) {
+    void write(MessageBuffer record) {
         record.payload(array(), 0, length()).begunNs(begunNs).responder(responder);
         if (observed.length > 0) {
             record.observations(observed, length());
@@ -101,17 +100,13 @@ final class ResponseBody implements ResponseWriter.Content {
     }
 
     @Override
-    public void appended(QueueAppender appender, long sequence, long id) {
-        if (plan != null) {
-            appender.appended(plan, sequence, id);
-        }
+    public Plan plan() {
+        return plan;
     }
 
     @Override
-    public void published(QueueAppender appender, long id) {
-        if (plan != null) {
-            appender.committed(plan, id);
-        }
+    int tensorCount() {
+        return response.tensors().size();
     }
 
     /** Returns the values alone, in the first {@link #length} bytes. */
@@ -132,29 +127,31 @@ final class ResponseBody implements ResponseWriter.Content {
         return response.references();
     }
 
-    /**
-     * Content of an error response.
-     *
-     * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
-     * @param observed what it observed until then, in record format
-     * @param responder the number of the handler's provider; 0 when no handler was chosen
-     */
-    record OfError(Failure failure, byte[] utf8, long begunNs, byte[] observed, long responder)
-            implements ResponseWriter.Content {
+    /** Content of an error response. */
+    static final class OfError extends ResponseWriter.Content {
 
+        private final Failure failure;
+        private final byte[] utf8;
+        private final long
+                begunNs; // when the handler began, by the wall clock; 0 when none did, or the clock was not read
+        private final byte[] observed; // by the handler until then, in record format
+        private final long responder; // the number of the handler's provider; 0 when no handler was chosen
+
+        /** Creates the error of a request whose handler began or observed something. */
         OfError(Failure failure, long begunNs, byte[] observed, long responder) {
-            this(failure, utf8(failure), begunNs, observed, responder);
+            this.failure = failure;
+            this.utf8 = failure.text().getBytes(StandardCharsets.UTF_8);
+            this.begunNs = begunNs;
+            this.observed = observed;
+            this.responder = responder;
         }
 
         /** Creates the error of a request whose handler did not begin, or observed nothing that is on record. */
         OfError(Failure failure) {
-            this(failure, utf8(failure), 0, Observations.NO_BYTES, 0);
+            this(failure, 0, Observations.NO_BYTES, 0);
         }
 
-        private static byte[] utf8(Failure failure) {
-            return failure.text().getBytes(StandardCharsets.UTF_8);
-        }
-
+        @Override
         ErrorCode code() {
             return failure.code();
         }
@@ -164,12 +161,12 @@ final class ResponseBody implements ResponseWriter.Content {
         }
 
         @Override
-        public int payloadLength() {
+        int payloadLength() {
             return textLength() + observed.length;
         }
 
         @Override
-        public void write(MessageBuffer record) {
+        void write(MessageBuffer record) {
             record.payload(utf8, 0, textLength())
                     .error(failure.kind(), failure.code())
                     .begunNs(begunNs)

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.event.EventView;
 import io.waybill.handling.CallReports;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
@@ -14,26 +15,27 @@ import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
-import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.OperationCounts;
-import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
-import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.publish.Publication;
+import io.waybill.worker.publish.PublishingContext;
+import io.waybill.worker.publish.QueueAppender;
+import io.waybill.worker.publish.Repetition;
 import io.waybill.worker.reference.SentReferences;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes the responses of a worker to the journal, and then wakes their callers. Thread-safe. */
+/**
+ * Writes the responses of a worker: prepares what they take along, and has them published. What was prepared for one that is not published is
+ * taken back. Thread-safe.
+ */
 public final class ResponseWriter {
 
     private static final Logger LOG = LoggerFactory.getLogger(ResponseWriter.class);
@@ -42,45 +44,24 @@ public final class ResponseWriter {
     /** Max wait on the poller, on which all calls wait: enough for a caller that is about to release tensors. */
     private static final long MAX_WAIT_ON_POLLER_NS = 10_000_000;
 
-    private static final VarHandle LATEST;
-
-    static {
-        try {
-            LATEST = MethodHandles.lookup().findVarHandle(ResponseWriter.class, "latestNs", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
-    private final int workerId;
-    private final QueueAppender appender;
+    private final PublishingContext context;
     private final Clock clock;
-    private final TensorTransit transit;
+    private final int workerId;
     private final int maxRecordBytes;
-    private final WorkerCounters counters;
+    private final QueueAppender appender;
     private final HandlerSlots invocations;
-    private final CallReports reports;
     private final AtomicLong unwritten = new AtomicLong();
     private volatile boolean closed; // set by the thread that closes the worker
-    private long latestNs; // by the responding thread, read by the polling one, most often the same
+    private final AtomicLong latestNs =
+            new AtomicLong(); // by the responding thread, read by the polling one, most often the same
 
-    public ResponseWriter(
-            int workerId,
-            QueueAppender appender,
-            Clock clock,
-            TensorTransit transit,
-            int maxRecordBytes,
-            HandlerSlots invocations,
-            CallReports reports,
-            WorkerCounters counters) {
-        this.workerId = workerId;
+    public ResponseWriter(PublishingContext context, QueueAppender appender, HandlerSlots invocations) {
+        this.context = context;
+        this.clock = context.clock();
+        this.workerId = context.worker().id();
+        this.maxRecordBytes = context.maxRecordBytes();
         this.appender = appender;
-        this.clock = clock;
-        this.transit = transit;
-        this.maxRecordBytes = maxRecordBytes;
         this.invocations = invocations;
-        this.reports = reports;
-        this.counters = counters;
     }
 
     /** Returns whether new requests may be begun: there is room for their responses. */
@@ -101,7 +82,7 @@ public final class ResponseWriter {
 
     /** Returns when a response was written last, on the wall clock, without a clock read. */
     long latestNs() {
-        return (long) LATEST.getOpaque(this);
+        return latestNs.getOpaque();
     }
 
     /** Returns whether requests may be read: there is room at least for error responses. */
@@ -115,49 +96,51 @@ public final class ResponseWriter {
      * @return whether the handler's response was sent
      */
     boolean send(PeerRequest request, long handlerSequence, ResponseBody body) {
+        body.respondsTo(this, request, handlerSequence);
+        return send(body);
+    }
+
+    /** Sends a response as {@link #send(PeerRequest, long, ResponseBody)} does, whose request is set. */
+    boolean send(ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
             fail(
-                    request,
-                    handlerSequence,
+                    body,
                     ErrorCode.JOURNAL_FULL,
                     "the request was handled, but there is no room on the journal's disk for its response of " + length
                             + " bytes");
             return false;
         }
         if (length > maxRecordBytes / 2) {
-            fail(request, handlerSequence, ErrorCode.TOO_LARGE, tooLarge(length));
+            fail(body, ErrorCode.TOO_LARGE, tooLarge(length));
             return false;
         }
-        PeerLink to = request.link();
+        PeerLink to = body.to();
         Plan plan = null;
         SentReferences sharing = null;
         boolean published = false;
-        ResponseBody.OfError instead = null;
+        Failure failure = null;
         try {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
             body.fit(maxRecordBytes / 2);
-            MessageType type = OutgoingResponse.typeFor(request.view().type());
-            int flags = request.flags();
-            published = append(
-                    to, request.view(), request.counts().ofOperation(), type, handlerSequence, flags, body, null);
+            published = append(body);
         } catch (CallException e) { // the tensors or the references can't be sent
-            Failure failure = new Failure(e.kind(), e.code(), Failure.nodeError(workerId, e.getMessage()));
-            instead = new ResponseBody.OfError(failure);
+            failure = new Failure(e.kind(), e.code(), Failure.nodeError(workerId, e.getMessage()));
         } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
             String text = "the response can't be sent: " + ForeignErrors.describe(e);
-            instead = new ResponseBody.OfError(Failure.of(ErrorCode.HANDLER_FAILED, workerId, text));
+            failure = Failure.of(ErrorCode.HANDLER_FAILED, workerId, text);
         }
         try {
             if (!published) {
                 SentReferences.takeBack(sharing, plan);
             }
         } finally {
-            if (instead != null) {
-                fail(request, handlerSequence, instead);
+            if (failure != null) {
+                fail(body, failure);
             }
+            body.ended();
         }
         return published;
     }
@@ -181,9 +164,15 @@ public final class ResponseWriter {
         return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the response has " + length;
     }
 
-    private void fail(PeerRequest request, long handlerSequence, ErrorCode code, String text) {
-        Failure failure = Failure.of(code, workerId, text);
-        fail(request, handlerSequence, new ResponseBody.OfError(failure));
+    private void fail(ResponseBody body, ErrorCode code, String text) {
+        fail(body, Failure.of(code, workerId, text));
+        body.ended();
+    }
+
+    private void fail(ResponseBody body, Failure failure) {
+        ResponseBody.OfError error = new ResponseBody.OfError(failure);
+        error.respondsAs(body);
+        fail(error);
     }
 
     /** Prepares the tensors; waits up to a limit while the caller has too many leases. */
@@ -191,7 +180,9 @@ public final class ResponseWriter {
         long untilNs = 0;
         while (true) {
             try {
-                return transit.sender().plan(tensors, to.id(), to.devices().responses());
+                return context.transit()
+                        .sender()
+                        .plan(tensors, to.id(), to.devices().responses());
             } catch (CallException e) {
                 long nowNs = clock.monotonicNs();
                 if (untilNs == 0) {
@@ -210,69 +201,35 @@ public final class ResponseWriter {
 
     /** Sends a recorded response again, for a repeated request. */
     void again(PeerLink to, RecordView response) {
-        boolean leansOnItsCaller = response.hasReferences() || leases(response);
-        if (leansOnItsCaller) {
+        if (response.hasReferences() || context.transit().hasLeases(response)) {
             String text = "the response has references or tensors in a segment, which were for the first request";
-            Failure gone = Failure.of(ErrorCode.RESPONSE_GONE, workerId, text);
-            fail(to, response, null, response.handlerSequence(), 0, new ResponseBody.OfError(gone));
+            ResponseBody.OfError gone = new ResponseBody.OfError(Failure.of(ErrorCode.RESPONSE_GONE, workerId, text));
+            gone.respondsTo(this, to, response);
+            fail(gone);
             return;
         }
-        int length = response.buffer().length();
-        long wallNs = clock.wallNs();
-        appender.lock();
         try {
-            MessageBuffer record = appender.buffer();
-            record.reserve(length);
-            record.memory().putBytes(0, response.buffer().memory(), 0, length);
-            record.sentNs(wallNs).addFlag(Envelope.REPEATED);
-            appender.journal().append(record, wallNs);
+            long wallNs = clock.wallNs();
+            appender.publish(new Repetition(response, to, record -> record.sentNs(wallNs), bytes -> {}), wallNs);
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
-            return;
-        } finally {
-            appender.unlock();
-        }
-        appender.announce(to, response.id());
-    }
-
-    private boolean leases(RecordView response) {
-        try {
-            return transit.receiver().leases(response);
-        } catch (MalformedRecordException e) {
-            return true;
         }
     }
 
     /** Responds with an error. Does not throw. */
     void fail(PeerRequest request, long handlerSequence, ResponseBody.OfError error) {
-        fail(request.link(), request.view(), request.counts().ofOperation(), handlerSequence, request.flags(), error);
+        error.respondsTo(this, request, handlerSequence);
+        fail(error);
     }
 
-    private void fail(
-            PeerLink to,
-            RecordView request,
-            OperationCounts counts,
-            long handlerSequence,
-            int flags,
-            ResponseBody.OfError error) {
-        counters.countFailure(error.code());
+    /** Responds with an error whose request is set. Does not throw. */
+    void fail(ResponseBody.OfError error) {
+        context.counters().countFailure(error.code());
         try {
-            append(to, request, counts, MessageType.EXCEPTION, handlerSequence, flags, error, error.code());
+            append(error);
         } catch (RuntimeException | Error e) {
             countUnwritten(e);
-            appender.lock();
-            try {
-                count(counts, error.code(), request, 0, clock.wallNs());
-            } finally {
-                appender.unlock();
-            }
-        }
-    }
-
-    /** Counts the outcome of a request. Under the lock of the appender. */
-    private static void count(OperationCounts counts, ErrorCode error, RecordView request, int bytes, long nowNs) {
-        if (counts != null) { // null for a response that is sent again
-            counts.ended(error, nowNs - request.sentNs(), request.buffer().length(), bytes);
+            countOutcome(error, error.code());
         }
     }
 
@@ -280,86 +237,145 @@ public final class ResponseWriter {
         return workerId;
     }
 
-    /** Content of a response. */
-    interface Content {
+    /** A response until it is published. Belongs to the thread that responds. */
+    abstract static class Content implements Publication {
 
-        int payloadLength();
+        // Of the request; null while it is not responded to.
+        private ResponseWriter writer;
+        private PeerLink to;
+        private RecordView request;
+        private OperationCounts counts; // null for a response that is sent again
+        private long handlerSequence;
+        private int flags;
+        private long wallNs;
+
+        /** Sets the request. {@link #ended} must be called when the response is published, or can't be. */
+        final void respondsTo(ResponseWriter by, PeerRequest exchange, long sequence) {
+            respondsTo(by, exchange.link(), exchange.view());
+            counts = exchange.counts().ofOperation();
+            handlerSequence = sequence;
+            flags = exchange.flags();
+        }
+
+        /** Sets the request that another response is to. */
+        final void respondsAs(Content other) {
+            writer = other.writer;
+            to = other.to;
+            request = other.request;
+            counts = other.counts;
+            handlerSequence = other.handlerSequence;
+            flags = other.flags;
+        }
+
+        /** Sets where the outcome of the request is counted. */
+        final void countedBy(OperationCounts operation) {
+            counts = operation;
+        }
+
+        /** Sets the request, or the recorded response that this one takes the place of. */
+        final void respondsTo(ResponseWriter by, PeerLink caller, RecordView recorded) {
+            writer = by;
+            to = caller;
+            request = recorded;
+            handlerSequence = recorded.handlerSequence();
+            flags = 0;
+        }
+
+        /** Refers to the request no longer. */
+        final void ended() {
+            writer = null;
+            to = null;
+            request = null;
+            counts = null;
+        }
+
+        /** Returns the error; null for none. */
+        ErrorCode code() {
+            return null;
+        }
+
+        int tensorCount() {
+            return 0;
+        }
+
+        abstract int payloadLength();
 
         /** Returns the length of the tensor section; 0 without one. */
-        default int sectionLength() {
+        int sectionLength() {
             return 0;
         }
 
         /** Writes the content to a record that was begun with these lengths. */
-        void write(MessageBuffer record);
+        abstract void write(MessageBuffer record);
 
-        /** Called after the append. Under the lock of the appender. Does not throw. */
-        default void appended(QueueAppender appender, long sequence, long id) {}
+        @Override
+        public final long id() {
+            return request.id();
+        }
 
-        /** Called when the response is published, before its receiver is notified. Does not throw. */
-        default void published(QueueAppender appender, long id) {}
-    }
+        @Override
+        public final PeerLink to() {
+            return to;
+        }
 
-    /**
-     * Appends a response, and does what follows from that. Returns whether it was written; an exception says that it was not.
-     *
-     * @param counts null for a response that is sent again
-     * @param error null for none
-     */
-    private boolean append(
-            PeerLink to,
-            RecordView request,
-            OperationCounts counts,
-            MessageType type,
-            long handlerSequence,
-            int flags,
-            Content content,
-            ErrorCode error) {
-        long id = request.id();
-        long wallNs = clock.wallNs();
-        appender.lock();
-        try {
-            MessageBuffer record = appender.buffer();
-            record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
+        @Override
+        public final void compose(MessageBuffer record) {
+            MessageType type = code() == null ? OutgoingResponse.typeFor(request.type()) : MessageType.EXCEPTION;
+            record.begin(type, id(), writer.workerId, to.id(), payloadLength(), sectionLength())
                     .flags(flags)
                     .sentNs(wallNs)
                     .parent(request.parent())
                     .handlerSequence(handlerSequence);
-            content.write(record);
-            long sequence = appender.journal().size();
-            LATEST.setOpaque(this, wallNs);
-            appender.journal().append(record, wallNs);
-            // from here on the response is published: nothing changes that, and nothing is thrown
-            try {
-                content.appended(appender, sequence, id);
-                count(counts, error, request, record.length(), wallNs);
-            } catch (RuntimeException | Error e) {
-                appender.failedBehind(id, "it could not be counted", e);
+            write(record);
+        }
+
+        @Override
+        public final void count(int recordBytes) {
+            count(code(), recordBytes);
+        }
+
+        private void count(ErrorCode error, int recordBytes) {
+            if (counts != null) {
+                counts.ended(error, wallNs - request.sentNs(), request.buffer().length(), recordBytes);
             }
+        }
+
+        /** Reports by the thread that has begun the request; by another one if none has, as this one may have to go on polling. */
+        @Override
+        public final void report() {
+            CallReports reports = writer.context.reports();
+            if (reports.wants(CallEvent.Kind.RESPONDED)) {
+                EventView event = writer.invocations.own().prepare(reports);
+                int bytes = (int) Envelope.recordLength(payloadLength(), sectionLength());
+                reports.responded(event, request, to.id(), code(), bytes, tensorCount(), wallNs);
+            }
+        }
+    }
+
+    /** Publishes a response. Returns whether it is published; an exception says that it is not. */
+    private boolean append(Content response) {
+        long wallNs = clock.wallNs();
+        response.wallNs = wallNs;
+        latestNs.setOpaque(wallNs);
+        try {
+            appender.publish(response, wallNs);
+            return true;
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
-            count(counts, error == null ? CallErrors.notWritten(e).code() : error, request, 0, wallNs);
+            ErrorCode error = response.code();
+            countOutcome(response, error == null ? CallErrors.notWritten(e).code() : error);
             return false;
+        }
+    }
+
+    /** Counts the outcome of a request whose response could not be written. */
+    private void countOutcome(Content response, ErrorCode error) {
+        appender.lock();
+        try {
+            response.count(error, 0);
         } finally {
             appender.unlock();
         }
-        content.published(appender, id);
-        appender.announce(to, id);
-        try {
-            if (reports.wants(CallEvent.Kind.RESPONDED)) {
-                report(to, request, content, error, wallNs);
-            }
-        } catch (RuntimeException | Error e) {
-            appender.failedBehind(id, "it could not be reported to the listeners for events", e);
-        }
-        return true;
-    }
-
-    /** Reports by the thread that has begun the request; by another one if none has, as this one may have to go on polling. */
-    private void report(PeerLink to, RecordView request, Content content, ErrorCode error, long wallNs) {
-        int tensors = content instanceof ResponseBody body ? body.tensors().size() : 0;
-        long bytes = Envelope.recordLength(content.payloadLength(), content.sectionLength());
-        reports.responded(invocations.own().prepare(reports), request, to.id(), error, (int) bytes, tensors, wallNs);
     }
 
     /** Counts a response that could not be written; its caller times out. */

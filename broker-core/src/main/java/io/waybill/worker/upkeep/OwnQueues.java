@@ -10,7 +10,7 @@ import io.waybill.journal.LostFileException;
 import io.waybill.journal.append.QueueWatch;
 import io.waybill.journal.append.Written;
 import io.waybill.worker.call.PendingCalls;
-import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.publish.QueueAppender;
 import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

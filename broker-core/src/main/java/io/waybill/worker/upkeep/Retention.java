@@ -16,7 +16,7 @@ import io.waybill.journal.QueueFiles;
 import io.waybill.journal.Quota;
 import io.waybill.journal.RetentionSettings;
 import io.waybill.worker.call.PendingCalls;
-import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.publish.QueueAppender;
 import io.waybill.worker.upkeep.QueueReaders.Need;
 import io.waybill.worker.upkeep.QueueReaders.Which;
 import java.io.IOException;

@@ -14,7 +14,7 @@ import io.waybill.journal.append.QueueSync;
 import io.waybill.worker.peer.Announcement;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.publish.QueueAppender;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

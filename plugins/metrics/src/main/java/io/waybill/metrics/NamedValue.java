@@ -28,6 +28,11 @@ enum NamedValue {
     STUCK("requests.stuck", "waybill_requests_stuck", Kind.COUNTER, "Requests that were found stuck in a handler."),
     DAMAGED("damaged-records", "waybill_damaged_records", Kind.COUNTER, "Records of peers that were not whole."),
     LISTENERS("listener-errors", "waybill_listener_errors", Kind.COUNTER, "Listeners that threw."),
+    PUBLISHING(
+            "publishing-errors",
+            "waybill_publishing_errors",
+            Kind.COUNTER,
+            "Steps that failed behind the append of a message."),
     PAUSES("pauses", "waybill_pauses", Kind.COUNTER, "Pauses of the process of more than a second."),
     LINKS("links", "waybill_links", Kind.GAUGE, "Links to other workers."),
     JOURNAL("journal.bytes", "waybill_journal_bytes", Kind.GAUGE, "Disk space of both queues."),

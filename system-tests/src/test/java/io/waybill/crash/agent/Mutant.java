@@ -4,11 +4,11 @@ import java.util.List;
 
 /** A bug that can be planted in the broker, with what the checker must say of it. */
 public enum Mutant {
-    RESPONSE_TWICE("TWO_RESPONSES", Runs.KILL, responding("appendTwice")),
-    RESPONSE_DROPPED("RESPONSE_MISSING", Runs.KILL, responding("appendMost")),
-    RESPONSE_OF_ANOTHER("RESPONSE_ALTERED", Runs.KILL, responding("appendOthers")),
-    REQUEST_DROPPED("REQUEST_LOST", Runs.KILL, asking("appendMost")),
-    ACKNOWLEDGED_BEFORE_WRITTEN("ID_REUSED", Runs.KILL_CALLER, asking("appendLater")),
+    RESPONSE_TWICE("TWO_RESPONSES", Runs.KILL, appending("respondTwice")),
+    RESPONSE_DROPPED("RESPONSE_MISSING", Runs.KILL, appending("respondMost")),
+    RESPONSE_OF_ANOTHER("RESPONSE_ALTERED", Runs.KILL, appending("respondOthers")),
+    REQUEST_DROPPED("REQUEST_LOST", Runs.KILL, appending("requestMost")),
+    ACKNOWLEDGED_BEFORE_WRITTEN("ID_REUSED", Runs.KILL_CALLER, appending("requestLater")),
     ID_REUSED(
             "ID_REUSED", Runs.KILL_CALLER, Change.instead(Names.WORKER, "<init>", Names.JOURNAL, "lastId", "olderId")),
     SEQUENCE_RESTARTED(
@@ -58,12 +58,9 @@ public enum Mutant {
         this.changes = List.of(changes);
     }
 
-    private static Change responding(String instead) {
-        return Change.instead("ResponseWriter", "append", Names.JOURNAL, "append", instead);
-    }
-
-    private static Change asking(String instead) {
-        return Change.instead("RequestSender$IntoJournal", "put", Names.JOURNAL, "append", instead);
+    /** The one place where a record is appended to a worker's queue; what takes its place looks at which. */
+    private static Change appending(String instead) {
+        return Change.instead("QueueAppender", "append", Names.JOURNAL, "append", instead);
     }
 
     private static Change telling(String instead) {

@@ -10,6 +10,7 @@ import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.CursorSlot;
+import io.waybill.journal.JournalQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
@@ -42,30 +43,48 @@ public final class Mutations {
         return CALLS.incrementAndGet() % SELDOM == 0;
     }
 
-    public static void appendTwice(Journal journal, MessageBuffer record, long wallNs) throws Exception {
-        journal.append(record, wallNs);
-        if (isTime()) {
-            journal.append(record, wallNs);
-        }
+    private static boolean isOf(Journal journal, JournalQueue queue) {
+        return journal.directory().endsWith(queue.directoryName());
     }
 
-    public static void appendMost(Journal journal, MessageBuffer record, long wallNs) throws Exception {
-        if (!isTime()) {
+    public static long respondTwice(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        long sequence = journal.append(record, wallNs);
+        if (isOf(journal, JournalQueue.RESPONSES) && isTime()) {
             journal.append(record, wallNs);
         }
+        return sequence;
     }
 
-    public static void appendOthers(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+    public static long respondMost(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        return appendMost(JournalQueue.RESPONSES, journal, record, wallNs);
+    }
+
+    public static long requestMost(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        return appendMost(JournalQueue.REQUESTS, journal, record, wallNs);
+    }
+
+    private static long appendMost(JournalQueue queue, Journal journal, MessageBuffer record, long wallNs)
+            throws Exception {
+        return isOf(journal, queue) && isTime() ? journal.size() : journal.append(record, wallNs);
+    }
+
+    public static long respondOthers(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        if (!isOf(journal, JournalQueue.RESPONSES)) {
+            return journal.append(record, wallNs);
+        }
         byte[] mine = new byte[record.length() - Envelope.HEADER_LENGTH];
         record.memory().getBytes(Envelope.HEADER_LENGTH, mine);
         if (isTime() && payload.length == mine.length) {
             record.memory().putBytes(Envelope.HEADER_LENGTH, payload);
         }
         payload = mine;
-        journal.append(record, wallNs);
+        return journal.append(record, wallNs);
     }
 
-    public static void appendLater(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+    public static long requestLater(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        if (!isOf(journal, JournalQueue.REQUESTS)) {
+            return journal.append(record, wallNs);
+        }
         MessageBuffer copy = new MessageBuffer();
         copy.reserve(record.length());
         copy.memory().putBytes(0, record.memory(), 0, record.length());
@@ -73,6 +92,7 @@ public final class Mutations {
             journal.append(held, wallNs);
         }
         held = copy;
+        return journal.size();
     }
 
     public static long olderId(Journal journal) {

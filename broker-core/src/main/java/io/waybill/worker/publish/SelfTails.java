@@ -1,4 +1,6 @@
-package io.waybill.worker.peer;
+package io.waybill.worker.publish;
+
+import io.waybill.worker.peer.PeerLink;
 
 /**
  * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself, and until it has read what earlier
