@@ -14,16 +14,25 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The profiler, installed in three nodes of the assembled distribution: a nested call is one trace, and a command profiles what a node serves. */
+/**
+ * The profiler, installed in three nodes of the assembled distribution: a nested call is one trace, and a command profiles what a node serves.
+ * The nodes are started once; each test holds alone, and in this order, as what is profiled stays in the journals.
+ */
 @Tag("ci")
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ProfilerIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
@@ -76,14 +85,13 @@ class ProfilerIT {
             }, null);
             """;
 
-    @TempDir
-    private Path directory;
-
     private final Map<String, String> environment = new HashMap<>();
     private final List<Command> nodes = new ArrayList<>();
+    private Path directory;
 
-    @BeforeEach
-    void startNodes() throws Exception {
+    @BeforeAll
+    void startNodes(@TempDir Path given) throws Exception {
+        directory = given;
         environment.putAll(Command.environment(directory));
         environment.put("WAYBILL_HOME", directory.resolve("home").toString());
         for (String name : NODES) {
@@ -100,7 +108,7 @@ class ProfilerIT {
         output("bundle", "install", "--node", "w1", bundle);
     }
 
-    @AfterEach
+    @AfterAll
     void stop() {
         nodes.forEach(Command::close);
     }
@@ -175,6 +183,7 @@ class ProfilerIT {
     }
 
     @Test
+    @Order(1)
     void aNestedCallOverThreeNodesIsOneTrace() throws Exception {
         List<JsonNode> events = events(output("traced", "--node", "w0"));
         String first = "rpc_sync#pass.on(w0 -> w1)";
@@ -208,10 +217,11 @@ class ProfilerIT {
     }
 
     @Test
+    @Order(3)
     void profiledCallsSurviveUpdatesInTheirCallees() throws Exception {
         try (Command load = begin("traced", "begin", "--node", "w0")) {
             Command.until("the first call", () -> load.out().contains("begun"));
-            for (int i = 1; i <= 3; i++) {
+            for (int i = 2; i <= 4; i++) {
                 Path next = directory.resolve("profiler-" + i + ".jar");
                 BundleMaker.writeOtherVersion(profiler(), "0.1." + i, next);
                 for (String node : List.of("w1", "w2")) {
@@ -236,6 +246,7 @@ class ProfilerIT {
     }
 
     @Test
+    @Order(2)
     void aCommandProfilesWhatANodeServes() throws Exception {
         Result none = waybill("profile", "show", "--node", "w1");
         assertThat(none.exitCode()).isEqualTo(1);
