@@ -13,6 +13,7 @@ final class ReturnedLeases implements ReleasedLeases, LeaseReturns {
     private final int receiver;
     private final Map<Integer, List<Long>> waiting = new HashMap<>();
     final List<Long> all = new ArrayList<>();
+    private int reads;
 
     ReturnedLeases(int receiver) {
         this.receiver = receiver;
@@ -31,10 +32,16 @@ final class ReturnedLeases implements ReleasedLeases, LeaseReturns {
 
     @Override
     public synchronized void poll(int polled, LeaseSink sink) {
+        reads++;
         List<Long> its = waiting.remove(polled);
         if (its != null) {
             its.forEach(id -> sink.released(polled, id));
         }
+    }
+
+    /** How often a receiver was asked for what it had released. */
+    synchronized int reads() {
+        return reads;
     }
 
     synchronized int count() {

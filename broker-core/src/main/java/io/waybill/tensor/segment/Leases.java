@@ -27,6 +27,9 @@ public final class Leases implements LeaseSink {
     /** Min leases before released ones are read: a read costs a cache miss or two, and serves many leases at once. */
     private static final int POLLED_FROM = 32;
 
+    /** Min bytes of memory that are taken before they are read: that much stays in a processor's own cache. */
+    private static final long POLLED_FROM_BYTES = 256 << 10;
+
     private static final int HOLDERS_NAMED = 3;
 
     private final ReleasedLeases released;
@@ -37,6 +40,8 @@ public final class Leases implements LeaseSink {
 
     private long nextId;
     private long outstanding;
+    private long takes; // of memory, since released leases were read
+    private long takenBytes; // by these
     private long sharing; // those that stand with device memory
     private long wrongClaims;
     private boolean ended;
@@ -198,8 +203,27 @@ public final class Leases implements LeaseSink {
         return sharing > 0;
     }
 
+    /**
+     * Called before memory is taken. Reads released leases when enough was taken since the last time: for a region that is not known to be
+     * free its sender takes another one, which no processor has in its caches. That costs no more than two reads each time, however many
+     * receivers there are.
+     */
+    synchronized void pollBeforeTaking(long bytes) {
+        takes++;
+        takenBytes += bytes;
+        if (takenBytes >= POLLED_FROM_BYTES && 2 * takes >= outstanding) {
+            pollReleased();
+        }
+    }
+
     public synchronized void pollAll() {
         endUnused();
+        pollReleased();
+    }
+
+    private void pollReleased() {
+        takes = 0;
+        takenBytes = 0;
         byReceiver.forEach((receiver, its) -> {
             if (!its.isEmpty()) {
                 released.poll(receiver, this);

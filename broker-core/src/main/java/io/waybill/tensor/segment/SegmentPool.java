@@ -130,9 +130,10 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     }
 
     private Region takeOrNull(long bytes) {
+        leases.pollBeforeTaking(bytes); // outside the lock: the holder releases regions to the pool from here
         Region region = tryTake(bytes, Room.TOUCHED);
         if (region == null) {
-            leases.pollAll(); // outside the lock: the holder releases regions to the pool from here
+            leases.pollAll();
             region = tryTake(bytes, Room.ANY);
         }
         if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
@@ -231,8 +232,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         boolean unmap;
         synchronized (this) {
             usedBytes -= region.length();
-            boolean last = region.segment().givenBack();
-            unmap = closed && last;
+            unmap = region.segment().givenBack() && closed;
             if (!closed) {
                 addMerged(region.segment(), region.offset(), region.length());
             }
