@@ -63,7 +63,7 @@ final class HostRules {
     /**
      * Code that only some classes may use.
      *
-     * @param owner the class that it is of
+     * @param owner the class that it is of, or its package, with a dot
      * @param methods their names; empty for all
      * @param which of these; by the target and its parameters
      * @param users who may, by their simple names or packages
@@ -102,6 +102,7 @@ final class HostRules {
         time(rules);
         chance(rules);
         threads(rules);
+        waits(rules);
         processes(rules);
         files(rules);
         settings(rules);
@@ -142,7 +143,8 @@ final class HostRules {
 
     private static void threads(List<Rule> rules) {
         String instead = "the host's Threads, or an executor that is told";
-        add(rules, "java.lang.Thread", Set.of(NEW), Set.of("HostThreads"), instead);
+        // an Invoker's threads are never started: they are names
+        add(rules, "java.lang.Thread", Set.of(NEW), Set.of("HostThreads", "Invoker"), instead);
         add(rules, "java.lang.Thread", Set.of("sleep"), Set.of(), instead);
         add(rules, "java.util.concurrent.TimeUnit", Set.of("sleep"), Set.of(), instead);
         for (String pool : List.of("Executors", "ForkJoinPool", "ForkJoinTask", "ThreadPoolExecutor", "Executor")) {
@@ -169,6 +171,63 @@ final class HostRules {
                 List.of("parallelStream", "parallel", "parallelSort", "parallelPrefix", "parallelSetAll")) {
             add(rules, "java.util.", Set.of(parallel), Set.of(), instead);
         }
+    }
+
+    /**
+     * What blocks the calling thread, or repeats until another thread does something. {@code Future.get()} without a limit is not seen: it also
+     * reads a result that is there.
+     */
+    private static void waits(List<Rule> rules) {
+        String instead = "the host's Threads, which may run others meanwhile";
+        Set<String> users = Waiters.all();
+        add(rules, "java.util.concurrent.locks.LockSupport", ANY, users, instead);
+        add(rules, "java.lang.Thread", Set.of("onSpinWait", "yield", "join"), users, instead);
+        add(rules, "java.util.concurrent.TimeUnit", Set.of("timedJoin", "timedWait"), users, instead);
+        add(rules, "java.lang.Object", Set.of("wait"), users, instead);
+        rules.add(new Rule(
+                "java.util.concurrent.locks.Condition",
+                ANY,
+                (target, parameters) -> target.getName().startsWith("await"),
+                users,
+                instead));
+        add(rules, "java.util.concurrent.CountDownLatch", Set.of("await"), users, instead);
+        for (String meeting : List.of("CyclicBarrier", "Phaser", "Exchanger")) {
+            add(rules, "java.util.concurrent." + meeting, ANY, users, instead);
+        }
+        add(rules, "java.util.concurrent.Semaphore", Set.of("acquire", "acquireUninterruptibly"), users, instead);
+        String any = "java.util.concurrent.";
+        rules.add(new Rule(
+                any,
+                Set.of(
+                        "take",
+                        "put",
+                        "poll",
+                        "offer",
+                        "pollFirst",
+                        "pollLast",
+                        "tryAcquire",
+                        "tryLock",
+                        "get",
+                        "invokeAll"),
+                HostRules::mayBlock,
+                users,
+                instead));
+        for (String future : List.of("Future", "CompletableFuture", "FutureTask")) {
+            add(rules, any + future, Set.of("join"), users, instead);
+        }
+        Set<String> keepers = Waiters.keepers();
+        add(rules, "java.lang.ThreadLocal", Set.of(NEW, "withInitial"), keepers, instead);
+        add(rules, "java.lang.InheritableThreadLocal", Set.of(NEW), keepers, instead);
+    }
+
+    /** With a limit in time; or without, of a queue or a future that is not asked first. */
+    private static boolean mayBlock(CodeUnitAccessTarget target, List<JavaClass> parameters) {
+        boolean isTimed = !parameters.isEmpty()
+                && parameters.get(parameters.size() - 1).getName().equals("java.util.concurrent.TimeUnit");
+        String owner = target.getOwner().getName();
+        return isTimed
+                || owner.contains("Blocking") && Set.of("take", "put").contains(target.getName())
+                || owner.endsWith("SynchronousQueue");
     }
 
     private static void processes(List<Rule> rules) {

@@ -27,11 +27,17 @@ import java.util.SplittableRandom;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -159,6 +165,66 @@ class HostRulesTest {
             TimeUnit.SECONDS.sleep(1);
         }
 
+        static void park() {
+            LockSupport.parkNanos(1);
+        }
+
+        static Consumer<Thread> unparkByReference() {
+            return LockSupport::unpark;
+        }
+
+        static void spin() {
+            Thread.onSpinWait();
+        }
+
+        static Runnable yieldByReference() {
+            return Thread::yield;
+        }
+
+        static void join(Thread thread) throws InterruptedException {
+            thread.join();
+        }
+
+        static void waitForAny(Object monitor) throws InterruptedException {
+            monitor.wait();
+        }
+
+        void waitForThis() throws InterruptedException {
+            wait(1);
+        }
+
+        static void condition(Condition condition) {
+            condition.awaitUninterruptibly();
+        }
+
+        static void latch(CountDownLatch latch) throws InterruptedException {
+            latch.await();
+        }
+
+        static boolean permit(Semaphore semaphore) throws InterruptedException {
+            return semaphore.tryAcquire(1, TimeUnit.SECONDS);
+        }
+
+        static Object take(LinkedBlockingQueue<String> queue) throws InterruptedException {
+            return queue.take();
+        }
+
+        static Object timedGet(Future<String> future) throws Exception {
+            return future.get(1, TimeUnit.SECONDS);
+        }
+
+        static Object joined(CompletableFuture<String> future) {
+            return future.join();
+        }
+
+        static Object threadLocal() {
+            return new ThreadLocal<String>();
+        }
+
+        static Supplier<ThreadLocal<String>> threadLocalByReference() {
+            return ThreadLocal::new;
+        }
+
         static Object process() throws IOException {
             return new ProcessBuilder("true").start();
         }
@@ -252,6 +318,21 @@ class HostRulesTest {
         "newThreadByReference, java.lang.Thread.<init>",
         "executor, java.util.concurrent.Executors.newCachedThreadPool",
         "sleep, java.util.concurrent.TimeUnit.sleep",
+        "park, java.util.concurrent.locks.LockSupport.parkNanos",
+        "unparkByReference, java.util.concurrent.locks.LockSupport.unpark",
+        "spin, java.lang.Thread.onSpinWait",
+        "yieldByReference, java.lang.Thread.yield",
+        "join, java.lang.Thread.join",
+        "waitForAny, java.lang.Object.wait",
+        "waitForThis, java.lang.Object.wait",
+        "condition, java.util.concurrent.locks.Condition.awaitUninterruptibly",
+        "latch, java.util.concurrent.CountDownLatch.await",
+        "permit, java.util.concurrent.Semaphore.tryAcquire",
+        "take, java.util.concurrent.LinkedBlockingQueue.take",
+        "timedGet, java.util.concurrent.Future.get",
+        "joined, java.util.concurrent.CompletableFuture.join",
+        "threadLocal, java.lang.ThreadLocal.<init>",
+        "threadLocalByReference, java.lang.ThreadLocal.<init>",
         "process, java.lang.ProcessBuilder.<init>",
         "exec, java.lang.Runtime.exec",
         "pid, java.lang.ProcessHandle.current",
@@ -289,6 +370,11 @@ class HostRulesTest {
 
         static Object on(Executor executor, Runnable task) {
             return CompletableFuture.runAsync(task, executor);
+        }
+
+        static Object ready(CompletableFuture<String> future, LinkedBlockingQueue<String> queue, Semaphore semaphore)
+                throws Exception {
+            return semaphore.tryAcquire() && future.isDone() ? future.get() : queue.poll();
         }
 
         static Object then(CompletableFuture<String> future) {

@@ -17,7 +17,6 @@ import io.waybill.tensor.segment.RegionHolder;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
@@ -103,7 +102,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         this.backlog = new Backlog(
                 settings.waitingBytes(), settings.keptPerSecond(), host.clock().monotonicNs());
         this.space = new ArchiveSpace(workerDirectory, host, settings.totalBytes(), keepFreeBytes);
-        this.pace = new CopyPace(host.clock(), backlog::sentBytes, LockSupport::parkNanos);
+        this.pace = new CopyPace(host.clock(), backlog::sentBytes, host.threads()::pause);
         this.segment = new SegmentBytes(host.files(), pace);
         this.requests = new QueueArchive(this, JournalQueue.REQUESTS, worker, session, host, workerDirectory);
         this.responses = new QueueArchive(

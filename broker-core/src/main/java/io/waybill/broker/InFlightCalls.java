@@ -17,8 +17,6 @@ import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -98,15 +96,15 @@ final class InFlightCalls {
         Map<CompletableFuture<?>, CallContext> waiting = new HashMap<>(futures);
         List<LeasedListener> notified = new ArrayList<>(listeners);
         if (!waiting.isEmpty() || !notified.isEmpty()) {
-            CountDownLatch done = new CountDownLatch(1);
+            CompletableFuture<Void> done = new CompletableFuture<>();
             boolean runs = threads.run(() -> {
                 waiting.forEach((future, context) -> threads.call(
                         "stage of a future", future, context, () -> future.completeExceptionally(closed(why))));
                 notified.forEach(leased -> failListener(leased, why, threads));
-                done.countDown();
+                done.complete(null);
             });
             if (runs) {
-                await(done, limit);
+                await(done, threads, limit);
             }
             notified.forEach(LeasedListener::take); // those that hang or had no thread
         }
@@ -127,9 +125,9 @@ final class InFlightCalls {
         }
     }
 
-    private static void await(CountDownLatch done, Duration limit) {
+    private static void await(CompletableFuture<Void> done, OwnerThreads threads, Duration limit) {
         try {
-            if (!done.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+            if (!threads.await(done, limit)) {
                 return; // a stage or a listener does not return: its thread ends with the others
             }
         } catch (InterruptedException e) {

@@ -14,6 +14,7 @@ import io.waybill.host.failure.ForeignErrors;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +34,7 @@ final class OwnerThreads {
 
     private final Provider owner;
     private final Clock clock;
+    private final Threads threads;
     private final Runnable failed;
     private final HandlerExecutor executor;
     private final Set<Callback> running = ConcurrentHashMap.newKeySet();
@@ -41,11 +43,17 @@ final class OwnerThreads {
     OwnerThreads(Provider owner, Host host, Runnable failed) {
         this.owner = owner;
         this.clock = host.clock();
+        this.threads = host.threads();
         this.failed = failed;
         ExecutorSettings settings = new ExecutorSettings(
                 1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
         this.executor = new HandlerExecutor(
                 owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {}, () -> null);
+    }
+
+    /** Waits until a future is done, up to a limit. Returns whether it is done. */
+    boolean await(Future<?> future, Duration limit) throws InterruptedException {
+        return threads.await(future, limit.toNanos());
     }
 
     /** Runs a task of the worker's that calls the owner through {@link #call}. Returns whether there is a thread for it. */

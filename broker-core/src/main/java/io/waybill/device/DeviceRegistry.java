@@ -5,6 +5,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.MappingListener;
 import io.waybill.api.tensor.Device;
+import io.waybill.host.Threads;
 import io.waybill.tensor.Converters;
 import io.waybill.tensor.memory.MappedSegments;
 import java.time.Duration;
@@ -43,12 +44,13 @@ public final class DeviceRegistry implements Converters {
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported
     private final DeviceSettings declared;
+    private final Threads threads;
     private final Object changes = new Object(); // held while a converter comes or goes, never for a message
     private final Object steps = new Object(); // notified when a converter comes
 
     /** Creates a registry for converters that are not notified of segments. */
-    public DeviceRegistry() {
-        this(null, DeviceSettings.NONE);
+    public DeviceRegistry(Threads threads) {
+        this(null, DeviceSettings.NONE, threads);
     }
 
     /**
@@ -56,9 +58,10 @@ public final class DeviceRegistry implements Converters {
      *
      * @param declared the worker's devices: tensors for others are refused
      */
-    public DeviceRegistry(MappedSegments mapped, DeviceSettings declared) {
+    public DeviceRegistry(MappedSegments mapped, DeviceSettings declared, Threads threads) {
         this.mapped = mapped;
         this.declared = declared;
+        this.threads = threads;
         register(Device.CPU.type(), cpu);
     }
 
@@ -169,7 +172,7 @@ public final class DeviceRegistry implements Converters {
     private boolean pause() {
         synchronized (steps) {
             try {
-                steps.wait(STEP_MS);
+                threads.waitOn(steps, STEP_MS);
                 return true;
             } catch (InterruptedException e) {
                 return false;

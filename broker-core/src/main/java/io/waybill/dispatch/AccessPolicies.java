@@ -3,6 +3,7 @@ package io.waybill.dispatch;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
+import io.waybill.host.Threads;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +23,7 @@ public final class AccessPolicies {
     private final Map<List<String>, InstalledPolicy> required = new LinkedHashMap<>(); // guarded by itself
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final ProviderErrors errors;
+    private final Threads threads;
     private boolean expectingMore; // guarded by required
     private volatile Required current; // written under required; null while every request is allowed
 
@@ -43,8 +45,9 @@ public final class AccessPolicies {
         }
     }
 
-    AccessPolicies(ProviderErrors errors) {
+    AccessPolicies(ProviderErrors errors, Threads threads) {
         this.errors = errors;
+        this.threads = threads;
     }
 
     /** Stay of a policy. Thread-safe. */
@@ -70,7 +73,7 @@ public final class AccessPolicies {
     public Registration add(Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader) {
         List<String> key = List.of(provider.name(), name);
         InstalledPolicy added =
-                new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader, errors);
+                new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader, errors, threads);
         change(() -> required.put(key, added));
         return new Registration() {
             @Override
@@ -87,8 +90,8 @@ public final class AccessPolicies {
 
     /** Requires a policy of a provider whose bundle should be there, and is not. */
     public void require(Provider provider) {
-        change(() ->
-                required.putIfAbsent(List.of(provider.name(), ""), new InstalledPolicy(provider, null, null, errors)));
+        change(() -> required.putIfAbsent(
+                List.of(provider.name(), ""), new InstalledPolicy(provider, null, null, errors, threads)));
     }
 
     /** Notes that a provider has added all its policies: if it has some, others that it had are no longer required. */

@@ -3,6 +3,7 @@ package io.waybill.dispatch;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -223,7 +224,7 @@ public final class HandlerEntry {
     }
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
-    long awaitDrained(Clock clock, long untilNs) {
-        return inFlight.awaitDrained(clock, untilNs);
+    long awaitDrained(Clock clock, Threads threads, long untilNs) {
+        return inFlight.awaitDrained(clock, threads, untilNs);
     }
 }

@@ -40,7 +40,7 @@ public final class HandlerRegistry {
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final ProviderErrors errors = new ProviderErrors();
-    private final AccessPolicies policies = new AccessPolicies(errors);
+    private final AccessPolicies policies;
     private final CallListeners events;
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
     private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
@@ -81,6 +81,7 @@ public final class HandlerRegistry {
         this.threads = Objects.requireNonNull(threads);
         this.clock = Objects.requireNonNull(clock);
         this.events = new CallListeners(threads, clock);
+        this.policies = new AccessPolicies(errors, threads);
         this.table = new HandlerTable(Map.of(), Map.of(), false, parking, clock);
         policies.onChange(this::roomCame);
     }
@@ -167,7 +168,7 @@ public final class HandlerRegistry {
         do {
             running = 0;
             for (HandlerEntry entry : entries) {
-                running += entry.awaitDrained(clock, untilNs);
+                running += entry.awaitDrained(clock, threads, untilNs);
             }
             // one that was drained may have begun a message of another one that was not
         } while (running == 0 && entries.stream().anyMatch(entry -> entry.inFlight() > 0));

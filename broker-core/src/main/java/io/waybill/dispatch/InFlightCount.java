@@ -1,6 +1,7 @@
 package io.waybill.dispatch;
 
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
@@ -116,7 +117,7 @@ public final class InFlightCount {
     }
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
-    public long awaitDrained(Clock clock, long untilNs) {
+    public long awaitDrained(Clock clock, Threads threads, long untilNs) {
         boolean interrupted = false;
         synchronized (drained) {
             while (inFlight() > 0 && !interrupted) {
@@ -125,7 +126,9 @@ public final class InFlightCount {
                     break;
                 }
                 try {
-                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
+                    threads.waitOn(
+                            drained,
+                            Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

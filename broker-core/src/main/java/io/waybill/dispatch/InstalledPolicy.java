@@ -28,20 +28,27 @@ public final class InstalledPolicy {
     private final AccessPolicy policy; // null while away
     private final ClassLoader contextClassLoader;
     private final ProviderErrors errors;
+    private final Threads threads;
     private final Semaphore free = new Semaphore(1);
     private volatile boolean
             late; // set by a thread that waited without success, cleared by the one inside when it returns
     private final AtomicBoolean failed = new AtomicBoolean();
 
-    InstalledPolicy(Provider provider, AccessPolicy policy, ClassLoader contextClassLoader, ProviderErrors errors) {
+    InstalledPolicy(
+            Provider provider,
+            AccessPolicy policy,
+            ClassLoader contextClassLoader,
+            ProviderErrors errors,
+            Threads threads) {
         this.errors = errors;
+        this.threads = threads;
         this.provider = provider;
         this.policy = policy;
         this.contextClassLoader = contextClassLoader;
     }
 
     InstalledPolicy away() {
-        return new InstalledPolicy(provider, null, null, errors);
+        return new InstalledPolicy(provider, null, null, errors, threads);
     }
 
     /** Returns whether its bundle was stopped, is being updated, or did not start. */
@@ -65,16 +72,20 @@ public final class InstalledPolicy {
         if (late) {
             return false;
         }
-        boolean entered = false;
-        try {
-            entered = free.tryAcquire(AccessPolicy.MAX_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        boolean entered = threads.await(this::acquire, TimeUnit.MILLISECONDS.toNanos(AccessPolicy.MAX_MILLIS));
         if (!entered) {
             isLate();
         }
         return entered;
+    }
+
+    private boolean acquire(long maxNs) {
+        try {
+            return free.tryAcquire(maxNs, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     /** Marks that the thread returned. */

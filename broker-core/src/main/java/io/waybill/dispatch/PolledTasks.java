@@ -122,7 +122,7 @@ public final class PolledTasks {
     public boolean leave(Runnable task) {
         synchronized (executor.lock) {
             boolean takes = poller != null
-                    && poller.isOn(Thread.currentThread())
+                    && poller.isOnCaller()
                     && poller.current() == null
                     && executor.waiting.isEmpty()
                     && executor.hasRoom();

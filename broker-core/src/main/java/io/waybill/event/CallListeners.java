@@ -31,7 +31,7 @@ public final class CallListeners {
     private final DetachedEvents detached;
     private final Threads threads;
     private final Queue<WeakReference<EventView>> views = new ConcurrentLinkedQueue<>();
-    private final ThreadLocal<EventView> own = new ThreadLocal<>();
+    private final ThreadLocal<EventView> own;
     private final List<ListenerEntry> droppedEntries = new ArrayList<>(); // guarded by this
     private volatile ListenerEntry[] entries; // null for none; written under this
     private long lookedNs; // by the housekeeper
@@ -47,6 +47,7 @@ public final class CallListeners {
     public CallListeners(Threads threads, Clock clock) {
         this.clock = clock;
         this.threads = threads;
+        this.own = threads.local();
         this.detached = new DetachedEvents(this, threads);
     }
 

@@ -3,6 +3,7 @@ package io.waybill.exchange;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.intercept.Interceptors;
 import java.util.function.Supplier;
 
@@ -16,6 +17,7 @@ import java.util.function.Supplier;
 public record ExchangeContext(
         int workerId,
         Clock clock,
+        Threads threads,
         Interceptors<HandlerInterceptor> interceptors,
         Supplier<? extends HandlerStack> stacks,
         CallReports reports,

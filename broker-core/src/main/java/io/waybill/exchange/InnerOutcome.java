@@ -8,7 +8,6 @@ import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The one outcome that the dispatching handler gets, as the result of a waiting thread or through a future. Pooled with the
@@ -114,7 +113,7 @@ final class InnerOutcome {
                 awaited.lazySet(0);
             } else {
                 awaited.set(0);
-                LockSupport.unpark(waits);
+                home.context().threads().unpark(waits);
             }
             return;
         }

@@ -20,7 +20,6 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Finds the handlers of messages that other handlers dispatch, runs them, and keeps those that wait: for a handler that is replaced, an
@@ -141,7 +140,7 @@ public final class InnerRequests {
             }
             try {
                 synchronized (changed) {
-                    changed.wait(MAX_WAIT_MS);
+                    context.threads().waitOn(changed, MAX_WAIT_MS);
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -178,7 +177,7 @@ public final class InnerRequests {
                 request.outcome().interrupted(number);
                 Thread.currentThread().interrupt();
             } else {
-                LockSupport.parkNanos(request, Math.min(leftNs, MAX_WAIT_MS * 1_000_000));
+                context.threads().park(request, Math.min(leftNs, MAX_WAIT_MS * 1_000_000));
             }
         }
     }
@@ -258,7 +257,7 @@ public final class InnerRequests {
                 return run(request, stack, entry);
             }
             request.exchange().endInterception();
-            Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
+            context.threads().spin(); // withdrawn between lookup and begin: the new table follows
         }
     }
 

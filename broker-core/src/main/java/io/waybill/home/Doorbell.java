@@ -5,10 +5,12 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Fifo;
-import io.waybill.host.SafeFiles;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.CloseSteps;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.LongPredicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,17 +45,23 @@ public final class Doorbell implements AutoCloseable {
 
     private final Fifo fifo;
     private final ChangeWatch watch; // of the FIFO, unless it is diverted, and of wake()
+    private final Threads threads;
+    private final LongPredicate ownWait;
+    private final LongPredicate divertedWait;
     private volatile boolean diverted; // written by the thread that diverts
 
-    private Doorbell(Fifo fifo, ChangeWatch watch) {
+    private Doorbell(Fifo fifo, ChangeWatch watch, Threads threads) {
         this.fifo = fifo;
         this.watch = watch;
+        this.threads = threads;
+        this.ownWait = watch::await;
+        this.divertedWait = fifo::await;
     }
 
-    static Doorbell openOwn(Path workerDirectory, SafeFiles files) throws IOException {
-        Fifo fifo = files.openOwnFifo(workerDirectory.resolve(FILE));
+    static Doorbell openOwn(Path workerDirectory, Host host) throws IOException {
+        Fifo fifo = host.files().openOwnFifo(workerDirectory.resolve(FILE));
         try {
-            return new Doorbell(fifo, fifo.openWatch());
+            return new Doorbell(fifo, fifo.openWatch(), host.threads());
         } catch (IOException | RuntimeException | Error e) {
             fifo.close();
             throw e;
@@ -66,7 +74,7 @@ public final class Doorbell implements AutoCloseable {
      * @return false after the timeout, or earlier when a signal interrupted the wait
      */
     public boolean await(long timeoutNs) {
-        boolean woken = watch.await(timeoutNs);
+        boolean woken = threads.await(ownWait, timeoutNs);
         if (woken && !diverted) {
             fifo.drain();
         }
@@ -91,7 +99,7 @@ public final class Doorbell implements AutoCloseable {
      * @throws IllegalStateException when it is closed
      */
     public boolean awaitDiverted(long timeoutNs) {
-        return fifo.await(timeoutNs);
+        return threads.await(divertedWait, timeoutNs);
     }
 
     /** Lets rings wake the owner again. */

@@ -105,7 +105,7 @@ public final class WorkerDirectory implements AutoCloseable {
             }
             FormerId former = home.claims().beginOf(info.id());
             long epoch = Math.max(last, former.epoch()) + 1;
-            doorbell = Doorbell.openOwn(path, files);
+            doorbell = Doorbell.openOwn(path, home.host());
             contacts = Contacts.openOwn(path, files);
             lock.writeEpoch(epoch);
             WorkerRecord record = new WorkerRecord(

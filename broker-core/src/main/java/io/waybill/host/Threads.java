@@ -1,15 +1,24 @@
 package io.waybill.host;
 
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongPredicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Factory of the core's threads.
+ * Factory of the core's threads, and how they wait for each other.
  *
- * <p><b>Threads.</b> Thread-safe.
+ * <p>Whatever blocks the calling thread, or repeats until another one does something, goes through here, so that one thread may run the
+ * bodies of all others meanwhile.
+ *
+ * <p><b>Threads.</b> Thread-safe. A wait is the calling thread's.
  */
 @FunctionalInterface
 public interface Threads {
@@ -71,6 +80,78 @@ public interface Threads {
     /** Lets the calling thread rest about this long; returns early when it is interrupted or unparked. */
     default void pause(long ns) {
         LockSupport.parkNanos(ns);
+    }
+
+    /**
+     * Parks the calling thread until it is {@linkplain #unpark unparked} or interrupted, or for so long. It may return earlier.
+     *
+     * @param blocker shown by tools as what the thread waits for
+     */
+    default void park(Object blocker, long maxNs) {
+        LockSupport.parkNanos(blocker, maxNs);
+    }
+
+    /** Ends the {@link #park} or {@link #pause} of a thread, or else its next one; null is none. */
+    default void unpark(Thread thread) {
+        LockSupport.unpark(thread);
+    }
+
+    /** Hints that the calling thread repeats until another one has changed something. In each such loop, or other threads may not run. */
+    default void spin() {
+        Thread.onSpinWait();
+    }
+
+    /** Lets other threads that are ready run before the calling one goes on. */
+    default void giveWay() {
+        Thread.yield();
+    }
+
+    /** Waits like {@link Object#wait(long)} on a monitor of the calling thread's. It may return earlier. */
+    default void waitOn(Object monitor, long maxMs) throws InterruptedException {
+        monitor.wait(maxMs);
+    }
+
+    /**
+     * Waits in another way than the above, such as in the kernel. Allocates nothing.
+     *
+     * @param wait waits for so many nanoseconds at most, and returns whether that was not without success; 0 only looks
+     * @return the result of the wait
+     */
+    default boolean await(LongPredicate wait, long maxNs) {
+        return wait.test(maxNs);
+    }
+
+    /** Waits until a future is done, or for so long. Returns whether it is done. */
+    default boolean await(Future<?> future, long maxNs) throws InterruptedException {
+        try {
+            future.get(maxNs, TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException | CancellationException e) { // its caller looks at the outcome
+            return true;
+        }
+        return true;
+    }
+
+    /** Waits until a thread that was started here has ended, or for so long. Returns whether it has ended. */
+    default boolean join(Thread thread, long maxNs) throws InterruptedException {
+        TimeUnit.NANOSECONDS.timedJoin(thread, maxNs);
+        return !thread.isAlive();
+    }
+
+    /** Returns whether a thread that was started here has not ended. */
+    default boolean isAlive(Thread thread) {
+        return thread.isAlive();
+    }
+
+    /** Returns the calling thread, for those that compare it, or unpark it. It need not be the JVM's. */
+    default Thread current() {
+        return Thread.currentThread();
+    }
+
+    /** Creates a variable of which each {@linkplain #current thread} has its own value, null at first. */
+    default <T> ThreadLocal<T> local() {
+        return new ThreadLocal<>();
     }
 
     /** The host gives no thread. */
@@ -146,6 +227,61 @@ public interface Threads {
         @Override
         public void pause(long ns) {
             threads.pause(ns);
+        }
+
+        @Override
+        public void park(Object blocker, long maxNs) {
+            threads.park(blocker, maxNs);
+        }
+
+        @Override
+        public void unpark(Thread thread) {
+            threads.unpark(thread);
+        }
+
+        @Override
+        public void spin() {
+            threads.spin();
+        }
+
+        @Override
+        public void giveWay() {
+            threads.giveWay();
+        }
+
+        @Override
+        public void waitOn(Object monitor, long maxMs) throws InterruptedException {
+            threads.waitOn(monitor, maxMs);
+        }
+
+        @Override
+        public boolean await(LongPredicate wait, long maxNs) {
+            return threads.await(wait, maxNs);
+        }
+
+        @Override
+        public boolean await(Future<?> future, long maxNs) throws InterruptedException {
+            return threads.await(future, maxNs);
+        }
+
+        @Override
+        public boolean join(Thread thread, long maxNs) throws InterruptedException {
+            return threads.join(thread, maxNs);
+        }
+
+        @Override
+        public boolean isAlive(Thread thread) {
+            return threads.isAlive(thread);
+        }
+
+        @Override
+        public Thread current() {
+            return threads.current();
+        }
+
+        @Override
+        public <T> ThreadLocal<T> local() {
+            return threads.local();
         }
     }
 }

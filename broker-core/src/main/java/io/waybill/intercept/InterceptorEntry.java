@@ -5,6 +5,7 @@ import io.waybill.dispatch.InFlightCount;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.Collection;
 import java.util.List;
@@ -181,7 +182,7 @@ public final class InterceptorEntry<T> {
     }
 
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
-    long awaitDrained(Clock clock, long untilNs) {
-        return inFlight.awaitDrained(clock, untilNs);
+    long awaitDrained(Clock clock, Threads threads, long untilNs) {
+        return inFlight.awaitDrained(clock, threads, untilNs);
     }
 }

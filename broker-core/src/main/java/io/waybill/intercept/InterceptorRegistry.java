@@ -3,7 +3,7 @@ package io.waybill.intercept;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.ProviderErrors;
-import io.waybill.host.Clock;
+import io.waybill.host.Host;
 
 /** The interceptors of a worker. Thread-safe. */
 public final class InterceptorRegistry {
@@ -12,17 +12,21 @@ public final class InterceptorRegistry {
     private final Interceptors<HandlerInterceptor> handlers;
 
     /** Creates a registry that counts failures for itself alone. */
-    public InterceptorRegistry(Clock clock) {
-        this(clock, new ProviderErrors());
+    public InterceptorRegistry(Host host) {
+        this(host, new ProviderErrors());
     }
 
     /** @param errors counts what interceptors throw */
-    public InterceptorRegistry(Clock clock, ProviderErrors errors) {
+    public InterceptorRegistry(Host host, ProviderErrors errors) {
         this.calls = new Interceptors<>(
-                OptionalMethods.of(CallInterceptor.class, CallInterceptor::isInterceptingCalls), clock, errors);
+                OptionalMethods.of(CallInterceptor.class, CallInterceptor::isInterceptingCalls),
+                host.clock(),
+                host.threads(),
+                errors);
         this.handlers = new Interceptors<>(
                 OptionalMethods.of(HandlerInterceptor.class, HandlerInterceptor::isInterceptingHandlers),
-                clock,
+                host.clock(),
+                host.threads(),
                 errors);
     }
 

@@ -4,6 +4,7 @@ import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -24,6 +25,7 @@ public final class Interceptors<T> {
 
     private final OptionalMethods<T> methods;
     private final Clock clock;
+    private final Threads threads;
     private final ProviderErrors errors;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final Object lock = new Object();
@@ -45,9 +47,10 @@ public final class Interceptors<T> {
     }
 
     /** @param outcomes the methods that are called after the first one */
-    Interceptors(OptionalMethods<T> methods, Clock clock, ProviderErrors errors) {
+    Interceptors(OptionalMethods<T> methods, Clock clock, Threads threads, ProviderErrors errors) {
         this.methods = methods;
         this.clock = clock;
+        this.threads = threads;
         this.errors = errors;
     }
 
@@ -151,9 +154,9 @@ public final class Interceptors<T> {
                 // for one
             }
             changed();
-            entry.awaitDrained(clock, nowNs + limit.toNanos() / 2);
+            entry.awaitDrained(clock, threads, nowNs + limit.toNanos() / 2);
             entry.leave();
-            long left = entry.awaitDrained(clock, untilNs); // what began between the two
+            long left = entry.awaitDrained(clock, threads, untilNs); // what began between the two
             entry.giveUp();
             synchronized (lock) {
                 draining.remove(entry);

@@ -297,7 +297,8 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response claim(long messageId, Duration timeout) {
         parts.calls.requireMayBlock();
-        return EarlierCalls.await(parts.earlierCalls.claim(messageId, OutcomeClaim.Way.WAIT, timeout), messageId);
+        return EarlierCalls.await(
+                parts.earlierCalls.claim(messageId, OutcomeClaim.Way.WAIT, timeout), messageId, parts.host.threads());
     }
 
     /**
@@ -321,7 +322,8 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response repeat(long messageId, Duration timeout) {
         parts.calls.requireMayBlock();
-        return EarlierCalls.await(parts.earlierCalls.claim(messageId, OutcomeClaim.Way.REPEAT, timeout), messageId);
+        return EarlierCalls.await(
+                parts.earlierCalls.claim(messageId, OutcomeClaim.Way.REPEAT, timeout), messageId, parts.host.threads());
     }
 
     /**

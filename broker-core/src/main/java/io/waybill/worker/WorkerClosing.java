@@ -77,7 +77,7 @@ final class WorkerClosing {
         boolean interrupted = false;
         while (!closed) {
             try {
-                closing.wait();
+                parts.host.threads().waitOn(closing, 0);
             } catch (InterruptedException e) {
                 interrupted = true;
             }

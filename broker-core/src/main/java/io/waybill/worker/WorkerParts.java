@@ -159,7 +159,7 @@ final class WorkerParts {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
-        this.interceptors = new InterceptorRegistry(host.clock(), registry.errors());
+        this.interceptors = new InterceptorRegistry(host, registry.errors());
         int id = directory.id();
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
@@ -177,8 +177,8 @@ final class WorkerParts {
         transit = opened.add(new TensorTransit(directory, settings.tensors(), settings.devices(), archive));
         CallReports reports = new CallReports(registry.events(), host.clock());
         Deadlines deadlines = new Deadlines();
-        HandlerSlots invocations = new HandlerSlots();
-        FaultAlarm faults = new FaultAlarm();
+        HandlerSlots invocations = new HandlerSlots(host.threads());
+        FaultAlarm faults = new FaultAlarm(host.threads());
         permit = new PollPermit(faults);
         requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
         responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
@@ -238,6 +238,7 @@ final class WorkerParts {
         ExchangeContext exchanges = new ExchangeContext(
                 id,
                 host.clock(),
+                host.threads(),
                 interceptors.handlers(),
                 invocations::own,
                 reports,

@@ -10,6 +10,7 @@ import io.waybill.api.device.DeviceStream;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.host.Host;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(10)
 class DeviceRegistryTest {
 
-    private final DeviceRegistry registry = new DeviceRegistry();
+    private final DeviceRegistry registry = new DeviceRegistry(Host.real().threads());
     private final Device cuda = Device.parse("cuda:1");
 
     /** A converter that only says whether it is there. */

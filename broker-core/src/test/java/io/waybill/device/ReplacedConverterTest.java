@@ -9,6 +9,7 @@ import io.waybill.api.device.DeviceStream;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import java.time.Duration;
 import java.util.List;
@@ -24,7 +25,7 @@ class ReplacedConverterTest {
     private static final Device TOY = Device.parse("toy:0");
     private static final Duration LONG = Duration.ofMinutes(1);
 
-    private final DeviceRegistry registry = new DeviceRegistry();
+    private final DeviceRegistry registry = new DeviceRegistry(Host.real().threads());
     private final DeviceConverter first = new Toy("first");
     private final DeviceConverter second = new Toy("second");
 

@@ -130,7 +130,7 @@ class HandlerExecutorTest {
         public void pause(long ns) {
             if (holds) {
                 paused.countDown();
-                await(mayEnd);
+                HandlerExecutorTest.await(mayEnd);
             }
         }
     }

@@ -51,7 +51,7 @@ class InFlightCountTest {
         }
         Waiting.at(together);
         count.withdraw();
-        assertThat(count.awaitDrained(clock, untilNs())).isZero();
+        assertThat(count.awaitDrained(clock, Host.real().threads(), untilNs())).isZero();
         drained.set(true);
         for (Thread thread : threads) {
             thread.join();
@@ -73,9 +73,10 @@ class InFlightCountTest {
         other.join();
         assertThat(count.inFlight()).isOne();
         count.withdraw();
-        assertThat(count.awaitDrained(clock, clock.monotonicNs())).isOne();
+        assertThat(count.awaitDrained(clock, Host.real().threads(), clock.monotonicNs()))
+                .isOne();
         count.end();
-        assertThat(count.awaitDrained(clock, untilNs())).isZero();
+        assertThat(count.awaitDrained(clock, Host.real().threads(), untilNs())).isZero();
         assertThat(count.ended()).isEqualTo(3);
     }
 

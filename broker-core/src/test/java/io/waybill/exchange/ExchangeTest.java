@@ -30,6 +30,7 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
+import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.wire.MessageBuffer;
@@ -62,7 +63,8 @@ class ExchangeTest {
     private final ExchangeContext context = new ExchangeContext(
             WORKER,
             clock,
-            new InterceptorRegistry(clock).handlers(),
+            threads,
+            new InterceptorRegistry(Host.real()).handlers(),
             () -> stack,
             new CallReports(own.events(), clock),
             new Errors());

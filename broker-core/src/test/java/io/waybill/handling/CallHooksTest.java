@@ -35,8 +35,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class CallHooksTest {
 
-    private final Interceptors<CallInterceptor> interceptors =
-            new InterceptorRegistry(Host.real().clock()).calls();
+    private final Interceptors<CallInterceptor> interceptors = new InterceptorRegistry(Host.real()).calls();
     private final CallHooks hooks = new CallHooks(new InterceptorDepth());
     private final List<String> seen = new ArrayList<>();
     private final Request request =

@@ -32,7 +32,7 @@ class DoorbellTest {
 
     @Test
     void wakesWhoWaits() throws Exception {
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+        try (Doorbell own = Doorbell.openOwn(dir, HOST);
                 PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             CountDownLatch woken = new CountDownLatch(1);
             HOST.threads().start("waiter", () -> {
@@ -47,7 +47,7 @@ class DoorbellTest {
 
     @Test
     void wakesItself() throws IOException {
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files())) {
+        try (Doorbell own = Doorbell.openOwn(dir, HOST)) {
             own.ring();
             assertThat(own.await(LONG_NS)).isTrue();
             assertThat(own.await(1000)).isFalse();
@@ -61,12 +61,12 @@ class DoorbellTest {
     void ringsInVainWithoutHarm() throws IOException {
         try (PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             assertThatCode(peer::ring).doesNotThrowAnyException(); // not there yet
-            Doorbell own = Doorbell.openOwn(dir, HOST.files());
+            Doorbell own = Doorbell.openOwn(dir, HOST);
             peer.ring();
             own.close();
             assertThatCode(peer::ring).doesNotThrowAnyException(); // nobody listens any more
             assertThatCode(peer::ring).doesNotThrowAnyException();
-            try (Doorbell again = Doorbell.openOwn(dir, HOST.files())) {
+            try (Doorbell again = Doorbell.openOwn(dir, HOST)) {
                 peer.ring();
                 assertThat(again.await(LONG_NS)).isTrue();
             }
@@ -92,7 +92,7 @@ class DoorbellTest {
         AtomicLong consumed = new AtomicLong();
         AtomicInteger lost = new AtomicInteger();
         AtomicInteger naps = new AtomicInteger();
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+        try (Doorbell own = Doorbell.openOwn(dir, HOST);
                 PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             Thread owner = HOST.threads().start("owner", () -> {
                 while (consumed.get() < messages) {
@@ -130,7 +130,7 @@ class DoorbellTest {
 
     @Test
     void wakesTheDivertingThreadInPlaceOfItsOwner() throws Exception {
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+        try (Doorbell own = Doorbell.openOwn(dir, HOST);
                 PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             own.divert();
             peer.ring();
@@ -155,7 +155,7 @@ class DoorbellTest {
         AtomicLong byOwner = new AtomicLong();
         AtomicLong byDiverting = new AtomicLong();
         AtomicBoolean over = new AtomicBoolean();
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+        try (Doorbell own = Doorbell.openOwn(dir, HOST);
                 PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             Thread owner = HOST.threads().start("owner", () -> {
                 while (!over.get()) {
@@ -199,7 +199,7 @@ class DoorbellTest {
     @Test
     void ringsAndWaitsWithoutGarbage() throws IOException {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        try (Doorbell own = Doorbell.openOwn(dir, HOST.files());
+        try (Doorbell own = Doorbell.openOwn(dir, HOST);
                 PeerDoorbell peer = PeerDoorbell.of(dir, HOST.files())) {
             int rounds = 10_000;
             long before = 0;

@@ -25,7 +25,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 class InterceptorTableTest {
 
     private final Interceptors<CharSequence> interceptors = new Interceptors<>(
-            OptionalMethods.of(CharSequence.class, name -> true), Host.real().clock(), new ProviderErrors());
+            OptionalMethods.of(CharSequence.class, name -> true),
+            Host.real().clock(),
+            Host.real().threads(),
+            new ProviderErrors());
 
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(

@@ -26,7 +26,7 @@ final class ReceivingProcess {
     private final StringBuilder response = new StringBuilder();
     private final TensorReceiver receiver = new TensorReceiver(
             (sender, lease) -> response.append(' ').append(lease),
-            new DeviceRegistry(),
+            new DeviceRegistry(Host.real().threads()),
             host,
             memory,
             new SafeFiles(NativeCalls.load()),

@@ -41,7 +41,7 @@ public final class Transit implements AutoCloseable {
     public final SafeFiles files = new SafeFiles(NativeCalls.load());
     final NativeMemory memory;
     final HostMemory host;
-    final DeviceRegistry devices = new DeviceRegistry();
+    final DeviceRegistry devices = new DeviceRegistry(Host.real().threads());
     final ManualClock clock = new ManualClock();
     final ReturnedLeases returned = new ReturnedLeases(RECEIVER);
     public final StorageReleases releases =

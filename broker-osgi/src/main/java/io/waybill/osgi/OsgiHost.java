@@ -93,7 +93,7 @@ public final class OsgiHost implements AutoCloseable {
     public static OsgiHost start(
             OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
-        InterceptorRegistry uncalled = new InterceptorRegistry(machine.clock(), registry.errors());
+        InterceptorRegistry uncalled = new InterceptorRegistry(machine, registry.errors());
         return start(settings, registry, converters, uncalled, Optional.empty(), machine);
     }
 

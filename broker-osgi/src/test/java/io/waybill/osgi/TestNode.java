@@ -73,7 +73,7 @@ final class TestNode implements AutoCloseable {
     }
 
     private static InterceptorRegistry uncalled() {
-        return new InterceptorRegistry(Host.real().clock());
+        return new InterceptorRegistry(Host.real());
     }
 
     /** One whose bundles serve and call as a worker. */

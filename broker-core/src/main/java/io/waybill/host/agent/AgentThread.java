@@ -1,10 +1,10 @@
 package io.waybill.host.agent;
 
 import io.waybill.host.Threads;
-import java.util.concurrent.TimeUnit;
 import org.agrona.ErrorHandler;
 import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentRunner;
+import org.agrona.concurrent.AgentTerminationException;
 
 /**
  * A thread that repeats the duty cycle of one agent until it is closed.
@@ -24,6 +24,7 @@ public final class AgentThread implements AutoCloseable {
     private final FailureLog failures;
     private final AgentRunner first;
     private boolean firstHasRun; // by the agent's thread
+    private Threads host; // guarded by this until it starts; null before
     private volatile Thread thread; // null before it starts; written under this
     private boolean ended; // guarded by this: before it started
 
@@ -55,22 +56,70 @@ public final class AgentThread implements AutoCloseable {
      * @throws Threads.RefusedException when the host gives none
      */
     public synchronized void start(Threads threads) {
-        thread = threads.start(threadName, this::runOnce);
+        begin(threads);
+        thread = threads.start(threadName, new Body());
     }
 
     /** Starts the thread, now or when the host gives one. Once only. Does not throw. */
     public void startWhenPossible(Threads threads) {
-        threads.startWhenPossible(threadName, this::runOnce);
+        synchronized (this) {
+            begin(threads);
+        }
+        threads.startWhenPossible(threadName, new Body());
     }
 
-    private void runOnce() {
-        synchronized (this) {
-            if (ended) { // meanwhile
-                return;
-            }
-            thread = Thread.currentThread();
+    private void begin(Threads threads) {
+        host = threads;
+        retried.startsOn(threads);
+    }
+
+    /** Returns whether the agent begins: not when it was ended meanwhile. */
+    private synchronized boolean isWanted() {
+        if (!ended) {
+            thread = host.current();
         }
-        runUntilItReturns(this::run, failures);
+        return !ended;
+    }
+
+    /** What the thread runs. */
+    private final class Body implements DutyCycles {
+
+        private boolean begun;
+
+        @Override
+        public void run() {
+            if (isWanted()) {
+                runUntilItReturns(AgentThread.this::run, failures);
+            }
+        }
+
+        @Override
+        public boolean isDue() {
+            return !begun || idle.tryEnd();
+        }
+
+        @Override
+        public long dueNs() {
+            return idle.dueNs();
+        }
+
+        @Override
+        public boolean cycle() {
+            if (!begun) {
+                begun = true;
+                if (!isWanted()) {
+                    return false;
+                }
+                retried.onStart();
+            }
+            try {
+                retried.doWork();
+                return true;
+            } catch (AgentTerminationException e) {
+                retried.onClose();
+                return false;
+            }
+        }
     }
 
     private void run() {
@@ -124,14 +173,15 @@ public final class AgentThread implements AutoCloseable {
      */
     public boolean join(long timeoutNs) {
         Thread running = thread;
-        if (running == null || running == Thread.currentThread()) {
+        if (running == null || running == host.current()) {
             return running == null;
         }
         boolean interrupted = false;
         boolean waited = false;
+        boolean over = false;
         while (!waited) {
             try {
-                TimeUnit.NANOSECONDS.timedJoin(running, timeoutNs);
+                over = host.join(running, timeoutNs);
                 waited = true;
             } catch (InterruptedException e) {
                 interrupted = true;
@@ -140,7 +190,7 @@ public final class AgentThread implements AutoCloseable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        return !running.isAlive();
+        return over;
     }
 
     /** Ends the agent, and waits until it has ended. */

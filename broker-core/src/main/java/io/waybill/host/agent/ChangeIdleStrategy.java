@@ -40,6 +40,18 @@ public final class ChangeIdleStrategy implements WakeableIdleStrategy {
     }
 
     @Override
+    public boolean tryEnd() {
+        boolean over = dueNs - clock.monotonicNs() <= 0;
+        changed = !over && changes.await(0);
+        return over || changed;
+    }
+
+    @Override
+    public long dueNs() {
+        return dueNs;
+    }
+
+    @Override
     public void reset() {
         dueNs = clock.monotonicNs();
     }

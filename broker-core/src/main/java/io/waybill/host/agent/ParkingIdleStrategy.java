@@ -2,7 +2,6 @@ package io.waybill.host.agent;
 
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Parks the thread of one agent until its next duty cycle is due. An interrupt neither ends the wait nor stays pending.
@@ -30,7 +29,7 @@ public final class ParkingIdleStrategy implements WakeableIdleStrategy {
 
     @Override
     public void idle() {
-        parked = Thread.currentThread(); // before the mark is read: a thread that sets it later unparks
+        parked = threads.current(); // before the mark is read: a thread that sets it later unparks
         long leftNs = dueNs - clock.monotonicNs();
         while (leftNs > 0 && !woken) {
             threads.pause(leftNs);
@@ -39,6 +38,20 @@ public final class ParkingIdleStrategy implements WakeableIdleStrategy {
         }
         parked = null;
         woken = false;
+    }
+
+    @Override
+    public boolean tryEnd() {
+        boolean over = woken || dueNs - clock.monotonicNs() <= 0;
+        if (over) {
+            woken = false;
+        }
+        return over;
+    }
+
+    @Override
+    public long dueNs() {
+        return dueNs;
     }
 
     @Override
@@ -59,7 +72,7 @@ public final class ParkingIdleStrategy implements WakeableIdleStrategy {
         woken = true;
         Thread waiting = parked;
         if (waiting != null) {
-            LockSupport.unpark(waiting);
+            threads.unpark(waiting);
         }
     }
 }

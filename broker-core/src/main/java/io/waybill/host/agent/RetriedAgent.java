@@ -1,6 +1,6 @@
 package io.waybill.host.agent;
 
-import java.util.concurrent.locks.LockSupport;
+import io.waybill.host.Threads;
 import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentTerminationException;
 import org.agrona.concurrent.IdleStrategy;
@@ -22,6 +22,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
     private final Agent agent;
     private final WakeableIdleStrategy idle;
     private final FailureLog log;
+    private Threads threads; // set before the runner's thread starts
     private volatile boolean stopped; // set by any thread
     private volatile long failures; // written by the runner's thread alone
     private boolean started;
@@ -32,6 +33,10 @@ final class RetriedAgent implements Agent, IdleStrategy {
         this.agent = agent;
         this.idle = idle;
         this.log = log;
+    }
+
+    void startsOn(Threads host) {
+        threads = host;
     }
 
     void stop() {
@@ -99,7 +104,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
             lastWaitFailed = true;
             failures++;
             log.onError(e);
-            LockSupport.parkNanos(MIN_BACK_OFF_NS);
+            threads.pause(MIN_BACK_OFF_NS);
         }
     }
 

@@ -61,7 +61,7 @@ public final class StorageReleases {
                 return null;
             }
             try {
-                wait(IDLE_MS);
+                threads.waitOn(this, IDLE_MS);
             } catch (InterruptedException e) { // by a bundle, by mistake
                 LOG.debug("interrupted", e);
             }

@@ -8,12 +8,12 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.handling.CallReports;
 import io.waybill.host.Threads;
 import io.waybill.worker.poll.WaitCondition;
-import java.util.concurrent.locks.LockSupport;
 
 /** A call with a waiting thread. The polling thread completes it, and the waiting one reports its end. */
 final class BlockingCall implements RetainingListener, WaitCondition {
 
-    private final Thread waiter = Thread.currentThread();
+    private final Threads threads;
+    private final Thread waiter;
     private Response response;
     private CallException failure;
     private boolean isReported; // to listeners for events
@@ -23,6 +23,11 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
     private volatile boolean parked;
     private volatile Runnable ring; // as parked, for one that waits at the doorbell; null otherwise
+
+    BlockingCall(Threads threads) {
+        this.threads = threads;
+        this.waiter = threads.current();
+    }
 
     @Override
     public void onResponse(Response arrived) {
@@ -54,10 +59,10 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     private void complete() {
         completed = true;
         if (parked) {
-            LockSupport.unpark(waiter);
+            threads.unpark(waiter);
         }
         Runnable wake = ring;
-        if (wake != null && Thread.currentThread() != waiter) {
+        if (wake != null && threads.current() != waiter) {
             wake.run();
         }
     }
@@ -80,7 +85,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     public void park(long maxNs) {
         parked = true;
         if (!completed) {
-            LockSupport.parkNanos(this, maxNs);
+            threads.park(this, maxNs);
         }
         parked = false;
     }

@@ -64,7 +64,7 @@ public final class Calls implements Caller, ReferenceCalls {
     Response call(Request request, long parent, long parentDeadlineNs) {
         writer.requireOpen();
         waits.requireMayBlock();
-        BlockingCall call = new BlockingCall();
+        BlockingCall call = new BlockingCall(waits.threads());
         boolean sent = false;
         try {
             writer.write(request, call, parent, parentDeadlineNs, null);
@@ -99,6 +99,11 @@ public final class Calls implements Caller, ReferenceCalls {
     public CompletableFuture<Response> callAsyncFromHere(Request request) {
         CallOrigin origin = waits.origin();
         return callAsync(request, origin.parent(), origin.deadlineNs());
+    }
+
+    @Override
+    public boolean await(Future<?> future, long maxNs) throws InterruptedException {
+        return waits.threads().await(future, maxNs);
     }
 
     @Override

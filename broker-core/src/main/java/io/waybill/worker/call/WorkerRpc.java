@@ -146,8 +146,23 @@ public final class WorkerRpc implements Rpc {
         calls.requireMayBlock();
         CompletableFuture<DrainReport> report = new CompletableFuture<>();
         home.references().drain(limit, report::complete);
-        DrainReport ended = report.join();
+        DrainReport ended = awaitEnd(report);
         return ended.complete() ? "" : ended.text() + " Left: " + ended.left();
+    }
+
+    private DrainReport awaitEnd(CompletableFuture<DrainReport> report) {
+        boolean interrupted = false;
+        while (!report.isDone()) {
+            try {
+                calls.await(report, Long.MAX_VALUE);
+            } catch (InterruptedException e) { // it has a limit
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return report.getNow(null);
     }
 
     @Override

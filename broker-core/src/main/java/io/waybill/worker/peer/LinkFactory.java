@@ -58,9 +58,10 @@ final class LinkFactory {
      * @throws IOException when its files can't be used
      */
     PeerLink open(Peer peer, boolean first, IntPredicate isGone, Announcement announcement) throws IOException {
+        Threads threads = own.home().host().threads();
         FutureTask<PeerLink> opening = new FutureTask<>(() -> openHere(peer, first, isGone, announcement));
         try {
-            own.home().host().threads().start(own.name() + "-link", opening);
+            threads.start(own.name() + "-link", opening);
         } catch (Threads.RefusedException e) {
             throw new IOException(e.getMessage(), e);
         }
@@ -68,6 +69,7 @@ final class LinkFactory {
         try {
             while (true) {
                 try {
+                    threads.await(opening, Long.MAX_VALUE);
                     return opening.get();
                 } catch (InterruptedException e) { // it does not take long
                     interrupted = true;

@@ -53,7 +53,7 @@ public final class TensorTransit implements AutoCloseable {
         settings = declared;
         host = directory.home().host();
         mapped = new MappedSegments(directory.name(), host.threads(), host.clock());
-        devices = new DeviceRegistry(mapped, declared);
+        devices = new DeviceRegistry(mapped, declared, host.threads());
         NativeMemory memory = new NativeMemory(host.calls(), mapped);
         ledger = new LeaseLedger(directory.cursors());
         pool = new SegmentPool(

@@ -1,7 +1,7 @@
 package io.waybill.worker.poll;
 
+import io.waybill.host.Threads;
 import io.waybill.host.failure.MappedFaults;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,8 +14,19 @@ public final class FaultAlarm {
 
     private static final Logger LOG = LoggerFactory.getLogger(FaultAlarm.class);
 
+    private final Threads threads;
+
     // Set by any thread, cleared by the permit's holder before it checks.
     private volatile boolean raised;
+
+    /** Creates an alarm that also unparks these threads. */
+    public FaultAlarm(Threads threads) {
+        this.threads = threads;
+    }
+
+    Threads threads() {
+        return threads;
+    }
 
     public boolean isRaised() {
         return raised;
@@ -44,10 +55,10 @@ public final class FaultAlarm {
      */
     void unpark(Thread waiting) {
         try {
-            LockSupport.unpark(waiting);
+            threads.unpark(waiting);
         } catch (InternalError e) {
             report(e);
-            LockSupport.unpark(waiting); // the first one may have come to nothing
+            threads.unpark(waiting); // the first one may have come to nothing
         }
     }
 

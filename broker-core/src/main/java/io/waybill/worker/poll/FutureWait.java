@@ -1,10 +1,7 @@
 package io.waybill.worker.poll;
 
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.ExecutionException;
+import io.waybill.host.Threads;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * A future that a thread waits for. An interrupt ends the wait.
@@ -14,10 +11,12 @@ import java.util.concurrent.TimeoutException;
 final class FutureWait implements WaitCondition {
 
     private final Future<?> future;
+    private final Threads threads;
     private boolean isInterrupted;
 
-    FutureWait(Future<?> future) {
+    FutureWait(Future<?> future, Threads threads) {
         this.future = future;
+        this.threads = threads;
     }
 
     @Override
@@ -33,11 +32,9 @@ final class FutureWait implements WaitCondition {
     @Override
     public void park(long maxNs) {
         try {
-            future.get(maxNs, TimeUnit.NANOSECONDS);
+            threads.await(future, maxNs); // the waiting thread looks again, and its caller at the outcome
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt(); // the thread that parks notes it
-        } catch (TimeoutException | ExecutionException | CancellationException e) {
-            // the waiting thread looks again, and its caller at the outcome
         }
     }
 

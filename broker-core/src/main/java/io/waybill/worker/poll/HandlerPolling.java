@@ -6,6 +6,7 @@ import io.waybill.dispatch.PolledTasks;
 import io.waybill.home.Doorbell;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -47,6 +48,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final Waiting waiting;
     private final Clock clock;
     private final PollTurns turns;
+    private final Threads threads;
     private final PollPermit permit;
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
@@ -76,6 +78,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         this.waiting = waiting;
         this.clock = clock;
         this.turns = turns;
+        this.threads = turns.threads();
         this.permit = turns.permit();
         this.invocations = invocations;
         this.deadlines = deadlines;
@@ -86,6 +89,11 @@ public final class HandlerPolling implements PolledTasks.Polling {
 
     public PollPermit permit() {
         return permit;
+    }
+
+    /** Returns how threads wait for others. */
+    public Threads threads() {
+        return threads;
     }
 
     // ---- the leader
@@ -150,7 +158,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 continue;
             }
             if (waiting == Waiting.SPIN) {
-                Thread.onSpinWait();
+                threads.spin();
                 continue;
             }
             long nowNs = clock.monotonicNs();
@@ -173,7 +181,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                     break;
                 }
             }
-            Thread.onSpinWait();
+            threads.spin();
         }
         if (mine) {
             turns.endTurn();
@@ -271,7 +279,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** Returns whether the calling thread leads, and has a task to run before it polls again. */
     public boolean hasLeft() {
         HandlerSlot self = leader;
-        return self != null && self.thread() == Thread.currentThread() && self.hasLeft;
+        return self != null && self.thread() == threads.current() && self.hasLeft;
     }
 
     /**
@@ -285,11 +293,11 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         expected = entry.isShort()
                 && !turns.callersPoll()
-                && (self == null ? clock.bootNs() - expectsFromNs >= 0 : self.thread() != Thread.currentThread());
+                && (self == null ? clock.bootNs() - expectsFromNs >= 0 : self.thread() != threads.current());
     }
 
-    private static boolean isThis(HandlerSlot slot, HandlerEntry entry) {
-        return slot != null && slot.thread() == Thread.currentThread() && slot.polledFor == entry.executor();
+    private boolean isThis(HandlerSlot slot, HandlerEntry entry) {
+        return slot != null && slot.thread() == threads.current() && slot.polledFor == entry.executor();
     }
 
     // ---- the holder of the permit

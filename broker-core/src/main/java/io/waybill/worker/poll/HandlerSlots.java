@@ -2,6 +2,7 @@ package io.waybill.worker.poll;
 
 import io.waybill.exchange.CallOrigin;
 import io.waybill.exchange.HandlerCall;
+import io.waybill.host.Threads;
 import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -14,13 +15,24 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 public final class HandlerSlots {
 
     private final Queue<HandlerSlot> slots = new ConcurrentLinkedQueue<>();
-    private final ThreadLocal<HandlerSlot> own = new ThreadLocal<>();
+    private final Threads threads;
+    private final ThreadLocal<HandlerSlot> own;
+
+    public HandlerSlots(Threads threads) {
+        this.threads = threads;
+        this.own = threads.local();
+    }
 
     private HandlerSlot newSlot() {
-        HandlerSlot slot = new HandlerSlot(Thread.currentThread());
+        HandlerSlot slot = new HandlerSlot(threads.current());
         slots.add(slot);
         own.set(slot);
         return slot;
+    }
+
+    /** Returns how these threads wait for others. */
+    public Threads threads() {
+        return threads;
     }
 
     /** Returns the slot of the calling thread. */

@@ -1,8 +1,9 @@
 package io.waybill.worker.poll;
 
 import io.waybill.home.Doorbell;
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import io.waybill.host.agent.WakeableIdleStrategy;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * How a polling thread waits between two polls: not at all, spinning, parked, or on the doorbell. Each poll chooses.
@@ -19,18 +20,23 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     }
 
     private final Doorbell doorbell;
+    private final Clock clock;
+    private final Threads threads;
     private volatile Thread thread; // the agent's; null before it starts
     private Way next = Way.NONE;
     private long maxNs;
+    private long untilNs; // on the monotonic clock, of agents that share a thread; 0 before they look
     private boolean woken;
 
-    PollIdleStrategy(Doorbell doorbell) {
+    PollIdleStrategy(Doorbell doorbell, Clock clock, Threads threads) {
         this.doorbell = doorbell;
+        this.clock = clock;
+        this.threads = threads;
     }
 
     /** The calling thread is the agent's. */
     void bind() {
-        thread = Thread.currentThread();
+        thread = threads.current();
     }
 
     /** The next wait is a hint to the processor. */
@@ -42,6 +48,7 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     void sleep(long timeoutNs) {
         next = Way.DOORBELL;
         maxNs = timeoutNs;
+        untilNs = 0;
     }
 
     /** Returns whether the last wait on the doorbell ended by a ring or a {@link #wake}. */
@@ -54,16 +61,38 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     public void rest(long restNs) {
         next = restNs > 0 ? Way.PARK : Way.NONE;
         maxNs = restNs;
+        untilNs = 0;
     }
 
     @Override
     public void idle() {
         switch (next) {
             case NONE -> {}
-            case SPIN -> Thread.onSpinWait();
-            case PARK -> LockSupport.parkNanos(this, maxNs);
+            case SPIN -> threads.spin();
+            case PARK -> threads.park(this, maxNs);
             case DOORBELL -> woken = doorbell.await(maxNs);
         }
+    }
+
+    @Override
+    public boolean tryEnd() {
+        if (next == Way.DOORBELL && doorbell.await(0)) {
+            woken = true;
+            return true;
+        }
+        boolean over = next == Way.NONE || next == Way.SPIN || dueNs() - clock.monotonicNs() <= 0;
+        if (over && next == Way.DOORBELL) {
+            woken = false;
+        }
+        return over;
+    }
+
+    @Override
+    public long dueNs() {
+        if (untilNs == 0) {
+            untilNs = clock.monotonicNs() + maxNs;
+        }
+        return untilNs;
     }
 
     @Override
@@ -80,7 +109,7 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     public void wake() {
         Thread waiting = thread;
         if (waiting != null) {
-            LockSupport.unpark(waiting);
+            threads.unpark(waiting);
         }
         doorbell.wake();
     }

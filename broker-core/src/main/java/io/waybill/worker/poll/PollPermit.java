@@ -1,8 +1,8 @@
 package io.waybill.worker.poll;
 
+import io.waybill.host.Threads;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The right to poll: one thread at a time reads the peers' journals and completes calls. The worker's poller holds it
@@ -29,6 +29,7 @@ public final class PollPermit {
     }
 
     private final FaultAlarm faults;
+    private final Threads threads;
     private volatile Thread holder;
     // Threads to unpark when the permit is released; null for none. Each writes its own before it looks at the holder,
     // and a holder reads them
@@ -44,16 +45,17 @@ public final class PollPermit {
 
     public PollPermit(FaultAlarm faults) {
         this.faults = faults;
+        this.threads = faults.threads();
     }
 
     /** Takes the permit if it is free. */
     public boolean tryAcquire() {
-        return holder == null && HOLDER.compareAndSet(this, null, Thread.currentThread());
+        return holder == null && HOLDER.compareAndSet(this, null, threads.current());
     }
 
     /** Takes the permit if it is free. Otherwise the calling thread, the poller's, is unparked when it is released. */
     boolean tryAcquireOrWait() {
-        waitingPoller = Thread.currentThread();
+        waitingPoller = threads.current();
         boolean acquired = tryAcquire();
         if (acquired) {
             waitingPoller = null;
@@ -72,9 +74,9 @@ public final class PollPermit {
 
     /** Parks the calling thread, a leader, until the permit is released, or for so long. It may be taken by another thread then. */
     void awaitRelease(long maxNs) {
-        waitingLeader = Thread.currentThread();
+        waitingLeader = threads.current();
         if (!isFree()) {
-            LockSupport.parkNanos(this, maxNs);
+            threads.park(this, maxNs);
         }
         waitingLeader = null;
     }
@@ -105,7 +107,7 @@ public final class PollPermit {
         if (FOREIGN.compareAndSet(this, number, 0L)) {
             return true;
         }
-        if (revokedFrom == Thread.currentThread()) {
+        if (revokedFrom == threads.current()) {
             revokedFrom = null;
         }
         return false;
@@ -150,6 +152,6 @@ public final class PollPermit {
     }
 
     public boolean isMine() {
-        return holder == Thread.currentThread();
+        return holder == threads.current();
     }
 }

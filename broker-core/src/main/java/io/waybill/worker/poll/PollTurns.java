@@ -1,6 +1,7 @@
 package io.waybill.worker.poll;
 
 import io.waybill.home.cursor.Cursors;
+import io.waybill.host.Threads;
 import io.waybill.host.failure.MappedFaults;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -23,6 +24,7 @@ public final class PollTurns {
     private final PollPermit permit;
     private final Cursors cursors;
     private final FaultAlarm faults;
+    private final Threads threads;
     private final SpinBalance balance = new SpinBalance();
     private final AtomicInteger pollingCallers = new AtomicInteger();
     private Polled polled; // set before the first thread polls
@@ -43,6 +45,7 @@ public final class PollTurns {
         this.permit = permit;
         this.cursors = cursors;
         this.faults = faults;
+        this.threads = faults.threads();
     }
 
     void open(Polled polled) {
@@ -64,6 +67,10 @@ public final class PollTurns {
 
     PollPermit permit() {
         return permit;
+    }
+
+    Threads threads() {
+        return threads;
     }
 
     // ---- callers
@@ -88,12 +95,12 @@ public final class PollTurns {
     /** Marks that the calling thread, which holds the permit, is about to sleep, or sleeps; peers ring from now on. */
     void sleepUntil(long bootNs) {
         sleepingUntilNs = bootNs;
-        sleeper.set(Thread.currentThread());
+        sleeper.set(threads.current());
     }
 
     /** Marks that the calling thread does not sleep. Returns whether it was marked so: another one may sleep in its place. */
     boolean wakeUp() {
-        return isSleeping() && sleeper.compareAndSet(Thread.currentThread(), null);
+        return isSleeping() && sleeper.compareAndSet(threads.current(), null);
     }
 
     /** Returns whether a thread sleeps on the doorbell, or is about to. */

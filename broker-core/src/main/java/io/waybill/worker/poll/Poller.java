@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,7 +100,7 @@ public final class Poller {
     private AgentThread newThread() {
         starting = true;
         started++;
-        PollIdleStrategy idle = new PollIdleStrategy(doorbell);
+        PollIdleStrategy idle = new PollIdleStrategy(doorbell, clock, threads);
         PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, handlers, invocations, deadlines, cursors);
         return new AgentThread(workerName + "-poller-" + started, agent, idle);
     }
@@ -244,7 +243,7 @@ public final class Poller {
         HandlerSlot spare = spares.peek();
         if (spare != null) {
             active = spare;
-            LockSupport.unpark(spare.thread());
+            threads.unpark(spare.thread());
             return;
         }
         newThread().startWhenPossible(threads); // callers still poll for themselves
@@ -321,6 +320,6 @@ public final class Poller {
         ring(); // for a caller in the poller's place
         wake();
         unpark();
-        spares.forEach(spare -> LockSupport.unpark(spare.thread()));
+        spares.forEach(spare -> threads.unpark(spare.thread()));
     }
 }

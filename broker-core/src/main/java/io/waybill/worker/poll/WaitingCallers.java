@@ -3,8 +3,8 @@ package io.waybill.worker.poll;
 import io.waybill.exchange.CallOrigin;
 import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
 import java.util.concurrent.Future;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Threads that wait for a response, or for room: they first poll for themselves, and then leave it to the
@@ -24,6 +24,7 @@ public final class WaitingCallers {
     private final Waiting waiting;
     private final Clock clock;
     private final PollTurns turns;
+    private final Threads threads;
     private final PollPermit permit;
     private final SpinBalance balance;
     private final HandlerSlots invocations;
@@ -34,6 +35,7 @@ public final class WaitingCallers {
         this.waiting = waiting;
         this.clock = clock;
         this.turns = turns;
+        this.threads = turns.threads();
         this.permit = turns.permit();
         this.balance = turns.balance();
         this.invocations = invocations;
@@ -53,7 +55,7 @@ public final class WaitingCallers {
      */
     public boolean isInside() {
         return permit.isMine()
-                || permit.isCaught(Thread.currentThread()) // in a listener that took too long
+                || permit.isCaught(threads.current()) // in a listener that took too long
                 || invocations.origin() != CallOrigin.PROGRAM;
     }
 
@@ -63,6 +65,11 @@ public final class WaitingCallers {
      */
     public CallOrigin origin() {
         return permit.isMine() ? CallOrigin.PROGRAM : invocations.origin();
+    }
+
+    /** Returns how threads wait for others. */
+    public Threads threads() {
+        return threads;
     }
 
     public void requireMayBlock() {
@@ -98,7 +105,7 @@ public final class WaitingCallers {
 
     /** Waits until a future is done, or this thread is interrupted, and polls meanwhile. */
     public void await(Future<?> future) throws InterruptedException {
-        FutureWait wait = new FutureWait(future);
+        FutureWait wait = new FutureWait(future, threads);
         await(wait);
         wait.surfaceInterrupt();
     }
@@ -123,7 +130,7 @@ public final class WaitingCallers {
                 }
             }
             if (waiting == Waiting.SPIN) {
-                Thread.onSpinWait();
+                threads.spin();
                 continue;
             }
             long nowNs = clock.monotonicNs();
@@ -132,7 +139,7 @@ public final class WaitingCallers {
             if (nowNs - sinceNs >= budgetNs) {
                 break;
             }
-            Thread.onSpinWait();
+            threads.spin();
         }
         if (sinceNs != 0) {
             if (call.isMet() && untilNs - sinceNs < budgetNs) {
@@ -243,11 +250,11 @@ public final class WaitingCallers {
             turns.callerEnds();
         }
         if (waiting == Waiting.SPIN) {
-            Thread.onSpinWait();
+            threads.spin();
         } else if (balance.sleeps()) {
-            LockSupport.parkNanos(this, ROOM_PARK_NS);
+            threads.park(this, ROOM_PARK_NS);
         } else {
-            Thread.yield();
+            threads.giveWay();
         }
     }
 
@@ -269,7 +276,7 @@ public final class WaitingCallers {
                 if (clock.monotonicNs() - untilNs >= 0) {
                     return false;
                 }
-                Thread.onSpinWait();
+                threads.spin();
             }
             turns.beginTurn();
             try {

@@ -107,8 +107,9 @@ public final class EarlierCalls {
     }
 
     /** Waits for the outcome of a claim. */
-    public static Response await(CompletableFuture<Response> outcome, long id) {
+    public static Response await(CompletableFuture<Response> outcome, long id, Threads threads) {
         try {
+            threads.await(outcome, Long.MAX_VALUE);
             return outcome.get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

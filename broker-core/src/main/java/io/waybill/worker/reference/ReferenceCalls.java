@@ -5,6 +5,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 /**
  * Calling side of a worker, as used by its references.
@@ -34,6 +35,9 @@ public interface ReferenceCalls {
      * @throws IllegalStateException when this thread must not wait, because other threads wait for it to poll
      */
     void requireMayBlock();
+
+    /** Waits until a future is done, or for so long; does not poll. Returns whether it is done. */
+    boolean await(Future<?> future, long maxNs) throws InterruptedException;
 
     /** Returns the timeout, shortened to the remaining time of the handler that this thread is inside; 0 for none. */
     long boundedHere(long timeoutNs);

@@ -22,8 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -171,15 +169,16 @@ public final class ReferenceHandle implements RRef {
     private <T> T await(CompletableFuture<T> value, Duration timeout) {
         long timeoutNs = home.calls().boundedHere(timeout.toNanos());
         try {
-            return timeoutNs == 0 ? value.get() : value.get(timeoutNs, TimeUnit.NANOSECONDS);
+            if (!home.calls().await(value, timeoutNs == 0 ? Long.MAX_VALUE : timeoutNs)) {
+                value.cancel(false);
+                throw CallErrors.timedOut(MessageId.NONE, timeoutNs, "itself for " + reference);
+            }
+            return value.get();
         } catch (ExecutionException e) {
             if (e.getCause() instanceof CallException failure) {
                 throw failure;
             }
             throw new IllegalStateException(e.getCause());
-        } catch (TimeoutException e) {
-            value.cancel(false);
-            throw CallErrors.timedOut(MessageId.NONE, timeoutNs, "itself for " + reference);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             value.cancel(false);

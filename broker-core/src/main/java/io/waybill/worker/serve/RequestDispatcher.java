@@ -246,7 +246,7 @@ public final class RequestDispatcher {
                 return here ? runPolled(exchange, entry) : runInline(exchange);
             }
             exchange.exchange().endInterception();
-            Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
+            handlers.threads().spin(); // withdrawn between lookup and begin: the new table follows
         }
     }
 

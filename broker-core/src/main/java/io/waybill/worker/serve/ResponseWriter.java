@@ -28,7 +28,6 @@ import io.waybill.worker.publish.Repetition;
 import io.waybill.worker.reference.SentReferences;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -194,7 +193,7 @@ public final class ResponseWriter {
                 if (e.code() != ErrorCode.BACK_PRESSURE || useless) {
                     throw e;
                 }
-                LockSupport.parkNanos(this, 50_000);
+                invocations.threads().pause(50_000);
             }
         }
     }

@@ -93,7 +93,7 @@ public final class Watchdog {
         long nowNs = clock.monotonicNs();
         for (Iterator<HandlerSlot> all = invocations.all(); all.hasNext(); ) {
             HandlerSlot slot = all.next();
-            if (slot.thread().isAlive()) {
+            if (invocations.threads().isAlive(slot.thread())) {
                 look(slot, nowNs);
             } else {
                 lift(slot, nowNs);

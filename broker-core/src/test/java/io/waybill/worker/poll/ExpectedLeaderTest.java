@@ -42,7 +42,7 @@ class ExpectedLeaderTest {
 
     private final Host host = Host.real();
     private final ManualClock clock = new ManualClock();
-    private final PollPermit permit = new PollPermit(new FaultAlarm());
+    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
     private volatile Runnable look = () -> {};
@@ -77,13 +77,14 @@ class ExpectedLeaderTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
+        turns = new PollTurns(
+                "a", permit, worker.cursors(), new FaultAlarm(Host.real().threads()));
         turns.open(new Counted());
         polling = new HandlerPolling(
                 Waiting.BALANCED,
                 clock,
                 turns,
-                new HandlerSlots(),
+                new HandlerSlots(Host.real().threads()),
                 new Deadlines(),
                 worker.cursors(),
                 worker.doorbell(),
@@ -240,7 +241,7 @@ class ExpectedLeaderTest {
                 host.clock(),
                 host.threads(),
                 turns,
-                new HandlerSlots(),
+                new HandlerSlots(Host.real().threads()),
                 new Deadlines(),
                 worker.cursors(),
                 worker.doorbell());

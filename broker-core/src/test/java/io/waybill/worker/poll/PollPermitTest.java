@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class PollPermitTest {
 
-    private final PollPermit permit = new PollPermit(new FaultAlarm());
+    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
 
     private static boolean isParked(Thread thread) {
         return thread.getState() == Thread.State.WAITING || thread.getState() == Thread.State.TIMED_WAITING;

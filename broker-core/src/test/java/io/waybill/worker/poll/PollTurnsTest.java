@@ -26,7 +26,7 @@ class PollTurnsTest {
     @TempDir
     private Path directory;
 
-    private final PollPermit permit = new PollPermit(new FaultAlarm());
+    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
     private final Scripted polled = new Scripted();
     private WorkerDirectory worker;
     private PollTurns turns;
@@ -55,7 +55,7 @@ class PollTurnsTest {
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), Host.real()).join("a", JoinOptions.defaults());
         Cursors cursors = worker.cursors();
-        turns = new PollTurns("a", permit, cursors, new FaultAlarm());
+        turns = new PollTurns("a", permit, cursors, new FaultAlarm(Host.real().threads()));
         turns.open(polled);
     }
 

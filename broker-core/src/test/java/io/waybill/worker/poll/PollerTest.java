@@ -31,8 +31,8 @@ class PollerTest {
     private Path directory;
 
     private final Host host = Host.real();
-    private final PollPermit permit = new PollPermit(new FaultAlarm());
-    private final HandlerSlots slots = new HandlerSlots();
+    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
+    private final HandlerSlots slots = new HandlerSlots(Host.real().threads());
     private volatile Runnable onClock = () -> {};
     private WorkerDirectory worker;
     private PollTurns turns;
@@ -76,7 +76,8 @@ class PollerTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        turns = new PollTurns("a", permit, worker.cursors(), new FaultAlarm());
+        turns = new PollTurns(
+                "a", permit, worker.cursors(), new FaultAlarm(Host.real().threads()));
         poller = new Poller(
                 "a",
                 Waiting.BALANCED,

@@ -235,7 +235,9 @@ class ClaimTest {
         Worker again = workers.join("caller");
         CompletableFuture<Response> claim = again.claimAsync(id, LONG);
         callee.close();
-        assertCode(ErrorCode.WORKER_LOST, () -> EarlierCalls.await(claim, id));
+        assertCode(
+                ErrorCode.WORKER_LOST,
+                () -> EarlierCalls.await(claim, id, Host.real().threads()));
         assertCode(ErrorCode.WORKER_LOST, () -> again.claim(id, LONG));
     }
 
@@ -302,8 +304,13 @@ class ClaimTest {
         Worker again = workers.join("caller");
         CompletableFuture<Response> claim = again.claimAsync(id, Duration.ZERO);
         again.close();
-        assertCode(ErrorCode.CLOSED, () -> EarlierCalls.await(claim, id));
-        assertCode(ErrorCode.CLOSED, () -> EarlierCalls.await(again.claimAsync(id, LONG), id));
+        assertCode(
+                ErrorCode.CLOSED,
+                () -> EarlierCalls.await(claim, id, Host.real().threads()));
+        assertCode(
+                ErrorCode.CLOSED,
+                () -> EarlierCalls.await(
+                        again.claimAsync(id, LONG), id, Host.real().threads()));
     }
 
     /** What a listener heard. */

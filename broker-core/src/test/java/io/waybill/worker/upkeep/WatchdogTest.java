@@ -45,7 +45,7 @@ class WatchdogTest {
     private final HandlerRegistry registry =
             new HandlerRegistry(ParkingSettings.DEFAULT, Host.real().threads(), clock);
     private final HandlerExecutor executor = registry.newExecutor(ACME, ExecutorSettings.forProcessors(2));
-    private final HandlerSlots invocations = new HandlerSlots();
+    private final HandlerSlots invocations = new HandlerSlots(Host.real().threads());
     private final WorkerCounters counters = new WorkerCounters();
     private final Watchdog watchdog = new Watchdog(
             invocations,

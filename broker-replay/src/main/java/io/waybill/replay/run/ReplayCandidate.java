@@ -34,7 +34,6 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.InterceptorDepth;
 import io.waybill.handling.Route;
-import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorRegistry;
@@ -117,8 +116,8 @@ public final class ReplayCandidate implements Closeable {
             return new Registries(
                     new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
                     new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
-                    new InterceptorRegistry(host.clock()),
-                    new DeviceRegistry(),
+                    new InterceptorRegistry(host),
+                    new DeviceRegistry(host.threads()),
                     new LackedInput());
         }
     }
@@ -181,13 +180,14 @@ public final class ReplayCandidate implements Closeable {
     }
 
     /** Returns what the exchanges of its requests share. @param stack of the thread that runs the handlers */
-    ExchangeContext exchanges(Clock clock, HandlerStack stack) {
+    ExchangeContext exchanges(Host host, HandlerStack stack) {
         return new ExchangeContext(
                 worker.id(),
-                clock,
+                host.clock(),
+                host.threads(),
                 registries.interceptors().handlers(),
                 () -> stack,
-                new CallReports(registries.own().events(), clock),
+                new CallReports(registries.own().events(), host.clock()),
                 IGNORED);
     }
 

@@ -16,7 +16,7 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
-import io.waybill.host.Clock;
+import io.waybill.host.Host;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.osgi.watch.HandlerWatch;
@@ -61,7 +61,7 @@ final class RequestRunner {
     private ReplayServices services; // set before a handler sees the message
 
     /** Environment of a run. */
-    record Surroundings(RecordingAccess records, ReplayStack stack, RunSettings settings, Clock clock) {}
+    record Surroundings(RecordingAccess records, ReplayStack stack, RunSettings settings, Host host) {}
 
     RequestRunner(ReplayCandidate candidate, Surroundings surroundings) {
         this(candidate, surroundings, new HashSet<>());
@@ -71,7 +71,7 @@ final class RequestRunner {
         this.candidate = candidate;
         this.surroundings = surroundings;
         this.beingMade = beingMade;
-        this.context = candidate.exchanges(surroundings.clock(), surroundings.stack());
+        this.context = candidate.exchanges(surroundings.host(), surroundings.stack());
         this.inner = new InnerRequests(context, candidate.lookup(), StuckSettings.DEFAULT, 0, true);
     }
 

@@ -192,7 +192,7 @@ public final class WorkerReplay {
      * @param begun calls of which another thread ran some; null for none
      */
     private void start(CallBatch begun) {
-        handlers = new HandlerThread(host.clock(), records, candidates, settings, waiting, done, begun);
+        handlers = new HandlerThread(host, records, candidates, settings, waiting, done, begun);
         thread = host.threads().start("waybill-replay-" + records.worker().name(), handlers);
     }
 
