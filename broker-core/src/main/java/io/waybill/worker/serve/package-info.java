@@ -8,7 +8,7 @@
  * <ul>
  * <li>{@link io.waybill.worker.serve.PeerReceiver} for one poll
  * <li>{@link io.waybill.worker.serve.RequestDispatcher} for where a handler runs, and for parked requests
- * <li>{@link io.waybill.worker.serve.PeerRequest} for the outcome, {@link io.waybill.worker.serve.HandlerTask} for running
+ * <li>{@link io.waybill.worker.serve.PeerRequest} for a request and its outcome, {@link io.waybill.exchange.Exchange} for running
  * the handler
  * <li>{@link io.waybill.worker.serve.ResponseWriter} for outgoing responses
  * </ul>

@@ -5,7 +5,8 @@
  * <ul>
  * <li>{@link io.waybill.replay.run.WorkerReplay} for the calls of one worker
  * <li>{@link io.waybill.replay.run.RequestRunner} for one request
- * <li>{@link io.waybill.replay.run.ReplayOutbox} for its handler's outbox
+ * <li>{@link io.waybill.replay.run.RecordedRequest} for the two ports of its {@link io.waybill.exchange.Exchange}
+ * <li>{@link io.waybill.replay.run.ReplayServices} for what its handler may use
  * </ul>
  */
 package io.waybill.replay.run;
