@@ -15,11 +15,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -217,10 +215,10 @@ public final class Home {
     /** Marks a worker as present, and shows a change of its {@code worker.json} to those who scan or watch the home. */
     void markPresent(WorkerInfo worker) throws IOException {
         host.files().openOwn(presentPath(worker)).close();
-        FileTime now = FileTime.from(host.clock().wallNs(), TimeUnit.NANOSECONDS);
-        Files.setLastModifiedTime(workersPath(), now);
-        Files.setLastModifiedTime(presentPath(), now);
-        Files.setLastModifiedTime(presentPath(worker), now);
+        long now = host.clock().wallNs();
+        host.files().tree().touch(workersPath(), now);
+        host.files().tree().touch(presentPath(), now);
+        host.files().tree().touch(presentPath(worker), now);
     }
 
     /** The id of a name that ever joined. */

@@ -6,7 +6,6 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.home.cursor.FileStamp;
 import io.waybill.home.cursor.StoredCursors;
 import io.waybill.home.error.HomeException;
-import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.SafeFiles;
@@ -14,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -180,13 +178,13 @@ public final class Removal {
         Optional<String> archive = files.readClaim(hidden.resolve(ARCHIVE_NOTE));
         Matcher name = HIDDEN_NAME.matcher(hidden.getFileName().toString());
         if (archive.isEmpty() || !name.matches()) {
-            DirectoryTree.remove(hidden);
+            files.tree().removeAll(hidden);
             return;
         }
         Home target = Home.open(Path.of(archive.get()), home.host());
         WorkerInfo worker = new WorkerInfo(Integer.parseInt(name.group(1)), name.group(2));
         target.claim(worker);
-        Files.move(hidden, target.workerPath(worker), StandardCopyOption.ATOMIC_MOVE);
+        files.tree().move(hidden, target.workerPath(worker));
         files.remove(target.workerPath(worker).resolve(ARCHIVE_NOTE));
     }
 

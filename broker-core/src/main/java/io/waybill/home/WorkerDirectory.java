@@ -2,7 +2,6 @@ package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.cursor.Cursors;
-import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.failure.CloseSteps;
@@ -89,7 +88,7 @@ public final class WorkerDirectory implements AutoCloseable {
         try {
             if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
                 if (NameTakeover.readRecord(path, files).isEmpty()) { // made by this join
-                    DirectoryTree.remove(path);
+                    files.tree().removeAll(path);
                 }
                 lock.close();
                 return Optional.empty();

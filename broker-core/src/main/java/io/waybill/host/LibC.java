@@ -41,6 +41,9 @@ class LibC {
     private final Function mkfifoat = bind("mkfifoat", INT, INT, POINTER, INT);
     private final Function unlinkat = bind("unlinkat", INT, INT, POINTER, INT);
     private final Function renameat2 = bind("renameat2", INT, INT, POINTER, INT, POINTER, INT);
+    private final Function mkdirat = bind("mkdirat", INT, INT, POINTER, INT);
+    private final Function symlinkat = bind("symlinkat", INT, POINTER, INT, POINTER);
+    private final Function utimensat = bind("utimensat", INT, INT, POINTER, POINTER, INT);
     private final Function ppoll = bind("ppoll", INT, POINTER, LONG, POINTER, POINTER);
     private final Function epollCreate = bind("epoll_create1", INT, INT);
     private final Function epollCtl = bind("epoll_ctl", INT, INT, INT, INT, POINTER);
@@ -118,6 +121,28 @@ class LibC {
         putPath(arguments, to);
         arguments.putInt(flags);
         return invoker.invokeInt(renameat2, arguments);
+    }
+
+    int mkdirat(int directory, byte[] path, int mode) {
+        return withPath(mkdirat, directory, path, mode);
+    }
+
+    int symlinkat(byte[] target, int directory, byte[] path) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(symlinkat);
+        putPath(arguments, target);
+        arguments.putInt(directory);
+        putPath(arguments, path);
+        return invoker.invokeInt(symlinkat, arguments);
+    }
+
+    /** @param times two {@code struct timespec}: of the last access, and of the last change */
+    int utimensat(int directory, byte[] path, long[] times, int flags) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(utimensat);
+        arguments.putInt(directory);
+        putPath(arguments, path);
+        arguments.putArray(times, 0, times.length, ArrayFlags.IN);
+        arguments.putInt(flags);
+        return invoker.invokeInt(utimensat, arguments);
     }
 
     int ppoll(long fds, long count, long timeout, long signals) {

@@ -102,10 +102,12 @@ public final class NativeCalls {
 
     private final LibC libc;
     private final DescriptorWaits waits;
+    private final DirectoryTree tree;
 
     NativeCalls(LibC libc) {
         this.libc = libc;
         this.waits = new DescriptorWaits(libc);
+        this.tree = new DirectoryTree(libc);
     }
 
     /**
@@ -364,6 +366,10 @@ public final class NativeCalls {
     /** Waits for descriptors, and wakes those that wait. */
     DescriptorWaits waits() {
         return waits;
+    }
+
+    DirectoryTree tree() {
+        return tree;
     }
 
     private void throwUnlessInterrupted(String what, Path path) throws NativeCallException {

@@ -12,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -111,8 +110,7 @@ public final class SafeFiles {
     /** Creates a directory of mode 0700 unless it exists, and checks it. Its parent must exist. */
     public Path createPrivateDirectory(Path directory) throws IOException {
         try {
-            Files.createDirectory(
-                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            calls.tree().makePrivate(directory);
         } catch (FileAlreadyExistsException e) {
             // checked below, like one that was made just now
         }
@@ -266,6 +264,11 @@ public final class SafeFiles {
         }
     }
 
+    /** Returns what changes directories by their paths. */
+    public DirectoryTree tree() {
+        return calls.tree();
+    }
+
     /** Opens an existing file for reading. An interrupt does not close it. */
     public FileChannel openForReading(Path file, long maxBytes) throws IOException {
         return openNative(file, maxBytes).asChannel();
@@ -341,7 +344,7 @@ public final class SafeFiles {
     public boolean createUnsyncedClaim(Path claim, String text) throws IOException {
         requireDirectory(claim.getParent());
         try {
-            Files.createSymbolicLink(claim, Path.of(text));
+            calls.tree().link(claim, text);
         } catch (FileAlreadyExistsException e) {
             return false;
         }

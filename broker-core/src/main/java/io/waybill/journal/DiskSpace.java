@@ -3,8 +3,7 @@ package io.waybill.journal;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Disk space that is had ahead of the writer. Thread-safe. */
-@FunctionalInterface
+/** Disk space that is had ahead of the writer, and files that take none. Thread-safe. */
 public interface DiskSpace {
 
     /**
@@ -14,6 +13,9 @@ public interface DiskSpace {
      * @throws IOException when there is no room
      */
     void reserve(Path file, long offset, long length) throws IOException;
+
+    /** Removes a file without records; nothing when there is none. */
+    void remove(Path file) throws IOException;
 
     /**
      * Writes zeros over a range that was reserved and never written, which loads its pages into memory. If this does

@@ -63,6 +63,11 @@ public final class Quota implements DiskSpace {
     }
 
     @Override
+    public void remove(Path file) throws IOException {
+        disk.remove(file);
+    }
+
+    @Override
     public void fill(Path file, long offset, long length) throws IOException {
         disk.fill(file, offset, length);
     }

@@ -21,7 +21,7 @@ class QuotaTest {
     private static final int WRITERS = 2;
 
     private final AtomicLong onDisk = new AtomicLong();
-    private final Quota quota = new Quota((file, offset, length) -> onDisk.addAndGet(length), LIMIT);
+    private final Quota quota = new Quota(UnreservedDisk.by((file, offset, length) -> onDisk.addAndGet(length)), LIMIT);
 
     private void measure() {
         long before = quota.reservedBytes();

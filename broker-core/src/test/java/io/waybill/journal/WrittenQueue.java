@@ -49,7 +49,8 @@ public final class WrittenQueue implements AutoCloseable {
         try {
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            return new WrittenQueue(JournalOpener.open(directory, settings, clock, WrittenQueue::reserve), clock);
+            return new WrittenQueue(
+                    JournalOpener.open(directory, settings, clock, UnreservedDisk.by(WrittenQueue::reserve)), clock);
         } catch (IOException | JournalFullException e) {
             throw new AssertionError(e);
         }

@@ -18,6 +18,11 @@ record FreeSpace(SafeFiles files) implements DiskSpace {
         }
     }
 
+    @Override
+    public void remove(Path file) throws IOException {
+        files.remove(file);
+    }
+
     /** Checks whether the disk of a file that may not exist yet has this much space left. */
     static void requireRoom(Path file, long bytes) throws IOException {
         long left = Files.getFileStore(file.getParent()).getUsableSpace();

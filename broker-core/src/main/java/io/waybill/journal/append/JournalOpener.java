@@ -25,7 +25,7 @@ public final class JournalOpener {
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
         try {
-            return open(directory, settings, clock, disk, prepared(directory, settings), Integer.MIN_VALUE);
+            return open(directory, settings, clock, disk, prepared(directory, settings, disk), Integer.MIN_VALUE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -42,7 +42,7 @@ public final class JournalOpener {
             throws JournalFullException, IOException {
         LastRecord last;
         try {
-            last = beginning.reconcile(prepared(directory, settings));
+            last = beginning.reconcile(prepared(directory, settings, disk));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -56,9 +56,9 @@ public final class JournalOpener {
         }
     }
 
-    private static LastRecord prepared(Path directory, JournalSettings settings) throws IOException {
+    private static LastRecord prepared(Path directory, JournalSettings settings, DiskSpace disk) throws IOException {
         ChronicleFlags.require();
-        QueueRepair.prepare(directory);
+        QueueRepair.prepare(directory, disk);
         return LastRecord.read(directory, settings);
     }
 

@@ -2,6 +2,7 @@ package io.waybill.journal.append;
 
 import io.waybill.host.NativeFile;
 import io.waybill.host.failure.HostFailures;
+import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Roll;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.format.RecordSearch;
@@ -32,7 +33,7 @@ final class QueueRepair {
 
     private QueueRepair() {}
 
-    static void prepare(Path directory) throws IOException {
+    static void prepare(Path directory, DiskSpace disk) throws IOException {
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }
@@ -40,7 +41,7 @@ final class QueueRepair {
             for (Path file : files) {
                 if (QueueStructure.isUnpublished(file) && !RecordSearch.findsAny(file)) {
                     LOG.warn("{}: empty file left by a crash or a full disk; recreating it", file);
-                    Files.delete(file);
+                    disk.remove(file);
                 }
             }
         }
@@ -54,7 +55,7 @@ final class QueueRepair {
             freeLocks(table, QueueStructure.heldLocks(directory));
         } else {
             LOG.warn("{}; recreating it from the files", problem);
-            Files.delete(table);
+            disk.remove(table);
         }
     }
 

@@ -146,11 +146,11 @@ final class Reservation {
         }
     }
 
-    private static boolean removeEmpty(Path file) {
+    private boolean removeEmpty(Path file) {
         try {
             boolean empty = !Files.exists(file, LinkOption.NOFOLLOW_LINKS) || Files.size(file) == 0;
             if (empty) {
-                Files.deleteIfExists(file);
+                disk.remove(file);
             }
             return empty;
         } catch (IOException e) {

@@ -45,7 +45,7 @@ final class IndexDirectory {
             for (Path inner : files.list(entry, MAX_ENTRIES)) {
                 remove(inner);
             }
-            Files.delete(entry);
+            files.tree().removeEmpty(entry);
         } else {
             files.remove(entry);
         }

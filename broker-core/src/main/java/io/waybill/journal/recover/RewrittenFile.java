@@ -14,7 +14,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptAppender;
@@ -55,9 +54,9 @@ final class RewrittenFile {
             return;
         }
         for (Path file : files.list(beside, Byte.MAX_VALUE)) {
-            Files.delete(file);
+            files.remove(file);
         }
-        Files.delete(beside);
+        files.tree().removeEmpty(beside);
     }
 
     /** Replaces a file by one with its first {@code most} records, or fewer when it has fewer. */
@@ -79,8 +78,7 @@ final class RewrittenFile {
         try (NativeFile written = files.openNative(beside.resolve(name), Long.MAX_VALUE)) {
             written.dataSync();
         }
-        Files.move(
-                beside.resolve(name), file.path(), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        files.tree().move(beside.resolve(name), file.path());
         removeLeftovers();
     }
 

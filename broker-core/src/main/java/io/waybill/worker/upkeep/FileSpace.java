@@ -32,6 +32,11 @@ public record FileSpace(SafeFiles files) implements DiskSpace {
     }
 
     @Override
+    public void remove(Path file) throws IOException {
+        files.remove(file);
+    }
+
+    @Override
     public void fill(Path file, long offset, long length) throws IOException {
         try (NativeFile opened = files.openExistingNative(file)) {
             opened.writeZeros(offset, length);

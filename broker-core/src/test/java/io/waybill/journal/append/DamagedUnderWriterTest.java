@@ -10,6 +10,7 @@ import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
@@ -52,7 +53,10 @@ class DamagedUnderWriterTest {
         directory = JournalQueue.REQUESTS.in(worker);
         Files.createDirectories(directory);
         journal = JournalOpener.open(
-                directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+                directory,
+                WrittenQueue.settings(),
+                WrittenQueue.HOST.clock(),
+                UnreservedDisk.by(WrittenQueue::reserve));
         for (int i = 0; i < RECORDS; i++) {
             append(i);
         }
@@ -134,7 +138,8 @@ class DamagedUnderWriterTest {
     void takesNoInterruptForDamage() throws Exception {
         journal.close();
         JournalSettings settings = WrittenQueue.settings().withFileBytes(1 << 20);
-        journal = JournalOpener.open(directory, settings, WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+        journal = JournalOpener.open(
+                directory, settings, WrittenQueue.HOST.clock(), UnreservedDisk.by(WrittenQueue::reserve));
         int more = 10_000;
         try {
             for (int i = 0; i < more; i++) {

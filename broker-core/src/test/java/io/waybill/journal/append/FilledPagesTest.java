@@ -7,11 +7,11 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
-import io.waybill.journal.DiskSpace;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -49,7 +49,7 @@ class FilledPagesTest {
     private Path directory;
 
     /** On a real disk, as a worker's. */
-    private final class Space implements DiskSpace {
+    private final class Space extends UnreservedDisk {
         @Override
         public void reserve(Path file, long offset, long length) throws IOException {
             try (NativeFile opened = files.openOwnNative(file)) {

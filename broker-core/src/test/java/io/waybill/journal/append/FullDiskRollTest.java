@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
@@ -44,7 +45,7 @@ class FullDiskRollTest {
 
     @BeforeEach
     void begin() throws JournalFullException {
-        journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), this::reserve);
+        journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), UnreservedDisk.by(this::reserve));
         append(0, SMALL);
         tail = JournalTail.open(directory, SETTINGS);
         assertThat(readOn()).isEqualTo(1);
@@ -116,7 +117,8 @@ class FullDiskRollTest {
     @Test
     void refusesToBeginWithoutRoomForItsTable(@TempDir Path other) {
         maxBytes = 1000;
-        assertThatThrownBy(() -> JournalOpener.open(other, SETTINGS, WrittenQueue.HOST.clock(), this::reserve))
+        assertThatThrownBy(() -> JournalOpener.open(
+                        other, SETTINGS, WrittenQueue.HOST.clock(), UnreservedDisk.by(this::reserve)))
                 .isInstanceOf(JournalFullException.class)
                 .hasMessageContaining(QueueStructure.TABLE);
     }

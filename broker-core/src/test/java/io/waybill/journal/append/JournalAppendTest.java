@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -44,16 +45,14 @@ class JournalAppendTest {
     @BeforeEach
     void write() throws Exception {
         queue = Files.createDirectory(JournalQueue.REQUESTS.in(worker));
-        journal = JournalOpener.open(
-                queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
+        journal = JournalOpener.open(queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), new UnreservedDisk());
         for (int i = 0; i < BEFORE; i++) {
             append(i);
         }
     }
 
     private void open() throws JournalFullException {
-        journal = JournalOpener.open(
-                queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
+        journal = JournalOpener.open(queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), new UnreservedDisk());
     }
 
     @AfterEach

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
@@ -37,7 +38,10 @@ class QueueWatchTest {
         Path directory = JournalQueue.REQUESTS.in(worker);
         Files.createDirectories(directory);
         journal = JournalOpener.open(
-                directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+                directory,
+                WrittenQueue.settings(),
+                WrittenQueue.HOST.clock(),
+                UnreservedDisk.by(WrittenQueue::reserve));
         watch = QueueWatch.open(journal, WrittenQueue.HOST.files());
         MessageBuffer buffer = new MessageBuffer();
         byte[] payload = new byte[40];

@@ -71,6 +71,11 @@ class ReserveTest {
         }
 
         @Override
+        public void remove(Path file) throws IOException {
+            disk.remove(file);
+        }
+
+        @Override
         public void giveBackZeros(Path file, long offset, long length) {
             disk.giveBackZeros(file, offset, length);
         }

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.DiskSpace;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.LastRecord;
@@ -46,7 +46,7 @@ class RollBySizeTest {
         return JournalOpener.open(directory, SETTINGS, WrittenQueue.clockAt(wallNs), new Disk());
     }
 
-    private final class Disk implements DiskSpace {
+    private final class Disk extends UnreservedDisk {
         @Override
         public void reserve(Path file, long offset, long length) throws IOException {
             if (!Files.exists(file)) {

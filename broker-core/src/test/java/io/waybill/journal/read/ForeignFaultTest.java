@@ -8,6 +8,7 @@ import io.waybill.host.CutFile;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
@@ -51,7 +52,7 @@ class ForeignFaultTest {
                 Files.createDirectory(JournalQueue.REQUESTS.in(directory)),
                 WrittenQueue.settings(),
                 WrittenQueue.HOST.clock(),
-                (file, offset, length) -> {})) {
+                new UnreservedDisk())) {
             for (int i = 0; i < RECORDS; i++) {
                 MessageBuffer record = request(i);
                 appendAfterAFault(journal, record);

@@ -8,6 +8,7 @@ import io.waybill.host.Boots;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
@@ -109,10 +110,10 @@ class EndMarkTest {
     }
 
     private void assertIsReadToTheEnd(String boot) throws Exception {
-        QueueBeginning beginning =
-                QueueBeginning.find(queue, SETTINGS, in(boot), WrittenQueue::reserve, 2, -1, QueueEvidence.NONE);
-        try (Journal journal =
-                JournalOpener.open(queue, SETTINGS, WrittenQueue.HOST.clock(), WrittenQueue::reserve, beginning)) {
+        QueueBeginning beginning = QueueBeginning.find(
+                queue, SETTINGS, in(boot), UnreservedDisk.by(WrittenQueue::reserve), 2, -1, QueueEvidence.NONE);
+        try (Journal journal = JournalOpener.open(
+                queue, SETTINGS, WrittenQueue.HOST.clock(), UnreservedDisk.by(WrittenQueue::reserve), beginning)) {
             journal.append(record(RECORDS), WrittenQueue.HOST.clock().wallNs());
         }
         try (JournalTail tail = JournalTail.open(queue, SETTINGS)) {

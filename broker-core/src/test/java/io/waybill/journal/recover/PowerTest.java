@@ -14,6 +14,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
@@ -180,8 +181,14 @@ class PowerTest {
     private static Journal open(Path queue, Host host, long epoch, long onDiskBefore) throws IOException {
         try {
             QueueBeginning beginning = QueueBeginning.find(
-                    queue, SETTINGS, host, PowerTest::reserve, epoch, onDiskBefore, QueueEvidence.NONE);
-            return JournalOpener.open(queue, SETTINGS, host.clock(), PowerTest::reserve, beginning);
+                    queue,
+                    SETTINGS,
+                    host,
+                    UnreservedDisk.by(PowerTest::reserve),
+                    epoch,
+                    onDiskBefore,
+                    QueueEvidence.NONE);
+            return JournalOpener.open(queue, SETTINGS, host.clock(), UnreservedDisk.by(PowerTest::reserve), beginning);
         } catch (JournalFullException e) {
             throw new IOException(e);
         }
@@ -259,9 +266,10 @@ class PowerTest {
 
         private Journal openFirst(JournalSettings settings, Host host) throws IOException {
             try {
-                QueueBeginning beginning =
-                        QueueBeginning.find(queue, settings, host, PowerTest::reserve, 1, -1, QueueEvidence.NONE);
-                return JournalOpener.open(queue, settings, host.clock(), PowerTest::reserve, beginning);
+                QueueBeginning beginning = QueueBeginning.find(
+                        queue, settings, host, UnreservedDisk.by(PowerTest::reserve), 1, -1, QueueEvidence.NONE);
+                return JournalOpener.open(
+                        queue, settings, host.clock(), UnreservedDisk.by(PowerTest::reserve), beginning);
             } catch (JournalFullException e) {
                 throw new IOException(e);
             }
