@@ -32,6 +32,9 @@ class PoolThreadsTest {
 
     private static final AtomicInteger COUNT = new AtomicInteger();
 
+    /** For what takes half a second here. */
+    private static final Duration LIMIT = Duration.ofSeconds(20);
+
     /** By which the process is found. */
     private final String seconds =
             Long.toString(1_000_000 + 100 * ProcessHandle.current().pid() + COUNT.incrementAndGet());
@@ -50,8 +53,18 @@ class PoolThreadsTest {
 
     @AfterEach
     void close() {
-        pool.close();
-        assertThat(processes()).as("processes of a pool that was closed").isEmpty();
+        List<ProcessHandle> left = processes();
+        try {
+            within("the pool is closed, for which all its processes and their threads end", pool::close);
+            assertThat(processes()).as("processes of a pool that was closed").isEmpty();
+        } finally {
+            left.forEach(ProcessHandle::destroyForcibly);
+        }
+    }
+
+    /** Runs it on a thread of its own: a pool that waits for something that does not come fails the test by what was waited for. */
+    private static void within(String what, Runnable body) {
+        assertThat(CompletableFuture.runAsync(body)).as(what).succeedsWithin(LIMIT);
     }
 
     private List<ProcessHandle> processes() {
@@ -92,8 +105,15 @@ class PoolThreadsTest {
     }
 
     private void assertStarts(ProcessPool pool) {
-        assertThatThrownBy(() -> serve(pool)).hasMessageMatching("Python process [0-9]+ has not connected within .*");
-        Waits.until("the process has ended", () -> processes().isEmpty());
+        within(
+                "a call whose process does not connect gets its error, whatever happens to the threads of the process",
+                () -> assertThatThrownBy(() -> serve(pool))
+                        .hasMessageMatching("Python process [0-9]+ has not connected within .*"));
+        for (ProcessHandle process : processes()) {
+            assertThat(process.onExit())
+                    .as("the process that did not connect is ended")
+                    .succeedsWithin(LIMIT);
+        }
     }
 
     @Test
@@ -111,9 +131,21 @@ class PoolThreadsTest {
                     .hasSize(2);
         });
         assertStarts(interrupted);
-        interrupts.join();
-        Waits.until("its threads have ended", () -> threads().findAny().isEmpty());
+        assertThat(interrupts)
+                .as("both threads of the process were interrupted")
+                .succeedsWithin(LIMIT);
+        for (Thread thread : threads().toList()) {
+            within("thread " + thread.getName() + " has ended", () -> join(thread));
+        }
         assertStarts(interrupted);
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static Stream<Thread> threads() {
