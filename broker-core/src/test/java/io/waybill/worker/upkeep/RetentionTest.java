@@ -56,6 +56,7 @@ class RetentionTest {
     private static final long QUOTA = 32L << 20;
     private static final int PAYLOAD = 64 << 10;
     private static final int CALLS_PER_PEER = 64;
+    private static final int INDEXED = 8 << 20;
     private static final String ECHO = "0x142";
     private static final String LATER = "0x143";
     private static final RetentionSettings BY_BYTES = RetentionSettings.DEFAULTS.withMaxBytes(QUOTA);
@@ -162,6 +163,7 @@ class RetentionTest {
             assertThat(bytes(server)).isLessThanOrEqualTo(QUOTA);
         }
         assertThat(2000L * PAYLOAD).isGreaterThan(3 * QUOTA);
+        assertThat(bytes(caller)).as("what is kept of more than the quota").isGreaterThan(QUOTA / 2);
         Waits.until("no removed file is open", () -> heldAlthoughRemoved().isEmpty());
     }
 
@@ -256,6 +258,37 @@ class RetentionTest {
             Waits.until("there is room again", () -> succeeds(caller));
         }
         unreadable.leave();
+    }
+
+    @Test
+    void countsItsIndexAndItsArchive() throws IOException {
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_BYTES);
+        Path index = Files.createDirectories(caller.directory().path().resolve("index"));
+        for (String file : List.of("one", "other")) {
+            Files.write(index.resolve(file), new byte[INDEXED]);
+        }
+        for (int i = 0; i < 500; i++) {
+            Waits.until("there is room", () -> succeeds(caller));
+        }
+        Waits.until(
+                () -> "expected at most " + (QUOTA - 2 * INDEXED) + " bytes of queues beside an index of " + 2 * INDEXED
+                        + " and a quota of " + QUOTA + ", found " + bytes(caller),
+                () -> bytes(caller) <= QUOTA - 2 * INDEXED);
+
+        QueueFile newest = newest(caller);
+        String name = newest.path().getFileName().toString();
+        Path archive = Files.createDirectories(
+                caller.directory().path().resolve("archive").resolve("requests"));
+        Files.write(archive.resolve(name.substring(0, name.indexOf('.')) + ".wba"), new byte[INDEXED]);
+        assertThat(newest(caller).bytes())
+                .as("bytes of a file of %d with an archive of %d", newest.bytes(), INDEXED)
+                .isGreaterThanOrEqualTo(newest.bytes() + INDEXED);
+    }
+
+    private QueueFile newest(Worker worker) {
+        List<QueueFile> there = files(worker, JournalQueue.REQUESTS);
+        return there.get(there.size() - 1);
     }
 
     private static boolean succeeds(Worker caller) {
