@@ -109,6 +109,7 @@ class WorkerDirectoryTest {
             assertThat(second.epoch()).isEqualTo(2);
             assertThat(second.previous().orElseThrow().state()).isEqualTo(WorkerState.READY);
             assertThat(second.cursors().origin()).isEqualTo(Cursors.Origin.KEPT);
+            assertThat(second.cursorsAreExact()).isTrue();
         }
     }
 
@@ -118,6 +119,10 @@ class WorkerDirectoryTest {
 
         try (WorkerDirectory second = home.join("ps0")) {
             assertThat(second.epoch()).isEqualTo(2);
+            assertThat(second.cursors().origin()).isEqualTo(Cursors.Origin.KEPT);
+            assertThat(second.cursorsAreExact())
+                    .as("whether cursors name all peers whose page may not have reached the disk")
+                    .isFalse();
         }
     }
 

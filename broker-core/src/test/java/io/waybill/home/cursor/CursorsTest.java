@@ -90,6 +90,16 @@ class CursorsTest {
     }
 
     @Test
+    void keepsHowFarEachQueueIsOnTheDisk() throws IOException {
+        own.requestsOnDisk(21);
+        own.responsesOnDisk(22);
+
+        Cursors again = Cursors.openOwn(dir, OWNER, HOST);
+        assertThat(again.requestsOnDiskBefore()).as("requests").isEqualTo(21);
+        assertThat(again.responsesOnDiskBefore()).as("responses").isEqualTo(22);
+    }
+
+    @Test
     void notifiesThoseWhoMappedItBeforeThatAnotherIncarnationBegan() throws IOException {
         PeerCursors seen = openAsPeer();
         assertThat(seen.epoch()).isZero();
