@@ -265,6 +265,10 @@ class CallTest {
                         "no handler for the operation text.cuont here; the most similar one is text.count");
         assertThatThrownBy(() -> caller.call(Request.operation("server", "rows.delete")))
                 .hasMessageEndingWith("no handler for the operation rows.delete here");
+        workers.handle(handlers, "a.ls", (message, outbox) -> outbox.response());
+        assertThatThrownBy(() -> caller.call(Request.operation("server", "rows.data.ls")))
+                .as("an operation that has the name of another one at its end")
+                .hasMessageEndingWith("no handler for the operation rows.data.ls here");
     }
 
     /** A call without waiting has one way to fail. */
