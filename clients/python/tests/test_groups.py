@@ -173,5 +173,19 @@ class GroupsTest(unittest.TestCase):
         self.assertEqual(group.run(restart, 3, 0, 3), [2, None, None])
 
 
+class MeetingTest(unittest.TestCase):
+    def test_a_member_of_another_group_is_refused_also_after_the_meeting(self) -> None:
+        met = meeting.Meeting()
+        members = frozenset({"a", "b"})
+        met.begin(members, True)
+        met.lead(frozenset(), lambda: True, lambda name: {})
+        again = met.arrive("b", members, {"all": 3})
+        self.assertTrue(again.done(), "a member that has restarted waits")
+        self.assertEqual(again.wait(), ("", {"all": 3}))
+        other = met.arrive("c", frozenset({"a", "c"}), {"all": 3})
+        self.assertTrue(other.done(), "a member of another group waits")
+        self.assertEqual(other.wait(), ("a group of a, c, found one of a, b", None))
+
+
 if __name__ == "__main__":
     unittest.main()
