@@ -72,6 +72,24 @@ class ProfileViewsTest {
     }
 
     @Test
+    void withoutWaitsTheOthersKeepWhatCausedThem() {
+        Profile waited = new Profile(
+                List.of(
+                        event(Kind.CALL, "first", -1, 0, 1_000, 900),
+                        event(Kind.WAIT, "queued", 0, 1, 1_100, 50),
+                        event(Kind.HANDLER, "handled", 0, 1, 1_200, 300),
+                        event(Kind.WAIT, "thread", 2, 1, 1_250, 50),
+                        event(Kind.CALL, "nested", 2, 1, 1_300, 100),
+                        event(Kind.HANDLER, "inner", 4, 0, 1_350, 10)),
+                Map.of(0, "a", 1, "b"),
+                3);
+        assertThat(waited.withoutWaits().events())
+                .extracting(event -> event.name() + " after " + event.parent())
+                .containsExactly("first after -1", "handled after 0", "nested after 1", "inner after 2");
+        assertThat(waited.withoutWaits().dropped()).isEqualTo(3);
+    }
+
+    @Test
     void anEmptyProfileIsShownToo() throws Exception {
         Profile empty = new Profile(List.of(), Map.of(0, "a"), 0);
         assertThat(new ObjectMapper().readTree(empty.chromeTrace()).get("traceEvents"))

@@ -59,4 +59,18 @@ class DeviceMemoryPoolTest {
                 .as("more is cached than may be")
                 .isTrue();
     }
+
+    @Test
+    void freesWhatIsCachedWhenItClosesAndWhatIsGivenBackLater() throws Exception {
+        MemoryBlock cached = pool.take(SIZE);
+        MemoryBlock inUse = pool.take(SIZE);
+        pool.giveBack(cached);
+
+        pool.close();
+        assertThat(freed).as("what was cached").containsExactly(cached);
+        assertThat(pool.giveBack(inUse)).as("it is to be freed").isTrue();
+        pool.trim();
+        assertThat(freed).as("what was in use").containsExactly(cached, inUse);
+        assertThat(pool.inUseBytes()).isZero();
+    }
 }
