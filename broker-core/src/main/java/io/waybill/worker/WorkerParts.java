@@ -46,8 +46,8 @@ import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollPermit;
-import io.waybill.worker.poll.PollTurns;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.publish.PublishingContext;
@@ -176,27 +176,19 @@ final class WorkerParts {
                 2 * settings.journal().reserveBytes()));
         transit = opened.add(new TensorTransit(directory, settings.tensors(), settings.devices(), archive));
         CallReports reports = new CallReports(registry.events(), host.clock());
-        Deadlines deadlines = new Deadlines();
-        HandlerSlots invocations = new HandlerSlots(host.threads());
-        FaultAlarm faults = new FaultAlarm(host.threads());
-        permit = new PollPermit(faults);
+        PollContext polling = new PollContext(
+                directory.name(), settings.waiting(), host, directory.cursors(), directory.doorbell());
+        Deadlines deadlines = polling.deadlines();
+        HandlerSlots invocations = polling.invocations();
+        FaultAlarm faults = polling.faults();
+        permit = polling.permit();
         requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
         responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, Membership.present(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);
-        PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
-        poller = new Poller(
-                directory.name(),
-                settings.waiting(),
-                host.clock(),
-                host.threads(),
-                turns,
-                invocations,
-                deadlines,
-                directory.cursors(),
-                directory.doorbell());
-        waiting = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
+        poller = new Poller(polling);
+        waiting = new WaitingCallers(polling, poller);
         injects = settings.injection().text();
         CallSettings callSettings = new CallSettings(
                 settings.defaultTimeout(),

@@ -66,24 +66,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private long busyNs;
     private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
-    HandlerPolling(
-            Waiting waiting,
-            Clock clock,
-            PollTurns turns,
-            HandlerSlots invocations,
-            Deadlines deadlines,
-            Cursors cursors,
-            Doorbell doorbell,
-            Runnable wakePoller) {
-        this.waiting = waiting;
-        this.clock = clock;
-        this.turns = turns;
-        this.threads = turns.threads();
+    HandlerPolling(PollContext context, Runnable wakePoller) {
+        this.waiting = context.waiting;
+        this.clock = context.clock;
+        this.turns = context.turns;
+        this.threads = context.threads;
         this.permit = turns.permit();
-        this.invocations = invocations;
-        this.deadlines = deadlines;
-        this.cursors = cursors;
-        this.doorbell = doorbell;
+        this.invocations = context.invocations;
+        this.deadlines = context.deadlines();
+        this.cursors = context.cursors;
+        this.doorbell = context.doorbell;
         this.wakePoller = wakePoller;
     }
 

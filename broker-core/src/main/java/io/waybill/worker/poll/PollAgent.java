@@ -63,27 +63,18 @@ final class PollAgent implements Agent {
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
 
-    PollAgent(
-            Poller poller,
-            PollIdleStrategy idle,
-            Waiting waiting,
-            Clock clock,
-            PollTurns turns,
-            HandlerPolling handlers,
-            HandlerSlots invocations,
-            Deadlines deadlines,
-            Cursors cursors) {
+    PollAgent(PollContext context, Poller poller, PollIdleStrategy idle) {
         this.poller = poller;
         this.idle = idle;
-        this.waiting = waiting;
-        this.clock = clock;
-        this.turns = turns;
+        this.waiting = context.waiting;
+        this.clock = context.clock;
+        this.turns = context.turns;
         this.permit = turns.permit();
         this.balance = turns.balance();
-        this.handlers = handlers;
-        this.invocations = invocations;
-        this.deadlines = deadlines;
-        this.cursors = cursors;
+        this.handlers = poller.handlers();
+        this.invocations = context.invocations;
+        this.deadlines = context.deadlines();
+        this.cursors = context.cursors;
     }
 
     @Override

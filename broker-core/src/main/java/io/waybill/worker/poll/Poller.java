@@ -1,7 +1,6 @@
 package io.waybill.worker.poll;
 
 import io.waybill.home.Doorbell;
-import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
@@ -25,6 +24,7 @@ public final class Poller {
 
     private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
+    private final PollContext context;
     private final String workerName;
     private final Waiting waiting;
     private final Clock clock;
@@ -34,7 +34,6 @@ public final class Poller {
     private final HandlerPolling handlers;
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
-    private final Cursors cursors;
     private final Doorbell doorbell;
     private final Queue<HandlerSlot> spares = new ConcurrentLinkedQueue<>();
     // Set by the thread that takes or assigns the role; read by those and by threads that wake the poller.
@@ -62,28 +61,18 @@ public final class Poller {
         }
     }
 
-    public Poller(
-            String workerName,
-            Waiting waiting,
-            Clock clock,
-            Threads threads,
-            PollTurns turns,
-            HandlerSlots invocations,
-            Deadlines deadlines,
-            Cursors cursors,
-            Doorbell doorbell) {
-        this.workerName = workerName;
-        this.waiting = waiting;
-        this.clock = clock;
-        this.threads = threads;
-        this.turns = turns;
+    public Poller(PollContext context) {
+        this.context = context;
+        this.workerName = context.workerName;
+        this.waiting = context.waiting;
+        this.clock = context.clock;
+        this.threads = context.threads;
+        this.turns = context.turns;
         this.permit = turns.permit();
-        this.handlers =
-                new HandlerPolling(waiting, clock, turns, invocations, deadlines, cursors, doorbell, this::wake);
-        this.invocations = invocations;
-        this.deadlines = deadlines;
-        this.cursors = cursors;
-        this.doorbell = doorbell;
+        this.invocations = context.invocations;
+        this.deadlines = context.deadlines();
+        this.doorbell = context.doorbell;
+        this.handlers = new HandlerPolling(context, this::wake); // last: it wakes a poller that is complete
     }
 
     /** Returns what threads of handlers do before they rest. */
@@ -101,7 +90,7 @@ public final class Poller {
         starting = true;
         started++;
         PollIdleStrategy idle = new PollIdleStrategy(doorbell, clock, threads);
-        PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, handlers, invocations, deadlines, cursors);
+        PollAgent agent = new PollAgent(context, this, idle);
         return new AgentThread(workerName + "-poller-" + started, agent, idle);
     }
 

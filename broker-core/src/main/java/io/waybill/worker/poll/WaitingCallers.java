@@ -31,14 +31,14 @@ public final class WaitingCallers {
     private final Poller poller;
     private final Runnable ring; // wakes a caller at the doorbell
 
-    public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
-        this.waiting = waiting;
-        this.clock = clock;
-        this.turns = turns;
-        this.threads = turns.threads();
+    public WaitingCallers(PollContext context, Poller poller) {
+        this.waiting = context.waiting;
+        this.clock = context.clock;
+        this.turns = context.turns;
+        this.threads = context.threads;
         this.permit = turns.permit();
         this.balance = turns.balance();
-        this.invocations = invocations;
+        this.invocations = context.invocations;
         this.poller = poller;
         this.ring = poller::ring;
     }

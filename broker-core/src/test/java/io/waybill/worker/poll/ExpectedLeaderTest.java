@@ -42,7 +42,6 @@ class ExpectedLeaderTest {
 
     private final Host host = Host.real();
     private final ManualClock clock = new ManualClock();
-    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
     private volatile Runnable look = () -> {};
@@ -51,6 +50,7 @@ class ExpectedLeaderTest {
     private final Provider provider = new Provider("acme", "1.0.0");
     private final HandlerExecutor executor = registry.newExecutor(provider, ExecutorSettings.forProcessors(2));
     private WorkerDirectory worker;
+    private PollPermit permit;
     private PollTurns turns;
     private HandlerPolling polling;
     private HandlerEntry entry;
@@ -77,18 +77,11 @@ class ExpectedLeaderTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        turns = new PollTurns(
-                "a", permit, worker.cursors(), new FaultAlarm(Host.real().threads()));
+        PollContext context = context(host.withClock(clock));
+        permit = context.permit();
+        turns = context.turns;
         turns.open(new Counted());
-        polling = new HandlerPolling(
-                Waiting.BALANCED,
-                clock,
-                turns,
-                new HandlerSlots(Host.real().threads()),
-                new Deadlines(),
-                worker.cursors(),
-                worker.doorbell(),
-                () -> {});
+        polling = new HandlerPolling(context, () -> {});
         entry = registry.add(new HandlerSpec(
                         List.of(HandlerKey.parse("text.short")),
                         (message, outbox) -> {},
@@ -100,6 +93,10 @@ class ExpectedLeaderTest {
                 .entries()
                 .get(0);
         calls(1);
+    }
+
+    private PollContext context(Host of) {
+        return new PollContext("a", Waiting.BALANCED, of, worker.cursors(), worker.doorbell());
     }
 
     @AfterEach
@@ -235,16 +232,8 @@ class ExpectedLeaderTest {
 
     @Test
     void thePollerStandsByForAnExpectedLeader() {
-        Poller poller = new Poller(
-                "a",
-                Waiting.BALANCED,
-                host.clock(),
-                host.threads(),
-                turns,
-                new HandlerSlots(Host.real().threads()),
-                new Deadlines(),
-                worker.cursors(),
-                worker.doorbell());
+        PollContext context = context(host);
+        Poller poller = new Poller(context);
         try {
             poller.start(new Counted() {
                 @Override
@@ -254,8 +243,8 @@ class ExpectedLeaderTest {
                 }
             });
             Waits.until("it polls", () -> polls.get() > 0);
-            Waits.until("the permit is free", permit::tryAcquire);
-            permit.release();
+            Waits.until("the permit is free", context.permit()::tryAcquire);
+            context.permit().release();
             int before = polls.get();
             Waits.until("it polls again, though no leader came", () -> polls.get() > before);
         } finally {

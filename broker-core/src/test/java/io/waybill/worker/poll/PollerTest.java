@@ -7,6 +7,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.Clock;
 import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
@@ -31,10 +32,10 @@ class PollerTest {
     private Path directory;
 
     private final Host host = Host.real();
-    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
-    private final HandlerSlots slots = new HandlerSlots(Host.real().threads());
     private volatile Runnable onClock = () -> {};
     private WorkerDirectory worker;
+    private PollPermit permit;
+    private HandlerSlots slots;
     private PollTurns turns;
     private Poller poller;
 
@@ -76,24 +77,19 @@ class PollerTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        turns = new PollTurns(
-                "a", permit, worker.cursors(), new FaultAlarm(Host.real().threads()));
-        poller = new Poller(
-                "a",
-                Waiting.BALANCED,
-                new ForwardingClock(host.clock()) {
-                    @Override
-                    public long bootNs() {
-                        onClock.run();
-                        return super.bootNs();
-                    }
-                },
-                host.threads(),
-                turns,
-                slots,
-                new Deadlines(),
-                worker.cursors(),
-                worker.doorbell());
+        Clock clock = new ForwardingClock(host.clock()) {
+            @Override
+            public long bootNs() {
+                onClock.run();
+                return super.bootNs();
+            }
+        };
+        PollContext context =
+                new PollContext("a", Waiting.BALANCED, host.withClock(clock), worker.cursors(), worker.doorbell());
+        permit = context.permit();
+        slots = context.invocations();
+        turns = context.turns;
+        poller = new Poller(context);
     }
 
     @AfterEach
