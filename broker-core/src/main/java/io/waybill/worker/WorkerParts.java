@@ -176,8 +176,8 @@ final class WorkerParts {
                 2 * settings.journal().reserveBytes()));
         transit = opened.add(new TensorTransit(directory, settings.tensors(), settings.devices(), archive));
         CallReports reports = new CallReports(registry.events(), host.clock());
-        PollContext polling = new PollContext(
-                directory.name(), settings.waiting(), host, directory.cursors(), directory.doorbell());
+        PollContext polling =
+                new PollContext(directory.name(), settings.waiting(), host, directory.cursors(), directory.doorbell());
         Deadlines deadlines = polling.deadlines();
         HandlerSlots invocations = polling.invocations();
         FaultAlarm faults = polling.faults();

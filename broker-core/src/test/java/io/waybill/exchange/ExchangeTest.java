@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
@@ -15,6 +16,7 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.dispatch.DaemonThreads;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerEntry;
@@ -68,8 +70,8 @@ class ExchangeTest {
             () -> stack,
             new CallReports(own.events(), clock),
             new Errors());
-    private final InnerRequests inner = new InnerRequests(
-            context, HandlerLookup.of(registry, own, WORKER), StuckSettings.DEFAULT, 0, false);
+    private final InnerRequests inner =
+            new InnerRequests(context, HandlerLookup.of(registry, own, WORKER), StuckSettings.DEFAULT, 0, false);
     private final Request request = new Request();
     private final Exchange exchange = new Exchange(context, inner, request, request);
     private HandlerEntry entry;
@@ -87,7 +89,9 @@ class ExchangeTest {
 
     private void admit(MessageHandler handler) {
         HandlerKey key = new HandlerKey.OfType(OUTER);
-        registry.add(HandlerSpec.of(key, handler, ACME, executor));
+        boolean selects = handler instanceof SelectivelyBlocking;
+        registry.add(new HandlerSpec(
+                List.of(key), handler, selects, ACME, 0, getClass().getClassLoader(), executor));
         entry = registry.table().forKey(key);
         assertThat(exchange.openInterception()).isTrue();
         assertThat(entry.begin()).isTrue();
@@ -272,16 +276,15 @@ class ExchangeTest {
         hasEnded("UNKNOWN_TYPE");
     }
 
-    private static final class Selective
-            implements MessageHandler, io.waybill.api.handler.SelectivelyBlocking {
+    private static final class Selective implements MessageHandler, SelectivelyBlocking {
 
         @Override
-        public boolean blocks(io.waybill.api.Message message) {
+        public boolean blocks(Message message) {
             return true;
         }
 
         @Override
-        public void handle(io.waybill.api.Message message, Outbox outbox) {
+        public void handle(Message message, Outbox outbox) {
             outbox.respond(Value.of("elsewhere"));
         }
     }

@@ -109,7 +109,13 @@ class PowerTest {
             Files.delete(file);
         }
         QueueBeginning beginning = QueueBeginning.find(
-                queue, SETTINGS, in(WrittenQueue.HOST, "second"), UnreservedDisk.by(PowerTest::reserve), 2, -1, QueueEvidence.NONE);
+                queue,
+                SETTINGS,
+                in(WrittenQueue.HOST, "second"),
+                UnreservedDisk.by(PowerTest::reserve),
+                2,
+                -1,
+                QueueEvidence.NONE);
         assertThat(beginning.firstCounter())
                 .as("the counter after those of lost records")
                 .isGreaterThan(1L << 32);
