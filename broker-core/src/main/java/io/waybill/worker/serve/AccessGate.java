@@ -59,12 +59,12 @@ public final class AccessGate {
     }
 
     /** @param behindOthers whether requests that arrived earlier wait for a policy */
-    Verdict ask(PeerRequest exchange, boolean behindOthers) {
+    Verdict ask(PeerRequest request, boolean behindOthers) {
         AccessPolicies.Required now = policies.current();
-        if (now == null && !behindOthers || !isAskedAbout(exchange.view().typeCode())) {
+        if (now == null && !behindOthers || !isAskedAbout(request.view().typeCode())) {
             return Verdict.ALLOWED;
         }
-        return behindOthers || !now.isComplete() ? Verdict.WAITS : ask(exchange, now);
+        return behindOthers || !now.isComplete() ? Verdict.WAITS : ask(request, now);
     }
 
     /** Control messages can remove a policy that refuses everything; those of references only keep counts in step. */
@@ -73,19 +73,19 @@ public final class AccessGate {
                 && (!Route.isOfReferences(typeCode) || typeCode == MessageType.SCRIPT_RREF_FETCH_CALL.code());
     }
 
-    private Verdict ask(PeerRequest exchange, AccessPolicies.Required now) {
-        AccessRequest request = request(exchange);
+    private Verdict ask(PeerRequest request, AccessPolicies.Required now) {
+        AccessRequest about = request(request);
         for (InstalledPolicy policy : now.policies()) {
             if (!policy.enter()) {
-                refuse(exchange, policy, "has not returned from an earlier decision");
+                refuse(request, policy, "has not returned from an earlier decision");
                 return Verdict.REFUSED;
             }
-            asking = exchange;
+            asking = request;
             asked = policy;
             long entered = permit.enterForeign();
             String why;
             try {
-                why = policy.refusal(request);
+                why = policy.refusal(about);
             } finally {
                 policy.leave();
             }
@@ -95,23 +95,23 @@ public final class AccessGate {
             asking = null;
             asked = null;
             if (why != null) {
-                refuse(exchange, policy, why);
+                refuse(request, policy, why);
                 return Verdict.REFUSED;
             }
         }
         return Verdict.ALLOWED;
     }
 
-    private AccessRequest request(PeerRequest exchange) {
-        RecordView view = exchange.view();
+    private AccessRequest request(PeerRequest request) {
+        RecordView view = request.view();
         return new AccessRequest(
-                exchange.link().id(),
-                exchange.link().name(),
+                request.link().id(),
+                request.link().name(),
                 uid,
                 view.type(),
                 Route.called(view),
                 view.id(),
-                exchange.link().isSelf());
+                request.link().isSelf());
     }
 
     /** Refuses the request of a thread that lost the permit inside a policy. Called by the next holder. */
@@ -131,16 +131,16 @@ public final class AccessGate {
     }
 
     /** Refuses a request that can't wait, or waited for too long. */
-    void refuseUndecided(PeerRequest exchange, String why) {
+    void refuseUndecided(PeerRequest request, String why) {
         AccessPolicies.Required now = policies.current();
-        refuse(exchange, "the access policy of " + (now == null ? "a bundle" : now.away()) + " is away, and " + why);
+        refuse(request, "the access policy of " + (now == null ? "a bundle" : now.away()) + " is away, and " + why);
     }
 
-    private void refuse(PeerRequest exchange, InstalledPolicy policy, String why) {
-        refuse(exchange, "the access policy of " + policy.provider() + " " + why);
+    private void refuse(PeerRequest request, InstalledPolicy policy, String why) {
+        refuse(request, "the access policy of " + policy.provider() + " " + why);
     }
 
-    private void refuse(PeerRequest exchange, String why) {
-        exchange.refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(exchange), why));
+    private void refuse(PeerRequest request, String why) {
+        request.response().refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(request), why));
     }
 }

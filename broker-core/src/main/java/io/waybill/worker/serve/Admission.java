@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.Failure;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
@@ -28,27 +29,31 @@ final class Admission {
     }
 
     /** Admits a request. Returns whether its tensors could be opened; otherwise its caller gets an error. */
-    boolean admit(PeerRequest exchange, HandlerEntry entry) {
+    boolean admit(PeerRequest request, HandlerEntry entry) {
         try {
-            ReceivedTensors tensors = exchange.view().tensorCount() == 0
+            ReceivedTensors tensors = request.view().tensorCount() == 0
                     ? null
-                    : transit.receiver().arrive(exchange.view(), exchange.link().segments());
-            exchange.admit(entry, ++sequence, tensors);
-            if (exchange.view().hasReferences() || exchange.view().isCreation()) {
-                exchange.takeReferences();
+                    : transit.receiver().arrive(request.view(), request.link().segments());
+            request.admit(entry, ++sequence, tensors);
+            if (request.view().hasReferences() || request.view().isCreation()) {
+                request.takeReferences();
             }
             return true;
         } catch (MalformedRecordException e) {
-            exchange.refuseDecoded(ErrorCode.MALFORMED_BODY, e.getMessage());
+            refuse(request, ErrorCode.MALFORMED_BODY, e.getMessage());
         } catch (RejectedMessageException e) {
-            exchange.refuseDecoded(e.code(), e.getMessage());
+            refuse(request, e.code(), e.getMessage());
         } catch (RuntimeException | Error e) { // it gets an outcome, whatever the cause
             LOG.error(
                     "Request {} could not be begun",
-                    MessageId.text(exchange.view().id()),
+                    MessageId.text(request.view().id()),
                     e);
-            exchange.refuseDecoded(ErrorCode.UNKNOWN, "the request could not be begun: " + ForeignErrors.describe(e));
+            refuse(request, ErrorCode.UNKNOWN, "the request could not be begun: " + ForeignErrors.describe(e));
         }
         return false;
+    }
+
+    private static void refuse(PeerRequest request, ErrorCode code, String text) {
+        request.response().refuseDecoded(Failure.of(code, request.view().to(), text));
     }
 }

@@ -1,7 +1,10 @@
 package io.waybill.worker.serve;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.exchange.InnerCreation;
+import io.waybill.handling.Failure;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.peer.PeerLink;
@@ -63,6 +66,18 @@ final class Attachments {
         }
         context.faults().surface();
         return true;
+    }
+
+    /** Returns the failure of a request whose tensors are cut. */
+    Failure damage(PeerLink from) {
+        String text = "the segment of worker " + from
+                + " that the request's tensors lie in was cut short while they were in use";
+        return Failure.of(ErrorCode.PEER_CORRUPT, context.exchanges().workerId(), text);
+    }
+
+    /** Returns the creation for a message inside the request, once; null when there is none. */
+    InnerCreation takeCreation() {
+        return references == null ? null : references.takeCreation();
     }
 
     /**

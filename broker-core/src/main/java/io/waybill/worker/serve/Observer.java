@@ -84,7 +84,7 @@ final class Observer implements InstantSource {
     synchronized RequestArrival arrival(PeerRequest request) {
         requireOpen();
         if (arrival == null) {
-            arrival = request.arrival();
+            arrival = request.times().arrival(request.view(), clock);
             note(Kind.ARRIVAL, arrival.readNs());
             note(Kind.ARRIVAL, arrival.unparkedNs());
             note(Kind.ARRIVAL, arrival.confirmedNs());

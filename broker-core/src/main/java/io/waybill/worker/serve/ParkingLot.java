@@ -74,12 +74,12 @@ final class ParkingLot {
     }
 
     /** Parks a request; one that had left returns to its former position. */
-    void park(PeerRequest exchange, HandlerKey key, ParkedRequests.Parked left) {
+    void park(PeerRequest request, HandlerKey key, ParkedRequests.Parked left) {
         if (left == null && parked.size() >= registry.parking().maxMessages()) {
             if (key == AccessGate.UNDECIDED) {
-                gate.refuseUndecided(exchange, "too many requests wait already");
+                gate.refuseUndecided(request, "too many requests wait already");
             } else {
-                refusals.tooManyParked(exchange, key, parked.size());
+                refusals.tooManyParked(request, key, parked.size());
             }
             return;
         }
@@ -87,21 +87,21 @@ final class ParkingLot {
             parked.putBack(key, left);
             left.counts().parked();
         } else {
-            exchange.counts().name();
-            exchange.counts().ofOperation().parked();
+            request.counts().name();
+            request.counts().ofOperation().parked();
             parked.add(
                     key,
                     new ParkedRequests.Parked(
-                            exchange.link(),
-                            exchange.index(),
-                            exchange.view().id(),
+                            request.link(),
+                            request.index(),
+                            request.view().id(),
                             clock.monotonicNs(),
-                            exchange.delivered(),
-                            exchange.counts().ofOperation()));
+                            request.delivered(),
+                            request.counts().ofOperation()));
         }
         registry.countParked(key, 1);
         counters.countParked();
-        exchange.leave();
+        request.leave();
         unparkedFor.clear();
     }
 
@@ -166,10 +166,10 @@ final class ParkingLot {
                 break;
             }
             served++;
-            PeerRequest exchange = leave(by, parkedRequest, AccessGate.UNDECIDED);
-            if (exchange != null && !open) {
-                gate.refuseUndecided(exchange, "did not return within " + maxNs / 1_000_000 + " ms");
-            } else if (exchange != null && !by.serveOnce(exchange, parkedRequest)) {
+            PeerRequest request = leave(by, parkedRequest, AccessGate.UNDECIDED);
+            if (request != null && !open) {
+                gate.refuseUndecided(request, "did not return within " + maxNs / 1_000_000 + " ms");
+            } else if (request != null && !by.serveOnce(request, parkedRequest)) {
                 return Polled.PERMIT_LOST;
             }
             parkedRequest = parked.first(AccessGate.UNDECIDED);
@@ -178,35 +178,35 @@ final class ParkingLot {
     }
 
     private PeerRequest leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key) {
-        PeerRequest exchange = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
-        if (exchange != null) {
-            exchange.parkedSince(parkedRequest.sinceNs());
+        PeerRequest request = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
+        if (request != null) {
+            request.times().parkedSinceNs = parkedRequest.sinceNs();
         }
         parkedRequest.counts().unparked();
         parked.removeFirst(key); // in flight now
         registry.countParked(key, -1);
-        return exchange;
+        return request;
     }
 
     /** @param ready whether the handler and its interceptors are there */
     private boolean leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key, boolean ready) {
-        PeerRequest exchange = leave(by, parkedRequest, key);
-        if (exchange == null) {
+        PeerRequest request = leave(by, parkedRequest, key);
+        if (request == null) {
             return true;
         }
         if (ready) {
             long before = parked.size();
-            boolean mine = by.serveNow(exchange, parkedRequest);
+            boolean mine = by.serveNow(request, parkedRequest);
             if (mine && parked.size() > before) {
                 parked.countParkedAgain();
             }
             return mine;
         }
         if (registry.table().neverKnew(key)) {
-            by.absent(registry.table(), exchange, parkedRequest);
+            by.absent(registry.table(), request, parkedRequest);
             return true;
         }
-        refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());
+        refusals.parkedTooLong(request, key, registry.parking().maxDurationNs());
         return true;
     }
 }

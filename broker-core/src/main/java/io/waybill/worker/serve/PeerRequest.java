@@ -4,21 +4,17 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
-import io.waybill.api.handler.RequestArrival;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.exchange.Exchange;
-import io.waybill.exchange.HandlerServices;
 import io.waybill.exchange.HandlerStack;
 import io.waybill.exchange.InnerCreation;
 import io.waybill.exchange.RequestSource;
-import io.waybill.exchange.ResponseSink;
+import io.waybill.handling.CallReports;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
-import io.waybill.handling.OutgoingResponse;
-import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.Envelope;
@@ -34,7 +30,7 @@ import io.waybill.worker.poll.HandlerSlot;
  * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that
  * responds.
  */
-public final class PeerRequest implements RequestSource, ResponseSink, HandlerExecutor.Abandonable {
+public final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
 
     private final ServingContext context;
     private final RequestPool pool;
@@ -44,20 +40,16 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
     private final InboundMessage message;
     private final Exchange exchange;
     private final Attachments attachments;
-    private final ResponseBody body = new ResponseBody();
+    private final RequestTimes times = new RequestTimes();
+    private final PeerResponse response;
     private final OpenRequest inFlight;
     private final RequestCounts counts;
 
     private PeerLink link;
     private long index;
-    private long parkedSinceNs; // on the monotonic clock; 0: it was not parked
     private Delivered delivered = Delivered.FIRST;
     private long handlerSequence;
     private long responder; // the number of the handler's provider; 0 without one
-    private long unconfirmedNs; // since when it waited for owners of references, on the boot clock; 0: it did not
-    private long queuedNs; // on the boot clock; 0: not queued
-    private long convertedNs; // wall clock; 0: not converted
-    private long begunNs; // wall clock; 0: not begun, or begun on the polling thread, which skips the clock read
     // The polling thread while it runs the handler itself; unlike another thread that ends the request.
     private Thread inlineThread;
     private boolean freedInline;
@@ -67,11 +59,16 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         this.pool = pool;
         this.services = new PeerServices(context, this);
         this.message = new InboundMessage(view, services::leftNs);
-        this.exchange = new Exchange(context.exchanges(), context.inner(), this, this);
+        this.response = new PeerResponse(context, this, pool);
+        this.exchange = new Exchange(context.exchanges(), context.inner(), this, response);
         this.attachments =
                 new Attachments(context, e -> context.exchanges().errors().notReleased(exchange.entry(), e));
         this.inFlight = pool.open(exchange);
         this.counts = new RequestCounts(context.served(), view);
+    }
+
+    private CallReports reports() {
+        return context.exchanges().reports();
     }
 
     // ---- the record
@@ -83,10 +80,6 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
     @Override
     public RecordView view() {
         return view;
-    }
-
-    int memoryBytes() {
-        return buffer.memory().capacity();
     }
 
     PeerLink link() {
@@ -109,13 +102,8 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         counts.open(peer.id(), peer.name());
         index = atIndex;
         delivered = how;
-        parkedSinceNs = 0;
+        times.parkedSinceNs = 0;
         inFlight.open(peer, atIndex, view.id());
-    }
-
-    /** Notes since when the request was parked, on the monotonic clock. */
-    void parkedSince(long monotonicNs) {
-        parkedSinceNs = monotonicNs;
     }
 
     RequestCounts counts() {
@@ -147,16 +135,30 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         return exchange;
     }
 
+    PeerResponse response() {
+        return response;
+    }
+
+    RequestTimes times() {
+        return times;
+    }
+
+    long handlerSequence() {
+        return handlerSequence;
+    }
+
+    /** Returns the number of the handler's provider; 0 without one. */
+    long responder() {
+        return responder;
+    }
+
     /** Opens the request for a handler that has counted it. */
     void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
         responder = chosen.responder();
         counts.name();
         attachments.open(arrived);
         handlerSequence = sequence;
-        begunNs = 0;
-        unconfirmedNs = 0;
-        queuedNs = 0;
-        convertedNs = 0;
+        times.admitted();
         inlineThread = null;
         services.open(view.id(), view.deadlineNs());
         message.open(chosen.key(), delivered, attachments.tensors());
@@ -184,7 +186,7 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
      * time.
      */
     void runWhenReady() {
-        unconfirmedNs = context.exchanges().reports().nowNs();
+        times.unconfirmedNs = reports().nowNs();
         attachments.references().whenReady(failure -> {
             if (failure.isPresent()) {
                 exchange.fail(new Failure(
@@ -206,13 +208,14 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
             queue();
         } catch (ExecutorRefusedException e) {
             boolean gone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
-            exchange.fail(failure(gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE, e.getMessage()));
+            ErrorCode code = gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE;
+            exchange.fail(Failure.of(code, context.exchanges().workerId(), e.getMessage()));
         }
     }
 
     /** Passes the request to the threads of its handler. */
     void queue() throws ExecutorRefusedException {
-        queuedNs = context.exchanges().reports().nowNs();
+        times.queuedNs = reports().nowNs();
         exchange.entry().executor().execute(this);
     }
 
@@ -223,7 +226,7 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         try {
             exchange.run();
         } finally {
-            slot.endTask(context.exchanges().reports());
+            slot.endTask(reports());
         }
     }
 
@@ -239,8 +242,8 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
      * @return whether it is free; otherwise another thread owns it by now
      */
     boolean runPolled(HandlerSlot slot) {
-        queuedNs = slot.polledSinceNs();
-        begunNs = context.clock().wallNsAt(queuedNs);
+        times.queuedNs = slot.polledSinceNs();
+        times.begunNs = context.clock().wallNsAt(times.queuedNs);
         return runHere(slot);
     }
 
@@ -273,14 +276,14 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
             }
             return called == Exchange.Called.ENDED && freedInline;
         } finally {
-            slot.endTask(context.exchanges().reports());
+            slot.endTask(reports());
         }
     }
 
     @Override
     public void beginning() {
         if (inlineThread == null) { // the polling thread has just done so
-            begunNs = context.clock().wallNs();
+            times.begunNs = context.clock().wallNs();
             context.faults().surface();
         }
     }
@@ -295,113 +298,27 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         if (attachments.isForDevice()) { // here, and not on the poller: it may be slow
             attachments.convert();
             message.tensors(attachments.tensors());
-            convertedNs = context.clock().wallNs();
+            times.convertedNs = context.clock().wallNs();
         }
         return message;
     }
 
     @Override
     public void reportBegun(HandlerStack stack) {
-        if (!context.exchanges().reports().isEmpty()
-                && context.exchanges().reports().wantsBeforeHandlers()) {
-            context.exchanges()
-                    .reports()
+        if (!reports().isEmpty() && reports().wantsBeforeHandlers()) {
+            reports()
                     .begun(
-                            ((HandlerSlot) stack).event(context.exchanges().reports()),
+                            ((HandlerSlot) stack).event(reports()),
                             view,
-                            parkedSinceNs,
-                            queuedNs,
+                            times.parkedSinceNs,
+                            times.queuedNs,
                             attachments.isForDevice());
         }
     }
 
-    /** Returns when the request passed the stages before its handler, which is about to be called or was. */
-    RequestArrival arrival() {
-        Clock clock = context.clock();
-        long beganNs = begunNs != 0 ? begunNs : clock.wallNs();
-        long confirmedNs = queuedNs != 0 ? clock.wallNsAt(queuedNs) : beganNs;
-        long unparkedNs = unconfirmedNs != 0 ? clock.wallNsAt(unconfirmedNs) : confirmedNs;
-        long readNs = parkedSinceNs != 0 ? clock.wallNs() - (clock.monotonicNs() - parkedSinceNs) : unparkedNs;
-        return new RequestArrival(
-                view.sentNs(), readNs, unparkedNs, confirmedNs, beganNs, convertedNs != 0 ? convertedNs : beganNs);
-    }
-
-    // ---- the outcome of one that no handler gets
-
-    /** Rejects the request with an error of the broker, without a handler, and frees this object. */
-    void refuse(ErrorCode code, String text) {
-        refuse(failure(code, text));
-    }
-
-    /** Rejects the request, without a handler, and frees this object. */
-    void refuse(Failure failure) {
-        context.transit().discard(view, link);
-        refuseAs(failure);
-    }
-
-    /** Rejects a request whose tensors were decoded, or could not be. */
-    void refuseDecoded(ErrorCode code, String text) {
-        refuseAs(failure(code, text));
-    }
-
-    private Failure failure(ErrorCode code, String text) {
-        return Failure.of(code, context.exchanges().workerId(), text);
-    }
-
-    private void refuseAs(Failure failure) {
-        RequestReferences references = attachments.references();
-        if (references == null) {
-            RequestReferences.decline(context.references(), view, link);
-        } else {
-            references.createFailed(failure);
-        }
-        context.responses().fail(this, 0, new ResponseBody.OfError(failure));
-        inFlight.close();
-        exchange.endInterception();
-        exchange.withdraw();
-        ended(release(), false);
-    }
-
-    // ---- the outcome of its exchange
-
     @Override
     public Failure damage() {
-        return attachments.areCut()
-                ? failure(
-                        ErrorCode.PEER_CORRUPT,
-                        "the segment of worker " + link
-                                + " that the request's tensors lie in was cut short while they were in use")
-                : null;
-    }
-
-    @Override
-    public boolean respond(OutgoingResponse composed, Failure failed, boolean returned) {
-        try {
-            RequestReferences references = attachments.references();
-            OutgoingResponse response = composed;
-            Failure why = failed;
-            if (attachments.creates()) {
-                response = references.ended(composed, failed);
-                why = null;
-            } else if (references != null && failed == null) {
-                references.ended(ErrorCode.NO_RESPONSE, "no message inside its request created the value");
-            } else if (references != null) {
-                references.ended(failed.code(), failed.text());
-            }
-            if (why == null) {
-                body.open(response, begunNs, responder, services.observed());
-                return context.responses().send(this, handlerSequence, body) && failed == null;
-            }
-            ResponseBody.OfError error = new ResponseBody.OfError(why, begunNs, services.observed(), responder);
-            context.responses().fail(this, handlerSequence, error);
-            return false;
-        } finally {
-            body.close();
-            inFlight.close(); // the response is in the journal
-            if (!returned) {
-                context.faults().surface(); // the thread may be one of the program
-            }
-        }
+        return attachments.areCut() ? attachments.damage(link) : null;
     }
 
     @Override
@@ -418,20 +335,10 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
         return isFree;
     }
 
-    @Override
-    public void ended(boolean reusable, boolean returned) {
-        if (!reusable) {
-            pool.drop(this);
-        } else if (returned && inlineThread == Thread.currentThread()) { // it goes on to use this object
-            freedInline = true;
-        } else {
-            pool.give(this);
-        }
-    }
-
-    @Override
-    public void detached() {
-        pool.drop(this);
+    /** Returns whether the calling thread runs the handler while it polls, and goes on to use this object, which is free now. */
+    boolean isKeptInline() {
+        freedInline = inlineThread == Thread.currentThread();
+        return freedInline;
     }
 
     /** Returns the flags of the response's record. */
@@ -462,7 +369,7 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
     }
 
     @Override
-    public HandlerServices services() {
+    public PeerServices services() {
         return services;
     }
 
@@ -478,8 +385,7 @@ public final class PeerRequest implements RequestSource, ResponseSink, HandlerEx
 
     @Override
     public InnerCreation takeCreation() {
-        RequestReferences references = attachments.references();
-        return references == null ? null : references.takeCreation();
+        return attachments.takeCreation();
     }
 
     @Override

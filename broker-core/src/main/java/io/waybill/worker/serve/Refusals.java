@@ -23,74 +23,74 @@ final class Refusals {
     }
 
     /** Rejects a request whose deadline has passed, or was on the clock of an earlier boot. */
-    void expired(PeerRequest exchange, Failure failure) {
+    void expired(PeerRequest request, Failure failure) {
         counters.countExpired();
-        exchange.refuse(failure);
+        request.response().refuse(failure);
     }
 
     /** Rejects a request to an earlier incarnation of this worker that may not be run again. */
-    void lost(PeerRequest exchange, long ownEpoch) {
+    void lost(PeerRequest request, long ownEpoch) {
         counters.countExpired();
-        String call = "call " + MessageId.text(exchange.view().id());
+        String call = "call " + MessageId.text(request.view().id());
         refuse(
-                exchange,
+                request,
                 ErrorCode.WORKER_LOST,
-                exchange.delivered() == Delivered.AGAIN
+                request.delivered() == Delivered.AGAIN
                         ? call + " was sent before to this worker, which may have begun it and did not respond"
-                        : call + " was sent to incarnation " + exchange.view().epoch()
+                        : call + " was sent to incarnation " + request.view().epoch()
                                 + " of this worker, which did not begin it; this is incarnation " + ownEpoch);
     }
 
-    void outOfService(PeerRequest exchange, HandlerEntry entry) {
-        exchange.refuse(Failure.outOfService(exchange.view().to(), entry));
+    void outOfService(PeerRequest request, HandlerEntry entry) {
+        request.response().refuse(Failure.outOfService(request.view().to(), entry));
     }
 
-    void noRoomForResponse(PeerRequest exchange) {
+    void noRoomForResponse(PeerRequest request) {
         refuse(
-                exchange,
+                request,
                 ErrorCode.JOURNAL_FULL,
                 "the request was not begun, because the journal's disk has no room for its response");
     }
 
-    void tooManyRepeats(PeerRequest exchange) {
+    void tooManyRepeats(PeerRequest request) {
         refuse(
-                exchange,
+                request,
                 ErrorCode.BACK_PRESSURE,
                 "the responses to " + RepeatedRequests.MAX
                         + " repeated requests, the max, are being looked for already");
     }
 
     /** Rejects a request whose payload does not begin with a name, as its type demands. */
-    void unnamed(PeerRequest exchange) {
+    void unnamed(PeerRequest request) {
         refuse(
-                exchange,
+                request,
                 ErrorCode.MALFORMED_BODY,
-                "the payload of a " + exchange.view().type()
+                "the payload of a " + request.view().type()
                         + " begins with the operation's name, and this one does not");
     }
 
     /** Rejects a request for whose key there never was a handler. */
-    void unknown(PeerRequest exchange, HandlerKey key, HandlerTable table) {
-        exchange.refuse(Failure.unknown(exchange.view().to(), key, table));
+    void unknown(PeerRequest request, HandlerKey key, HandlerTable table) {
+        request.response().refuse(Failure.unknown(request.view().to(), key, table));
     }
 
-    void tooManyParked(PeerRequest exchange, HandlerKey key, int parked) {
+    void tooManyParked(PeerRequest request, HandlerKey key, int parked) {
         refuse(
-                exchange,
+                request,
                 ErrorCode.HANDLER_GONE,
                 "the handler for " + key.text() + " or an interceptor of it left, or is busy, and " + parked
                         + " requests, the most allowed, wait for handlers already");
     }
 
-    void parkedTooLong(PeerRequest exchange, HandlerKey key, long maxDurationNs) {
+    void parkedTooLong(PeerRequest request, HandlerKey key, long maxDurationNs) {
         refuse(
-                exchange,
+                request,
                 ErrorCode.HANDLER_GONE,
                 "the handler for " + key.text() + " or an interceptor of it left, and none came within "
                         + maxDurationNs / 1_000_000 + " ms");
     }
 
-    private static void refuse(PeerRequest exchange, ErrorCode code, String text) {
-        exchange.refuse(code, text);
+    private static void refuse(PeerRequest request, ErrorCode code, String text) {
+        request.response().refuse(code, text);
     }
 }

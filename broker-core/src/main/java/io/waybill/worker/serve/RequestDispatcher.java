@@ -98,8 +98,8 @@ public final class RequestDispatcher {
     }
 
     /** Returns whether a request was sent to an earlier incarnation of this worker. */
-    boolean isForEarlier(RecordView request) {
-        return earlier.isFor(request);
+    boolean isForEarlier(RecordView view) {
+        return earlier.isFor(view);
     }
 
     /** Begins no more requests after the current poll. Any thread. */
@@ -112,25 +112,25 @@ public final class RequestDispatcher {
      *
      * @return whether this thread still has the permit
      */
-    boolean serve(PeerRequest exchange) {
-        if (exchange.view().isRepeated()) {
-            takeRepeat(exchange);
+    boolean serve(PeerRequest request) {
+        if (request.view().isRepeated()) {
+            takeRepeat(request);
             return true;
         }
-        return serveOnce(exchange);
+        return serveOnce(request);
     }
 
     /** Handles a repeated request: one in flight or waiting has one response for all repeats. */
-    private void takeRepeat(PeerRequest exchange) {
+    private void takeRepeat(PeerRequest request) {
         if (repeats.isFull()) {
-            refusals.tooManyRepeats(exchange);
+            refusals.tooManyRepeats(request);
             return;
         }
-        PeerLink link = exchange.link();
-        long index = exchange.index();
-        long id = exchange.view().id();
-        transit.discard(exchange.view(), link); // a request with leased tensors is not sent again
-        exchange.leave();
+        PeerLink link = request.link();
+        long index = request.index();
+        long id = request.view().id();
+        transit.discard(request.view(), link); // a request with leased tensors is not sent again
+        request.leave();
         if (!repeats.has(id) && !parking.hasId(id) && !open.has(id)) {
             repeats.add(link, index, id);
         }
@@ -147,75 +147,75 @@ public final class RequestDispatcher {
             found.link().backlog().unserved().remove(found.index());
             return true;
         }
-        PeerRequest exchange = readAgain(
+        PeerRequest request = readAgain(
                 found.link(),
                 found.index(),
                 found.verdict() == RepeatedRequests.Verdict.RUN ? Delivered.FIRST : Delivered.AGAIN);
         found.link().backlog().unserved().remove(found.index());
-        return exchange == null || serveOnce(exchange);
+        return request == null || serveOnce(request);
     }
 
-    private boolean serveOnce(PeerRequest exchange) {
-        return serveOnce(exchange, null);
+    private boolean serveOnce(PeerRequest request) {
+        return serveOnce(request, null);
     }
 
     /** Serves a request after the access policies were asked; {@code left} is its former position among the undecided. */
-    boolean serveOnce(PeerRequest exchange, ParkedRequests.Parked left) {
+    boolean serveOnce(PeerRequest request, ParkedRequests.Parked left) {
         boolean behind = left == null && !parking.isEmpty() && parking.has(AccessGate.UNDECIDED);
-        AccessGate.Verdict verdict = gate.ask(exchange, behind);
+        AccessGate.Verdict verdict = gate.ask(request, behind);
         if (verdict == AccessGate.Verdict.WAITS) {
-            parking.park(exchange, AccessGate.UNDECIDED, left);
+            parking.park(request, AccessGate.UNDECIDED, left);
         }
         if (verdict != AccessGate.Verdict.ALLOWED) {
             return verdict != AccessGate.Verdict.PERMIT_LOST;
         }
-        if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
-            HandlerKey key = Route.key(lookup.registry().table(), exchange.view());
-            boolean passes = exchange.isNested() && parking.isHeld(key);
+        if (!parking.isEmpty() && Route.isNamed(request.view())) {
+            HandlerKey key = Route.key(lookup.registry().table(), request.view());
+            boolean passes = request.isNested() && parking.isHeld(key);
             if (parking.has(key) && !passes) { // after those that came before it
-                parking.park(exchange, key, null);
+                parking.park(request, key, null);
                 return true;
             }
         }
-        return serveNow(exchange, null);
+        return serveNow(request, null);
     }
 
     /** Serves or parks a request; {@code left} is its former position in parking, or null. */
-    boolean serveNow(PeerRequest exchange, ParkedRequests.Parked left) {
-        RecordView request = exchange.view();
-        long deadlineNs = request.deadlineNs();
-        if (deadlineNs != 0 && time.nowNs(request) >= deadlineNs) {
-            refusals.expired(exchange, Failure.expired(request, clock, "a handler began"));
+    boolean serveNow(PeerRequest request, ParkedRequests.Parked left) {
+        RecordView view = request.view();
+        long deadlineNs = view.deadlineNs();
+        if (deadlineNs != 0 && time.nowNs(view) >= deadlineNs) {
+            refusals.expired(request, Failure.expired(view, clock, "a handler began"));
             return true;
         }
-        boolean isForEarlier = earlier.isFor(request);
-        boolean isLeft = isForEarlier && isLeft(exchange);
-        if (isForEarlier && !isLeft && !request.isAcrossIncarnations()) {
-            refusals.lost(exchange, earlier.epoch());
+        boolean isForEarlier = earlier.isFor(view);
+        boolean isLeft = isForEarlier && isLeft(request);
+        if (isForEarlier && !isLeft && !view.isAcrossIncarnations()) {
+            refusals.lost(request, earlier.epoch());
             return true;
         }
-        if (isForEarlier && earlier.isFromEarlierBoot(request)) {
-            refusals.expired(exchange, Failure.expiredAtBoot(request));
+        if (isForEarlier && earlier.isFromEarlierBoot(view)) {
+            refusals.expired(request, Failure.expiredAtBoot(view));
             return true;
         }
         if (!responses.isComfortable()) {
-            refusals.noRoomForResponse(exchange);
+            refusals.noRoomForResponse(request);
             return true;
         }
         while (true) {
-            HandlerTable table = lookup.tableFor(request);
-            HandlerEntry entry = Route.find(table, request);
+            HandlerTable table = lookup.tableFor(view);
+            HandlerEntry entry = Route.find(table, view);
             if (entry == null) {
-                absent(table, exchange, left);
+                absent(table, request, left);
                 return true;
             }
-            boolean mayHaveBegun = isForEarlier && !isLeft || exchange.delivered() == Delivered.AGAIN;
+            boolean mayHaveBegun = isForEarlier && !isLeft || request.delivered() == Delivered.AGAIN;
             if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
-                refusals.lost(exchange, earlier.epoch());
+                refusals.lost(request, earlier.epoch());
                 return true;
             }
             if (entry.isOutOfService()) {
-                refusals.outOfService(exchange, entry);
+                refusals.outOfService(request, entry);
                 return true;
             }
             boolean onPoller = entry.runsOnPoller();
@@ -223,43 +223,43 @@ public final class RequestDispatcher {
             boolean mayNeedThread = !onPoller && !here || entry.selects() != null;
             if (mayNeedThread
                     && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
-                parking.park(exchange, Route.key(table, request), left);
+                parking.park(request, Route.key(table, view), left);
                 return true;
             }
-            if (!exchange.exchange().openInterception()) {
-                parking.park(exchange, Route.key(table, request), left);
+            if (!request.exchange().openInterception()) {
+                parking.park(request, Route.key(table, view), left);
                 return true;
             }
             if (entry.begin()) {
-                if (!admission.admit(exchange, entry)) {
+                if (!admission.admit(request, entry)) {
                     entry.end(Outcome.FAILED);
                     return true;
                 }
                 counters.countBegun();
-                if (exchange.attachments().mustWait()) {
-                    exchange.runWhenReady();
+                if (request.attachments().mustWait()) {
+                    request.runWhenReady();
                     return true;
                 }
-                if (!onPoller && !here || exchange.attachments().isForDevice()) { // a converter may be slow
-                    return runElsewhere(exchange, entry);
+                if (!onPoller && !here || request.attachments().isForDevice()) { // a converter may be slow
+                    return runElsewhere(request, entry);
                 }
-                return here ? runPolled(exchange, entry) : runInline(exchange);
+                return here ? runPolled(request, entry) : runInline(request);
             }
-            exchange.exchange().endInterception();
+            request.exchange().endInterception();
             handlers.threads().spin(); // withdrawn between lookup and begin: the new table follows
         }
     }
 
     /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
-    private boolean isLeft(PeerRequest exchange) {
-        RecordView request = exchange.view();
-        return exchange.delivered() == Delivered.FIRST
-                && earlier.isContinued(request)
-                && !exchange.link().isSelf() // its caller has left, too
-                && !exchange.link().reader().hasLostPosition()
-                && Route.mayBeLeft(request.typeCode())
-                && !request.hasReferences()
-                && !transit.hasLeases(request);
+    private boolean isLeft(PeerRequest request) {
+        RecordView view = request.view();
+        return request.delivered() == Delivered.FIRST
+                && earlier.isContinued(view)
+                && !request.link().isSelf() // its caller has left, too
+                && !request.link().reader().hasLostPosition()
+                && Route.mayBeLeft(view.typeCode())
+                && !view.hasReferences()
+                && !transit.hasLeases(view);
     }
 
     /** Sets the time after the poller read the clock. */
@@ -271,27 +271,27 @@ public final class RequestDispatcher {
         }
     }
 
-    private boolean runInline(PeerRequest exchange) {
+    private boolean runInline(PeerRequest request) {
         permit.release();
-        boolean free = exchange.runInline();
-        return hasRun(exchange, free, !handlers.hasLeft() && permit.tryAcquire());
+        boolean free = request.runInline();
+        return hasRun(request, free, !handlers.hasLeft() && permit.tryAcquire());
     }
 
     /** Runs a plain handler on this thread, which is its bundle's. */
-    private boolean runPolled(PeerRequest exchange, HandlerEntry entry) {
-        if (!entry.executor().polled().begin(exchange)) {
-            return runElsewhere(exchange, entry);
+    private boolean runPolled(PeerRequest request, HandlerEntry entry) {
+        if (!entry.executor().polled().begin(request)) {
+            return runElsewhere(request, entry);
         }
         HandlerSlot slot = handlers.enter();
         permit.release();
         boolean free;
         boolean pollsOn;
         try {
-            free = exchange.runPolled(slot);
+            free = request.runPolled(slot);
         } finally {
             pollsOn = handlers.leave(slot, entry);
         }
-        return hasRun(exchange, free, pollsOn && permit.tryAcquire());
+        return hasRun(request, free, pollsOn && permit.tryAcquire());
     }
 
     /** Returns whether the next requests may wait for a thread that polls for them: see {@link HandlerPolling}. */
@@ -299,11 +299,11 @@ public final class RequestDispatcher {
         return handlers.isExpected();
     }
 
-    private boolean hasRun(PeerRequest exchange, boolean free, boolean mine) {
+    private boolean hasRun(PeerRequest request, boolean free, boolean mine) {
         if (free && mine && spare == null) { // another thread may have polled meanwhile, and left one
-            spare = exchange;
+            spare = request;
         } else if (free) {
-            pool.give(exchange);
+            pool.give(request);
         }
         return mine;
     }
@@ -315,26 +315,28 @@ public final class RequestDispatcher {
         return left;
     }
 
-    private boolean runElsewhere(PeerRequest exchange, HandlerEntry entry) {
+    private boolean runElsewhere(PeerRequest request, HandlerEntry entry) {
         try {
-            exchange.queue();
+            request.queue();
             handlers.passedOn(entry);
         } catch (ExecutorRefusedException e) {
-            exchange.refuseDecoded(ErrorCode.BACK_PRESSURE, e.getMessage());
+            request.response()
+                    .refuseDecoded(
+                            Failure.of(ErrorCode.BACK_PRESSURE, request.view().to(), e.getMessage()));
             entry.end(Outcome.FAILED);
         }
         return true;
     }
 
-    void absent(HandlerTable table, PeerRequest exchange, ParkedRequests.Parked left) {
-        RecordView request = exchange.view();
-        if (!Route.isNamed(request)) {
-            refusals.unnamed(exchange);
-        } else if (Route.absence(table, request) == Absence.LEFT) {
-            parking.park(exchange, Route.key(table, request), left);
+    void absent(HandlerTable table, PeerRequest request, ParkedRequests.Parked left) {
+        RecordView view = request.view();
+        if (!Route.isNamed(view)) {
+            refusals.unnamed(request);
+        } else if (Route.absence(table, view) == Absence.LEFT) {
+            parking.park(request, Route.key(table, view), left);
         } else {
-            HandlerKey key = Route.key(table, request);
-            refusals.unknown(exchange, key, table);
+            HandlerKey key = Route.key(table, view);
+            refusals.unknown(request, key, table);
         }
     }
 
@@ -364,24 +366,24 @@ public final class RequestDispatcher {
 
     /** Serves the oldest request without a response from before. Returns whether this thread has the permit. */
     boolean serveUnanswered(PeerLink link) {
-        PeerRequest exchange = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
+        PeerRequest request = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
         link.backlog().unansweredTaken();
-        return exchange == null || serveOnce(exchange);
+        return request == null || serveOnce(request);
     }
 
     /** Reads a request again; null when it can't be read any more. */
     PeerRequest readAgain(PeerLink link, long index, Delivered delivered) {
-        PeerRequest exchange = spare != null ? takeSpare() : pool.take();
-        if (!reread.read(link, index, exchange.buffer())) {
+        PeerRequest request = spare != null ? takeSpare() : pool.take();
+        if (!reread.read(link, index, request.buffer())) {
             counters.countDamaged();
             LOG.error(
                     "A request of worker {} at position {}, which was read before, does not read any more: it has no response",
                     link,
                     Long.toHexString(index));
-            pool.give(exchange);
+            pool.give(request);
             return null;
         }
-        exchange.arrivedFrom(link, index, delivered);
-        return exchange;
+        request.arrivedFrom(link, index, delivered);
+        return request;
     }
 }

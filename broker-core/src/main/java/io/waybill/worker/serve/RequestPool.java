@@ -27,18 +27,18 @@ public final class RequestPool {
         if (latest != null) {
             return latest;
         }
-        PeerRequest exchange = free.poll();
-        return exchange != null ? exchange : maker.apply(this);
+        PeerRequest request = free.poll();
+        return request != null ? request : maker.apply(this);
     }
 
-    void give(PeerRequest exchange) {
-        if (exchange.memoryBytes() <= LARGEST_KEPT_BYTES) {
-            PeerRequest earlier = last.getAndSet(exchange);
+    void give(PeerRequest request) {
+        if (request.buffer().memory().capacity() <= LARGEST_KEPT_BYTES) {
+            PeerRequest earlier = last.getAndSet(request);
             if (earlier != null && !free.offer(earlier)) {
                 drop(earlier);
             }
         } else {
-            drop(exchange);
+            drop(request);
         }
     }
 
@@ -53,7 +53,7 @@ public final class RequestPool {
     }
 
     /** Removes an exchange that is not reused. */
-    void drop(PeerRequest exchange) {
-        open.remove(exchange.inFlight());
+    void drop(PeerRequest request) {
+        open.remove(request.inFlight());
     }
 }

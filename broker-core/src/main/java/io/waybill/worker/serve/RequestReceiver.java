@@ -49,8 +49,8 @@ public final class RequestReceiver {
         int work = 0;
         // a later incarnation of the peer may be read by another link, from the position where this one stopped
         while (reads < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
-            PeerRequest exchange = next();
-            Poll found = reader.poll(tail, exchange.buffer());
+            PeerRequest request = next();
+            Poll found = reader.poll(tail, request.buffer());
             if (found == Poll.NONE) {
                 link.reader().requestsReadToEnd();
                 break;
@@ -63,23 +63,23 @@ public final class RequestReceiver {
                 if (found == Poll.DAMAGED) {
                     RecordReader.requireReadable(tail);
                 }
-                boolean request = found == Poll.RECORD && isRequest(exchange.view(), link);
-                if (request) { // before its position counts as read: see LowWatermarks
-                    exchange.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
+                boolean isServed = found == Poll.RECORD && isRequest(request.view(), link);
+                if (isServed) { // before its position counts as read: see LowWatermarks
+                    request.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
                 }
-                boolean fromEarlier = request && link.isSelf() && serving.isForEarlier(exchange.view());
-                link.reader().requestRead(exchange.buffer().length(), fromEarlier);
+                boolean fromEarlier = isServed && link.isSelf() && serving.isForEarlier(request.view());
+                link.reader().requestRead(request.buffer().length(), fromEarlier);
                 if (found == Poll.DAMAGED) {
                     reader.damaged(link, tail.damage());
-                } else if (!request) {
+                } else if (!isServed) {
                     reader.damaged(
                             link,
                             "a record in the requests of " + link + " says that it is a "
-                                    + exchange.view().type() + " of worker "
-                                    + exchange.view().from());
+                                    + request.view().type() + " of worker "
+                                    + request.view().from());
                 } else {
                     next = null;
-                    if (!serving.serve(exchange)) {
+                    if (!serving.serve(request)) {
                         return Polled.PERMIT_LOST;
                     }
                     keep(serving.takeSpare());
@@ -113,12 +113,12 @@ public final class RequestReceiver {
     }
 
     private PeerRequest next() {
-        PeerRequest exchange = next;
-        if (exchange == null) {
-            exchange = pool.take();
-            next = exchange;
+        PeerRequest request = next;
+        if (request == null) {
+            request = pool.take();
+            next = request;
         }
-        return exchange;
+        return request;
     }
 
     /** Keeps an exchange for the next request, unless another thread that polled while a handler ran has left one. */
