@@ -84,7 +84,7 @@ public final class Worker implements Caller, AutoCloseable {
         try {
             worker = new Worker(WorkerOpener.open(opened, home, name, options, settings, registry));
             worker.parts.start(worker::failed);
-            worker.publisher.start(worker.parts.housekeeper);
+            worker.publisher.start(worker.parts.upkeep.housekeeper);
             return worker;
         } catch (Throwable e) { // also when the host can't start more threads: the name must be released
             if (worker == null) {
@@ -212,7 +212,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Returns the number of exchanges of requests that are in use; at rest there is one at most. */
     int exchangesHeld() {
-        return parts.drain.exchangesHeld();
+        return parts.upkeep.drain.exchangesHeld();
     }
 
     /** Returns the allocator of memory for tensors that are to be sent. */
@@ -343,12 +343,12 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Begins no more requests, which stay in the journal, and waits for those in flight, up to the drain limit: the first part of {@link #close}. */
     public void drainRequests() {
-        parts.drain.await(parts.settings.drainLimit());
+        parts.upkeep.drain.await(parts.settings.drainLimit());
     }
 
     /** Replaces how old and how many the journal's files may be. 0 is no limit. */
     public void retain(Duration maxAge, int maxCycles) {
-        parts.retention.retain(maxAge, maxCycles);
+        parts.upkeep.retention.retain(maxAge, maxCycles);
     }
 
     /**
@@ -375,7 +375,7 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public String shutdown(Duration limit, Collection<String> others) {
         long untilNs = parts.host.clock().monotonicNs() + limit.toNanos();
-        String working = parts.groupShutdown.await(others, limit);
+        String working = parts.upkeep.groupShutdown.await(others, limit);
         if (!parts.rpc.serves()) {
             return working;
         }

@@ -16,7 +16,6 @@ import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.PublishedMetrics;
 import io.waybill.worker.peer.Links;
-import io.waybill.worker.poll.NeighbourRings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -38,16 +37,15 @@ final class WorkerBackend implements BrokerBackend {
     private final TensorBuffers buffers;
     private final WorkerInNameOf.Origin origin;
 
-    /** @param parts as far as they are made: all that is used here is made before */
-    WorkerBackend(WorkerParts parts, WorkerSettings settings) {
-        WorkerDirectory own = parts.directory;
+    /** @param origin of the workers that it joins for owners */
+    WorkerBackend(WorkerDirectory own, WorkerInNameOf.Origin origin, Calls calls, WorkerRpc rpc, Links links) {
         this.directory = own.path();
-        this.buffers = parts.transit.pool();
-        this.origin = new WorkerInNameOf.Origin(own.home(), settings, parts.registry.policies(), new NeighbourRings());
+        this.buffers = links.transit().pool();
+        this.origin = origin;
         this.self = new Incarnation(own.info(), own.epoch());
-        this.calls = parts.calls;
-        this.rpc = parts.rpc;
-        this.links = parts.links;
+        this.calls = calls;
+        this.rpc = rpc;
+        this.links = links;
         this.ids = new UniqueIds(own);
         this.metrics = new PublishedMetrics(links::members, own.home().host().files());
     }

@@ -110,7 +110,7 @@ final class WorkerClosing {
         }
         CloseSteps steps = new CloseSteps();
         if (!limit.isZero() && parts.rpc.serves()) {
-            steps.attempt(() -> parts.drain.await(limit));
+            steps.attempt(() -> parts.upkeep.drain.await(limit));
         }
         boolean interrupted = Thread.interrupted(); // or no file could be written, and waiting would not help
         try {
@@ -137,7 +137,7 @@ final class WorkerClosing {
 
     /** Returns how long what was not begun waits for a successor: not at all when the group has ended its work, or none can have called this worker. */
     private Duration successionLimit() {
-        return parts.groupShutdown.hasEnded() || !parts.rpc.serves()
+        return parts.upkeep.groupShutdown.hasEnded() || !parts.rpc.serves()
                 ? Duration.ZERO
                 : parts.settings.recovery().successionLimit();
     }
@@ -149,8 +149,8 @@ final class WorkerClosing {
                 .attempt(parts.earlierCalls::close)
                 .attempt(parts.sender::close)
                 .attempt(() -> parts.transit.awaitReceivers(parts.settings.drainLimit()))
-                .attempt(parts.housekeeper::close)
-                .attempt(parts.retention::close)
+                .attempt(parts.upkeep.housekeeper::close)
+                .attempt(parts.upkeep.retention::close)
                 .attempt(parts.poller::close)
                 .attempt(() -> parts.registry.removeListener(parts.handlerChanges));
         boolean isUnpolled = stopPolling();
@@ -158,7 +158,7 @@ final class WorkerClosing {
                 () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));
         steps.attempt(parts.deviceResponses::close).attempt(publisher::close); // while the peers' cursors can be read
         if (isUnpolled) {
-            steps.attempt(parts.lowWatermarks::update)
+            steps.attempt(parts.upkeep.lowWatermarks::update)
                     .attempt(parts.reread::closeAll)
                     .attempt(parts.links::close);
         }
@@ -166,10 +166,10 @@ final class WorkerClosing {
                 .attempt(parts.archive::close)
                 .attempt(parts.transit::close)
                 .attempt(parts.responseWriter::close);
-        if (parts.syncer != null) {
-            steps.attempt(parts.syncer::close); // the last responses can be read by then
+        if (parts.upkeep.syncer != null) {
+            steps.attempt(parts.upkeep.syncer::close); // the last responses can be read by then
         }
-        steps.attempt(parts.ownQueues::note)
+        steps.attempt(parts.upkeep.ownQueues::note)
                 .attempt(parts.requestAppender::end) // while no other process can take the directory
                 .attempt(parts.responseAppender::end)
                 .attempt(() -> parts.directory.leave(forSuccessor))

@@ -66,7 +66,12 @@ final class WorkerOpener {
                 beginning(directory, JournalQueue.RESPONSES, settings, cursors.responsesOnDiskBefore(), witnesses);
         Journal requests = opened.add(openJournal(directory, JournalQueue.REQUESTS, settings, quota, asking));
         Journal responses = opened.add(openJournal(directory, JournalQueue.RESPONSES, settings, quota, responding));
-        return new WorkerParts(opened, directory, settings, registry, quota, requests, responses, asking, responding);
+        return new WorkerParts(
+                opened,
+                directory,
+                settings,
+                registry,
+                new OpenedQueues(quota, requests, responses, asking, responding));
     }
 
     private static QueueBeginning beginning(

@@ -10,18 +10,15 @@ import io.waybill.exchange.ExchangeContext;
 import io.waybill.exchange.HandlerLookup;
 import io.waybill.exchange.InnerRequests;
 import io.waybill.handling.CallReports;
-import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.note.NotedOutcomes;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorRegistry;
-import io.waybill.journal.Quota;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.call.AwaitedReturns;
 import io.waybill.worker.call.CallSettings;
 import io.waybill.worker.call.CallingContext;
@@ -46,6 +43,7 @@ import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.poll.NeighbourRings;
 import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.poll.Poller;
@@ -73,16 +71,10 @@ import io.waybill.worker.serve.RequestReceiver;
 import io.waybill.worker.serve.ResponseWriter;
 import io.waybill.worker.serve.ServingContext;
 import io.waybill.worker.upkeep.CallDrain;
-import io.waybill.worker.upkeep.GroupShutdown;
-import io.waybill.worker.upkeep.Housekeeper;
 import io.waybill.worker.upkeep.Indexer;
-import io.waybill.worker.upkeep.LowWatermarks;
-import io.waybill.worker.upkeep.OwnQueues;
-import io.waybill.worker.upkeep.QueueReaders;
-import io.waybill.worker.upkeep.RequestDrain;
-import io.waybill.worker.upkeep.Retention;
-import io.waybill.worker.upkeep.Syncer;
-import io.waybill.worker.upkeep.Watchdog;
+import io.waybill.worker.upkeep.PeerUpkeep;
+import io.waybill.worker.upkeep.UpkeepContext;
+import io.waybill.worker.upkeep.UpkeepParts;
 import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -126,21 +118,15 @@ final class WorkerParts {
     final WorkerReferences references;
     final WorkerRpc rpc;
     final Brokers brokers;
-    final GroupShutdown groupShutdown;
     final UnclaimedScan unclaimed;
     final EarlierCalls earlierCalls;
     final Recovery recovery;
-    final LowWatermarks lowWatermarks;
-    final OwnQueues ownQueues;
     final String lost; // why the worker's files needed a repair before it joined; empty when they did not
-    final Housekeeper housekeeper;
     final Indexer indexer;
-    final Syncer syncer; // null when nothing is synced
+    final UpkeepParts upkeep;
     final String durability;
     final Map<String, String> declaredDevices;
-    final Retention retention;
     final WaitingCallers waiting;
-    final RequestDrain drain;
     final CallDrain callDrain;
     final ResponseWriter responseWriter;
     final WorkerSettings settings;
@@ -150,12 +136,10 @@ final class WorkerParts {
             WorkerDirectory directory,
             WorkerSettings settings,
             HandlerRegistry registry,
-            Quota quota,
-            Journal requests,
-            Journal responses,
-            QueueBeginning asking,
-            QueueBeginning responding)
+            OpenedQueues queues)
             throws IOException {
+        Journal requests = queues.requests();
+        Journal responses = queues.responses();
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
@@ -163,8 +147,8 @@ final class WorkerParts {
         int id = directory.id();
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
-        long firstCounter = Math.max(Math.max(asking.firstCounter(), behindLast), directory.firstCounter());
-        lost = (asking.loss() + " " + responding.loss()).trim();
+        long firstCounter = Math.max(Math.max(queues.asking().firstCounter(), behindLast), directory.firstCounter());
+        lost = queues.loss();
         archive = opened.add(Archive.open(
                 settings.archive(),
                 directory.path(),
@@ -185,7 +169,7 @@ final class WorkerParts {
         requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
         responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
-        links = new Links(directory, Membership.present(directory.home()), serves, settings.journal(), permit, transit);
+        links = new Links(directory, serves, settings.journal(), permit, transit);
         opened.add(links::close);
         poller = new Poller(polling);
         waiting = new WaitingCallers(polling, poller);
@@ -213,20 +197,19 @@ final class WorkerParts {
                 : new FaultInjectingSender(calling, settings.injection(), host, requestAppender, faults);
         requestWriter =
                 new RequestWriter(calling, requestAppender, sender, new LinkLookup(links, host, waiting::mayBlock));
-        InterceptingWriter intercepting = new InterceptingWriter(
-                requestWriter, interceptors.calls(), pending, callSettings, host.clock(), poller, waiting, counters);
+        InterceptingWriter intercepting = new InterceptingWriter(calling, requestWriter, interceptors.calls());
         repeated = intercepting.repeated();
-        calls = new Calls(intercepting, settings.defaultTimeout(), host.clock(), poller, waiting, reports);
+        calls = new Calls(calling, intercepting);
         responseWriter = new ResponseWriter(publishing, responseAppender, invocations);
-        references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
+        references = new WorkerReferences(directory, settings.references(), calls, links);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
-        brokers = new Brokers(new WorkerBackend(this, settings), registry.errors(), host, states);
-        groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
+        WorkerInNameOf.Origin origin =
+                new WorkerInNameOf.Origin(directory.home(), settings, registry.policies(), new NeighbourRings());
+        brokers = new Brokers(new WorkerBackend(directory, origin, calls, rpc, links), registry.errors(), host, states);
         links.onIncarnation(references);
-        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
-        earlierCalls =
-                new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
+        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, queues.asking());
+        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, requestWriter);
         ExchangeContext exchanges = new ExchangeContext(
                 id,
                 host.clock(),
@@ -248,7 +231,6 @@ final class WorkerParts {
                 new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
         recovery = new Recovery(directory.name(), earlier, scan, host, faults);
         links.onMake(recovery::made);
-        lowWatermarks = new LowWatermarks(links, open, parking, responseAppender);
         reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
         RequestDispatcher serving = new RequestDispatcher(
                 lookup,
@@ -271,7 +253,7 @@ final class WorkerParts {
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
         RecordPool records = new RecordPool();
-        deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
+        deviceResponses = new DeviceResponses(calling, host, records);
         Quarantine quarantine = new Quarantine(links, host.clock(), faults);
         RecordReader reader = new RecordReader(id, quarantine, counters);
         responseReceiver = new ResponseReceiver(calling, references, reader, deviceResponses, repeated);
@@ -287,47 +269,30 @@ final class WorkerParts {
                 permit);
         indexer = opened.add(new Indexer(
                 IndexBuilder.open(directory.path(), settings.journal(), host), requests, responses, counters, host));
-        QueueReaders readers = new QueueReaders(
-                directory,
-                settings.journal(),
-                settings.retention().absentPeers().toNanos(),
-                links::members);
-        retention = new Retention(
-                directory,
-                settings.retention(),
-                settings.journal(),
-                quota,
-                readers,
-                pending,
-                requestAppender,
-                responseAppender);
-        Watchdog watchdog =
-                new Watchdog(invocations, open, inner::look, settings.stuck(), registry, host.clock(), counters);
-        drain = new RequestDrain(host, serving, open, waiting, watchdog);
         callDrain = new CallDrain(host, pending, repeated, deviceResponses, waiting);
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().presentPath()));
         links.changesEnd(changes);
-        ownQueues = new OwnQueues(directory, pending, requestAppender, responseAppender);
-        housekeeper = new Housekeeper(
-                host,
-                changes,
-                links,
-                poller,
-                watchdog,
-                references,
-                faults,
-                lowWatermarks,
-                counters,
-                brokers,
-                transit,
-                ownQueues,
-                requests,
-                responses);
         durability = settings.journal().promise();
         declaredDevices = settings.devices().published();
-        syncer = Syncer.openFor( // the last step that can fail
-                host, settings.journal(), directory.cursors(), links, requestAppender, responseAppender);
+        UpkeepContext maintained = new UpkeepContext(
+                directory,
+                settings.journal(),
+                registry,
+                links,
+                pending,
+                poller,
+                waiting,
+                faults,
+                requestAppender,
+                responseAppender,
+                counters);
+        upkeep = new UpkeepParts( // the last step that can fail
+                maintained,
+                new UpkeepParts.Settings(settings.retention(), settings.stuck(), queues.quota()),
+                new UpkeepParts.Served(invocations, open, parking, serving, inner::look),
+                new PeerUpkeep(maintained, changes, brokers, transit),
+                references);
     }
 
     /**
@@ -351,12 +316,8 @@ final class WorkerParts {
         transit.requireMaps(links.members());
         directory.takesCalls(); // before the first call: a peer that is notified of this incarnation can call it
         poller.start(receiver);
-        housekeeper.start(directory.name(), failed::accept);
         indexer.start(directory.name(), host.threads());
         archive.start(directory.name(), host.threads());
-        retention.start(directory.name(), host.threads());
-        if (syncer != null) {
-            syncer.start(directory.name(), host.threads(), failed::accept);
-        }
+        upkeep.start(directory.name(), host.threads(), failed);
     }
 }

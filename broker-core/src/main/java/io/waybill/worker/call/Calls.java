@@ -31,19 +31,13 @@ public final class Calls implements Caller, ReferenceCalls {
     private final WaitingCallers waits;
     private final CallReports reports;
 
-    public Calls(
-            InterceptingWriter writer,
-            Duration defaultTimeout,
-            Clock clock,
-            Poller poller,
-            WaitingCallers waits,
-            CallReports reports) {
+    public Calls(CallingContext context, InterceptingWriter writer) {
         this.writer = writer;
-        this.defaultTimeout = defaultTimeout;
-        this.clock = clock;
-        this.poller = poller;
-        this.waits = waits;
-        this.reports = reports;
+        this.defaultTimeout = context.settings().defaultTimeout();
+        this.clock = context.publishing().clock();
+        this.poller = context.poller();
+        this.waits = context.waiting();
+        this.reports = context.publishing().reports();
     }
 
     @Override

@@ -38,20 +38,14 @@ public final class DeviceResponses implements AutoCloseable {
     private final HandlerExecutor threads;
     private final AtomicInteger converting = new AtomicInteger();
 
-    public DeviceResponses(
-            String workerName,
-            Host host,
-            PendingCalls pending,
-            OutcomeDelivery delivery,
-            RecordPool records,
-            WorkerCounters counters) {
-        this.pending = pending;
-        this.delivery = delivery;
+    public DeviceResponses(CallingContext context, Host host, RecordPool records) {
+        this.pending = context.pending();
+        this.delivery = context.delivery();
         this.records = records;
-        this.counters = counters;
+        this.counters = context.counters();
         this.clock = host.clock();
         this.threads = new HandlerExecutor(
-                workerName + "-converter",
+                context.publishing().worker().name() + "-converter",
                 new ExecutorSettings(
                         1,
                         MAX_CONVERSIONS,

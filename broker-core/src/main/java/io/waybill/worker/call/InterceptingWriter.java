@@ -14,7 +14,6 @@ import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorTable;
 import io.waybill.intercept.Interceptors;
 import io.waybill.worker.metrics.WorkerCounters;
-import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.reference.SentReferences;
 import java.time.Duration;
@@ -47,23 +46,16 @@ public final class InterceptingWriter {
     private final InterceptorDepth depth = new InterceptorDepth();
 
     public InterceptingWriter(
-            RequestWriter writer,
-            Interceptors<CallInterceptor> interceptors,
-            PendingCalls pending,
-            CallSettings settings,
-            Clock clock,
-            Poller poller,
-            WaitingCallers waits,
-            WorkerCounters counters) {
+            CallingContext context, RequestWriter writer, Interceptors<CallInterceptor> interceptors) {
         this.writer = writer;
         this.interceptors = interceptors;
-        this.pending = pending;
-        this.defaultTimeout = settings.defaultTimeout();
-        this.clock = clock;
-        this.waits = waits;
-        this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
-        this.counters = counters;
-        this.repeated = new RepeatedCalls(clock, poller);
+        this.pending = context.pending();
+        this.defaultTimeout = context.settings().defaultTimeout();
+        this.clock = context.publishing().clock();
+        this.waits = context.waiting();
+        this.counters = context.counters();
+        this.backpressure = new Backpressure(context.settings().limits().overflow(), waits, clock, counters);
+        this.repeated = new RepeatedCalls(clock, context.poller());
     }
 
     /** Throws when the writer is closed. */

@@ -118,17 +118,13 @@ final class LinkFactory {
             if (serves) {
                 requests = JournalTail.open(requestsPath, journal);
             }
-            PeerLink link = new PeerLink(
-                    peer,
+            PeerReader reader = new PeerReader(
+                    peer.name() + " (id " + peer.id() + ")",
                     own.id(),
-                    new PeerReader(
-                            peer.name() + " (id " + peer.id() + ")", own.id(), slot, cursors, requests, responses),
-                    new FlowAccount(cursors, own.id()),
+                    slot,
                     cursors,
-                    PeerDoorbell.of(peer, files),
-                    transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
-                    transit.routes(peer.name()),
-                    announcement);
+                    new PeerReader.Tails(requests, responses));
+            PeerLink link = new PeerLink(peer, reader, PeerDoorbell.of(peer, files), transit.ways(peer), announcement);
             transit.linked(link);
             MappedFaults.surface();
             introduce(link, peer); // after this worker's slot for the peer is taken

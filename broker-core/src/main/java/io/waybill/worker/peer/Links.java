@@ -67,20 +67,25 @@ public final class Links {
      * @param serves whether peers' requests are read
      */
     public Links(
-            WorkerDirectory own,
-            Membership membership,
-            boolean serves,
-            JournalSettings journal,
-            PollPermit permit,
-            TensorTransit transit) {
+            WorkerDirectory own, boolean serves, JournalSettings journal, PollPermit permit, TensorTransit transit) {
         this.own = own;
         this.host = own.home().host();
-        this.membership = membership;
+        this.membership = Membership.present(own.home());
         this.serves = serves;
         this.wanted = new WantedPeers(own);
         this.factory = new LinkFactory(own, serves, journal, transit);
         this.permit = permit;
         this.transit = transit;
+    }
+
+    /** Returns whether this worker serves, and so reads the requests of its peers. */
+    public boolean serves() {
+        return serves;
+    }
+
+    /** Returns how tensors go to these peers, and come from them. */
+    public TensorTransit transit() {
+        return transit;
     }
 
     /** Sets the listener that is called after the links changed. */

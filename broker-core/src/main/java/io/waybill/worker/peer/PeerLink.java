@@ -75,13 +75,9 @@ public final class PeerLink {
 
     PeerLink(
             Peer peer,
-            int ownId,
             PeerReader reader,
-            FlowAccount flow,
-            PeerCursors peerCursors,
             PeerDoorbell doorbell,
-            PeerSegments segments,
-            PeerRoutes devices,
+            TensorTransit.Ways tensors,
             Announcement announcement) {
         this.id = peer.id();
         this.name = peer.name();
@@ -93,13 +89,13 @@ public final class PeerLink {
                 .filter(record -> record.epoch() == peer.epoch())
                 .map(record -> TimeUnit.MILLISECONDS.toNanos(record.joinedAtMs()))
                 .orElse(0L);
-        this.ownId = ownId;
+        this.ownId = reader.ownId();
         this.reader = reader;
-        this.flow = flow;
-        this.peerCursors = peerCursors;
+        this.peerCursors = reader.peerCursors();
+        this.flow = new FlowAccount(peerCursors, ownId);
         this.doorbell = doorbell;
-        this.segments = segments;
-        this.devices = devices;
+        this.segments = tensors.segments();
+        this.devices = tensors.devices();
         this.announcement = announcement;
     }
 

@@ -45,24 +45,29 @@ public final class PeerReader {
     private long responsesReadAt;
 
     /**
-     * Creates a reader.
+     * Tails of the peer's two queues.
      *
      * @param requests null when this worker does not serve
      */
-    PeerReader(
-            String peer,
-            int ownId,
-            CursorSlot position,
-            PeerCursors peerCursors,
-            JournalTail requests,
-            JournalTail responses) {
+    record Tails(JournalTail requests, JournalTail responses) {}
+
+    /** @param tails owned by this object from now on */
+    PeerReader(String peer, int ownId, CursorSlot position, PeerCursors peerCursors, Tails tails) {
         this.peer = peer;
         this.ownId = ownId;
         this.position = position;
         this.peerCursors = peerCursors;
         this.waitsForDisk = peerCursors.readersWait(); // the position when the peer's incarnation began
-        this.requests = requests;
-        this.responses = responses;
+        this.requests = tails.requests();
+        this.responses = tails.responses();
+    }
+
+    int ownId() {
+        return ownId;
+    }
+
+    PeerCursors peerCursors() {
+        return peerCursors;
     }
 
     /** Returns this worker's own cursor for the peer, which the peer and a later incarnation of this worker read. */

@@ -13,6 +13,7 @@ import io.waybill.tensor.TensorReceiver;
 import io.waybill.tensor.TensorSender;
 import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.tensor.segment.RegionHolder;
 import io.waybill.tensor.segment.SegmentPool;
 import io.waybill.tensor.segment.StorageReleases;
@@ -70,9 +71,18 @@ public final class TensorTransit implements AutoCloseable {
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
     }
 
-    /** Returns the ways of tensors to and from a peer that has declared nothing yet. */
-    PeerRoutes routes(String peer) {
-        return new PeerRoutes(name, settings, peer);
+    /**
+     * Ways of tensors to and from a peer.
+     *
+     * @param segments of the peer
+     * @param devices on which they arrive; those of a peer that has declared nothing yet
+     */
+    record Ways(PeerSegments segments, PeerRoutes devices) {}
+
+    Ways ways(Peer peer) {
+        return new Ways(
+                receiver.peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
+                new PeerRoutes(name, settings, peer.name()));
     }
 
     /**

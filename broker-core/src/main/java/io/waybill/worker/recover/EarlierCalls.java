@@ -71,14 +71,13 @@ public final class EarlierCalls {
             JournalSettings journal,
             RecoverySettings recovery,
             Links links,
-            TensorTransit transit,
             RequestWriter requests) {
         this.directory = directory;
         this.host = directory.home().host();
         this.journal = journal;
         this.returnLimitNs = recovery.returnLimit().toNanos();
         this.links = links;
-        this.transit = transit;
+        this.transit = links.transit();
         this.requests = requests;
         this.responses = new StoredResponse(transit.receiver());
     }

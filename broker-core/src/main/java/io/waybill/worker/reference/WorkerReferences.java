@@ -82,19 +82,13 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     private final LeakReport leaks = new LeakReport();
     private final AtomicBoolean ticking = new AtomicBoolean();
 
-    public WorkerReferences(
-            WorkerDirectory directory,
-            boolean serves,
-            RRefSettings settings,
-            ReferenceCalls calls,
-            Links links,
-            TensorTransit transit) {
+    public WorkerReferences(WorkerDirectory directory, RRefSettings settings, ReferenceCalls calls, Links links) {
         this.info = directory.info();
-        this.serves = serves;
+        this.serves = links.serves();
         this.host = directory.home().host();
         this.calls = calls;
         this.links = links;
-        this.transit = transit;
+        this.transit = links.transit();
         this.attemptTimeout = settings.retries().attemptTimeout(calls.defaultTimeout());
         long epoch = directory.epoch();
         this.references = new References(

@@ -49,19 +49,13 @@ public final class GroupShutdown {
     private IdleInterval shown; // null until something is
     private long shownAtNs;
 
-    public GroupShutdown(
-            WorkerDirectory directory,
-            Host host,
-            WaitingCallers waits,
-            PendingCalls pending,
-            HandlerRegistry registry,
-            WorkerCounters counters) {
-        this.directory = directory;
-        this.host = host;
-        this.waits = waits;
-        this.pending = pending;
-        this.registry = registry;
-        this.counters = counters;
+    public GroupShutdown(UpkeepContext context) {
+        this.directory = context.directory();
+        this.host = context.host();
+        this.waits = context.waiting();
+        this.pending = context.pending();
+        this.registry = context.registry();
+        this.counters = context.counters();
     }
 
     /**

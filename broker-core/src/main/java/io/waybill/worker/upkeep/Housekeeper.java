@@ -1,22 +1,15 @@
 package io.waybill.worker.upkeep;
 
-import io.waybill.broker.Brokers;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
-import io.waybill.host.Host;
 import io.waybill.host.Processes;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ChangeIdleStrategy;
 import io.waybill.host.failure.MappedFaults;
-import io.waybill.journal.JournalFullException;
-import io.waybill.journal.LostFileException;
-import io.waybill.journal.append.Journal;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.Links;
-import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.reference.WorkerReferences;
@@ -27,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background maintenance, off the path of a call: reserves disk space, finds peers that join and leave and files that
- * were truncated, refreshes the clocks, and finds handlers that don't return. A change of the home's workers ends its
+ * Background maintenance, off the path of a call: {@link JournalUpkeep}, {@link PeerUpkeep} and the {@link Watchdog} at their intervals, and
+ * the refresh of the clocks. A change of the home's workers ends its
  * wait at once, where the host reports it.
  *
  * <p><b>Threads.</b> One of its own. <b>Errors.</b> A turn that throws is reported to the {@link FaultAlarm}, and the
@@ -68,19 +61,13 @@ public final class Housekeeper implements Agent {
     private final Threads threads;
     private final Links links;
     private final Poller poller;
+    private final FaultAlarm faults;
+    private final WorkerCounters counters;
+    private final PeerUpkeep peers;
+    private final JournalUpkeep journals;
     private final Watchdog watchdog;
     private final WorkerReferences references;
-    private final OwnQueues own;
-    private final Journal requests;
-    private final Journal responses;
-    private final FaultAlarm faults;
     private final ChangeWatch changes;
-    private final LowWatermarks finished;
-    private final WorkerCounters counters;
-    private final Brokers brokers;
-    private final TensorTransit transit;
-    private final PageToucher requestPages;
-    private final PageToucher responsePages;
     private final ChangeIdleStrategy idle;
     private volatile AgentThread thread; // null before it starts
     private String workerName = "";
@@ -91,48 +78,30 @@ public final class Housekeeper implements Agent {
     private long lastBootNs;
     private long lastCollectedMs;
     private long nextFileLookNs;
-    private boolean homeUnreadable;
-    private boolean diskFull;
-    private long writtenBefore;
     private long activeNs;
     private long restNs;
     private volatile Runnable onActivity = () -> {}; // set by the opening thread
     private volatile boolean haveMessagesCome; // since a long rest began; set by the thread that finds or sends them
 
     public Housekeeper(
-            Host host,
-            ChangeWatch changes,
-            Links links,
-            Poller poller,
+            UpkeepContext context,
+            PeerUpkeep peers,
+            JournalUpkeep journals,
             Watchdog watchdog,
-            WorkerReferences references,
-            FaultAlarm faults,
-            LowWatermarks finished,
-            WorkerCounters counters,
-            Brokers brokers,
-            TensorTransit transit,
-            OwnQueues own,
-            Journal requests,
-            Journal responses) {
-        this.own = own;
-        this.references = references;
-        this.clock = host.clock();
-        this.processes = host.processes();
-        this.threads = host.threads();
-        this.changes = changes;
-        this.idle = new ChangeIdleStrategy(clock, changes);
-        this.links = links;
-        this.poller = poller;
+            WorkerReferences references) {
+        this.clock = context.clock();
+        this.processes = context.host().processes();
+        this.threads = context.host().threads();
+        this.links = context.links();
+        this.poller = context.poller();
+        this.faults = context.faults();
+        this.counters = context.counters();
+        this.peers = peers;
+        this.journals = journals;
         this.watchdog = watchdog;
-        this.faults = faults;
-        this.finished = finished;
-        this.counters = counters;
-        this.brokers = brokers;
-        this.transit = transit;
-        this.requests = requests;
-        this.responses = responses;
-        this.requestPages = new PageToucher(requests, host.calls());
-        this.responsePages = new PageToucher(responses, host.calls());
+        this.references = references;
+        this.changes = peers.changes();
+        this.idle = new ChangeIdleStrategy(clock, changes);
     }
 
     /** Sets what is called after each turn at which there had been messages. */
@@ -167,7 +136,7 @@ public final class Housekeeper implements Agent {
     public int doWork() {
         if (idle.hasChanged()) {
             nextLookNs = clock.monotonicNs();
-            if (homeUnreadable) { // changes may end every wait at once
+            if (peers.isUnreadable()) { // changes may end every wait at once
                 threads.pause(TICK_NS);
             }
         }
@@ -185,11 +154,12 @@ public final class Housekeeper implements Agent {
 
     private long nextRestNs() {
         long nowNs = clock.monotonicNs();
-        long written = requests.writtenTo() + responses.writtenTo();
-        long bytes = written - writtenBefore; // less than 0 when a file was left
-        writtenBefore = written;
-        boolean urgent =
-                diskFull || threads.late() > 0 || poller.isInForeignCode() || bytes < 0 || bytes > LITTLE_BYTES;
+        long bytes = journals.grown();
+        boolean urgent = journals.isDiskFull()
+                || threads.late() > 0
+                || poller.isInForeignCode()
+                || bytes < 0
+                || bytes > LITTLE_BYTES;
         if (urgent || bytes > 0 || haveMessagesCome) { // the first one may not be served yet
             haveMessagesCome = false;
             activeNs = nowNs;
@@ -224,21 +194,22 @@ public final class Housekeeper implements Agent {
         }
         if (nowNs - nextLookNs >= 0) {
             nextLookNs = nowNs + LOOK_NS;
-            look();
+            peers.look();
         }
         if (nowNs - nextFileLookNs >= 0) {
             nextFileLookNs = nowNs + FILE_LOOK_NS;
-            lookAtFiles();
+            peers.lookAtFiles();
         }
-        lookForDamage();
-        lookAtOwnFiles();
-        topUp();
+        try {
+            journals.requireWhole();
+        } catch (HomeException e) {
+            stop(e);
+        }
+        journals.topUp();
         watchdog.look(); // first: a new poller must not run the handler that blocks the last one
         references.tick();
         poller.relieve();
-        finished.update();
-        requestPages.touch();
-        responsePages.touch();
+        journals.prepare();
     }
 
     /** Detects a pause of this process, by the clock that also runs while the host is suspended. */
@@ -253,72 +224,11 @@ public final class Housekeeper implements Agent {
         lastCollectedMs = collectedMs;
     }
 
-    private void look() {
-        try {
-            links.refresh();
-            homeUnreadable = false;
-            brokers.look();
-            transit.look();
-        } catch (IOException | RuntimeException e) { // an unreadable home may become readable again
-            if (!homeUnreadable) {
-                homeUnreadable = true;
-                LOG.error("The home can't be read; workers that come and go are not seen", e);
-            }
-        }
-    }
-
-    private void lookAtFiles() {
-        for (PeerLink link : links.current()) {
-            if (link.isCutNow()) {
-                faults.raise();
-                return;
-            }
-        }
-    }
-
-    private void lookForDamage() {
-        String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
-        if (!damage.isEmpty()) {
-            stop(new HomeException(damage));
-        }
-    }
-
-    private void lookAtOwnFiles() {
-        try {
-            own.turn();
-        } catch (LostFileException e) {
-            stop(new HomeException("one of its files is lost: " + e.getMessage(), e));
-        }
-    }
-
     private void stop(IOException failure) {
         if (!damaged) {
             damaged = true;
             threads.startWhenPossible(
                     workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this thread to end
-        }
-    }
-
-    private void topUp() {
-        // the responses first: they complete what others wait for
-        boolean full = !topUp(responses);
-        full |= !topUp(requests);
-        if (diskFull && !full) {
-            LOG.info("There is room on the journal's disk again");
-        }
-        diskFull = full;
-    }
-
-    private boolean topUp(Journal journal) {
-        try {
-            journal.topUp();
-            return true;
-        } catch (JournalFullException e) {
-            if (!diskFull) {
-                diskFull = true;
-                LOG.error("The journal's disk is full: new calls are refused until there is room: {}", e.getMessage());
-            }
-            return false;
         }
     }
 

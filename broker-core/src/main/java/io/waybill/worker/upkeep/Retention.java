@@ -70,26 +70,18 @@ public final class Retention implements Agent {
     private volatile boolean wanted; // set by the thread that reserves, cleared by this one
     private volatile AgentThread thread; // null while nothing is removed
 
-    public Retention(
-            WorkerDirectory directory,
-            RetentionSettings settings,
-            JournalSettings journal,
-            Quota quota,
-            QueueReaders readers,
-            PendingCalls pending,
-            QueueAppender requests,
-            QueueAppender responses) {
-        this.directory = directory;
+    public Retention(UpkeepContext context, RetentionSettings settings, Quota quota, QueueReaders readers) {
+        this.directory = context.directory();
         this.settings = settings;
-        this.headroomBytes = headroom(settings, journal);
+        this.headroomBytes = headroom(settings, context.journal());
         this.files = directory.home().host().files();
         this.clock = directory.home().host().clock();
         this.idle = new ParkingIdleStrategy(clock, directory.home().host().threads());
         this.quota = quota;
         this.readers = readers;
-        this.pending = pending;
-        appenders.put(JournalQueue.REQUESTS, requests);
-        appenders.put(JournalQueue.RESPONSES, responses);
+        this.pending = context.pending();
+        appenders.put(JournalQueue.REQUESTS, context.requests());
+        appenders.put(JournalQueue.RESPONSES, context.responses());
         for (JournalQueue queue : JournalQueue.values()) {
             queues.put(queue, new QueueFiles(directory.path(), queue, files));
         }

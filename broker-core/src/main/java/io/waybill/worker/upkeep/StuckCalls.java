@@ -4,6 +4,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.event.CallListeners;
 import io.waybill.worker.metrics.WorkerCounters;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -13,7 +14,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> The housekeeper's.
  */
-final class StuckCalls {
+public final class StuckCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger(StuckCalls.class);
 
@@ -21,10 +22,19 @@ final class StuckCalls {
     private final HandlerRegistry registry;
     private final WorkerCounters counters;
 
-    StuckCalls(StuckSettings settings, HandlerRegistry registry, WorkerCounters counters) {
+    public StuckCalls(StuckSettings settings, HandlerRegistry registry, WorkerCounters counters) {
         this.settings = settings;
         this.registry = registry;
         this.counters = counters;
+    }
+
+    StuckSettings settings() {
+        return settings;
+    }
+
+    /** Returns the listeners that are told of calls, which may be stuck as well. */
+    CallListeners events() {
+        return registry.events();
     }
 
     /**

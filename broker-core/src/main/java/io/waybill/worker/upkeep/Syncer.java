@@ -2,14 +2,12 @@ package io.waybill.worker.upkeep;
 
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
-import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.Durability;
-import io.waybill.journal.JournalSettings;
 import io.waybill.journal.append.QueueSync;
 import io.waybill.worker.peer.Announcement;
 import io.waybill.worker.peer.Links;
@@ -55,23 +53,15 @@ public final class Syncer implements Announcement, Agent {
     private Consumer<IOException> onFailure = e -> {};
     private volatile AgentThread thread; // null before it starts
 
-    private Syncer(
-            Host host,
-            JournalSettings settings,
-            Cursors cursors,
-            Links links,
-            QueueAppender requestAppender,
-            QueueAppender responseAppender,
-            QueueSync requests,
-            QueueSync responses) {
-        this.clock = host.clock();
-        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
-        this.each = settings.durability() == Durability.EACH;
-        this.intervalNs = settings.syncInterval().toNanos();
-        this.cursors = cursors;
-        this.links = links;
-        this.requestAppender = requestAppender;
-        this.responseAppender = responseAppender;
+    private Syncer(UpkeepContext context, QueueSync requests, QueueSync responses) {
+        this.clock = context.clock();
+        this.idle = new ParkingIdleStrategy(clock, context.host().threads());
+        this.each = context.journal().durability() == Durability.EACH;
+        this.intervalNs = context.journal().syncInterval().toNanos();
+        this.cursors = context.directory().cursors();
+        this.links = context.links();
+        this.requestAppender = context.requests();
+        this.responseAppender = context.responses();
         this.requests = requests;
         this.responses = responses;
     }
@@ -82,47 +72,38 @@ public final class Syncer implements Announcement, Agent {
      * @return null when nothing is synced
      * @throws IOException when that sync fails
      */
-    public static Syncer openFor(
-            Host host,
-            JournalSettings settings,
-            Cursors cursors,
-            Links links,
-            QueueAppender requestAppender,
-            QueueAppender responseAppender)
-            throws IOException {
-        if (settings.durability() == Durability.PROCESS) {
+    public static Syncer openFor(UpkeepContext context) throws IOException {
+        Durability durability = context.journal().durability();
+        Cursors cursors = context.directory().cursors();
+        if (durability == Durability.PROCESS) {
             cursors.requestsOnDisk(Cursors.UNKNOWN);
             cursors.responsesOnDisk(Cursors.UNKNOWN);
             return null;
         }
-        Syncer syncer = open(host, settings, cursors, links, requestAppender, responseAppender);
-        if (settings.durability() == Durability.EACH) {
-            links.announceBy(syncer);
+        Syncer syncer = open(context, cursors);
+        if (durability == Durability.EACH) {
+            context.links().announceBy(syncer);
         }
         return syncer;
     }
 
-    private static Syncer open(
-            Host host,
-            JournalSettings settings,
-            Cursors cursors,
-            Links links,
-            QueueAppender requestAppender,
-            QueueAppender responseAppender)
-            throws IOException {
-        QueueSync requests = QueueSync.open(
-                requestAppender.journal(), host.files(), settings.roll(), cursors.requestsOnDiskBefore());
+    private static Syncer open(UpkeepContext context, Cursors cursors) throws IOException {
+        QueueSync requests = open(context, context.requests(), cursors.requestsOnDiskBefore());
         QueueSync responses;
         try {
-            responses = QueueSync.open(
-                    responseAppender.journal(), host.files(), settings.roll(), cursors.responsesOnDiskBefore());
+            responses = open(context, context.responses(), cursors.responsesOnDiskBefore());
         } catch (IOException | RuntimeException | Error e) {
             requests.close();
             throw e;
         }
         cursors.requestsOnDisk(requests.onDiskBefore());
         cursors.responsesOnDisk(responses.onDiskBefore());
-        return new Syncer(host, settings, cursors, links, requestAppender, responseAppender, requests, responses);
+        return new Syncer(context, requests, responses);
+    }
+
+    private static QueueSync open(UpkeepContext context, QueueAppender appender, long onDiskBefore) throws IOException {
+        return QueueSync.open(
+                appender.journal(), context.host().files(), context.journal().roll(), onDiskBefore);
     }
 
     /**

@@ -2,12 +2,10 @@ package io.waybill.worker.upkeep;
 
 import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.event.CallListeners;
 import io.waybill.exchange.HandlerCall;
 import io.waybill.host.Clock;
-import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.poll.HandlerSlot;
 import io.waybill.worker.poll.HandlerSlots;
 import io.waybill.worker.poll.ThreadStack;
@@ -53,21 +51,14 @@ public final class Watchdog {
      *
      * @param innerLook looks at the messages that handlers dispatched from inside others
      */
-    public Watchdog(
-            HandlerSlots invocations,
-            OpenRequests open,
-            Runnable innerLook,
-            StuckSettings settings,
-            HandlerRegistry registry,
-            Clock clock,
-            WorkerCounters counters) {
+    public Watchdog(HandlerSlots invocations, OpenRequests open, Runnable innerLook, StuckCalls counted, Clock clock) {
         this.invocations = invocations;
         this.open = open;
         this.innerLook = innerLook;
-        this.settings = settings;
-        this.events = registry.events();
+        this.settings = counted.settings();
+        this.events = counted.events();
         this.clock = clock;
-        this.counted = new StuckCalls(settings, registry, counters);
+        this.counted = counted;
         this.late = new DeferredResponseWatch(open, settings, counted, clock);
     }
 

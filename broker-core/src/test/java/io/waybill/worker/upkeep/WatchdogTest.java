@@ -51,10 +51,8 @@ class WatchdogTest {
             invocations,
             new OpenRequests(),
             () -> {},
-            new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MAX),
-            registry,
-            clock,
-            counters);
+            new StuckCalls(new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MAX), registry, counters),
+            clock);
     private final AtomicLong sequences = new AtomicLong();
     private final List<Call> calls = new ArrayList<>();
     private HandlerEntry entry;
