@@ -58,6 +58,7 @@ import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
 import io.waybill.worker.serve.AccessGate;
+import io.waybill.worker.serve.DispatchContext;
 import io.waybill.worker.serve.HandlerErrorLog;
 import io.waybill.worker.serve.OpenRequests;
 import io.waybill.worker.serve.ParkedRequests;
@@ -232,22 +233,23 @@ final class WorkerParts {
         recovery = new Recovery(directory.name(), earlier, scan, host, faults);
         links.onMake(recovery::made);
         reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
-        RequestDispatcher serving = new RequestDispatcher(
+        DispatchContext dispatching = new DispatchContext(
                 lookup,
                 host.clock(),
                 poller.handlers(),
-                pool,
-                parking,
-                reread,
                 transit,
                 responseWriter,
-                earlier,
-                new RepeatedRequests(
-                        host, directory.name(), directory.path(), settings.journal(), responseWriter, poller::wake),
                 open,
+                parking,
                 new AccessGate(registry.policies(), permit, host.files().owner()),
                 interceptors.handlers(),
                 counters);
+        RequestDispatcher serving = new RequestDispatcher(
+                dispatching,
+                pool,
+                reread,
+                earlier,
+                new RepeatedRequests(directory, settings.journal(), responseWriter, poller::wake));
         this.settings = settings;
         handlerChanges = new HandlerChanges(inner, serving, poller);
         links.onDrop(reread::close);
@@ -258,15 +260,7 @@ final class WorkerParts {
         RecordReader reader = new RecordReader(id, quarantine, counters);
         responseReceiver = new ResponseReceiver(calling, references, reader, deviceResponses, repeated);
         receiver = new PeerReceiver(
-                host.clock(),
-                links,
-                deadlines,
-                responseReceiver,
-                new RequestReceiver(serving, pool, reader),
-                serving,
-                selfTails,
-                quarantine,
-                permit);
+                polling, links, responseReceiver, new RequestReceiver(serving, pool, reader), selfTails);
         indexer = opened.add(new Indexer(
                 IndexBuilder.open(directory.path(), settings.journal(), host), requests, responses, counters, host));
         callDrain = new CallDrain(host, pending, repeated, deviceResponses, waiting);

@@ -40,6 +40,10 @@ public final class PollContext {
         this.turns = new PollTurns(workerName, new PollPermit(faults), cursors, faults);
     }
 
+    public Clock clock() {
+        return clock;
+    }
+
     public FaultAlarm faults() {
         return faults;
     }

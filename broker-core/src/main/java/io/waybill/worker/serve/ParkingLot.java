@@ -33,21 +33,14 @@ final class ParkingLot {
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
 
-    ParkingLot(
-            HandlerRegistry registry,
-            Clock clock,
-            ParkedRequests parked,
-            AccessGate gate,
-            Interceptors<HandlerInterceptor> interceptors,
-            Refusals refusals,
-            WorkerCounters counters) {
-        this.registry = registry;
-        this.clock = clock;
-        this.parked = parked;
-        this.gate = gate;
-        this.interceptors = interceptors;
+    ParkingLot(DispatchContext context, Refusals refusals) {
+        this.registry = context.lookup().registry();
+        this.clock = context.clock();
+        this.parked = context.parking();
+        this.gate = context.gate();
+        this.interceptors = context.interceptors();
         this.refusals = refusals;
-        this.counters = counters;
+        this.counters = context.counters();
     }
 
     boolean isEmpty() {

@@ -7,6 +7,7 @@ import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.peer.PeerReader;
 import io.waybill.worker.peer.Quarantine;
 import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollPermit;
 import io.waybill.worker.poll.Polled;
 import io.waybill.worker.publish.SelfTails;
@@ -52,24 +53,20 @@ public final class PeerReceiver implements Polled {
     private long nextUnannouncedNs;
 
     public PeerReceiver(
-            Clock clock,
+            PollContext context,
             Links links,
-            Deadlines deadlines,
             ResponseReceiver responses,
             RequestReceiver requests,
-            RequestDispatcher serving,
-            SelfTails selfTails,
-            Quarantine quarantine,
-            PollPermit permit) {
-        this.clock = clock;
+            SelfTails selfTails) {
+        this.clock = context.clock();
         this.links = links;
-        this.deadlines = deadlines;
+        this.deadlines = context.deadlines();
         this.responses = responses;
         this.requests = requests;
-        this.serving = serving;
+        this.serving = requests.serving();
         this.selfTails = selfTails;
-        this.quarantine = quarantine;
-        this.permit = permit;
+        this.quarantine = requests.reader().quarantine();
+        this.permit = context.permit();
     }
 
     @Override

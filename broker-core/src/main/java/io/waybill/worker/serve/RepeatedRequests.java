@@ -1,6 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.MessageId;
+import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
@@ -63,15 +64,10 @@ public final class RepeatedRequests {
     private boolean running; // guarded by this
 
     public RepeatedRequests(
-            Host host,
-            String workerName,
-            Path directory,
-            JournalSettings settings,
-            ResponseWriter responses,
-            Runnable foundListener) {
-        this.host = host;
-        this.workerName = workerName;
-        this.directory = directory;
+            WorkerDirectory own, JournalSettings settings, ResponseWriter responses, Runnable foundListener) {
+        this.host = own.home().host();
+        this.workerName = own.name();
+        this.directory = own.path();
         this.settings = settings;
         this.responses = responses;
         this.foundListener = foundListener;

@@ -1,7 +1,6 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
@@ -14,7 +13,6 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
-import io.waybill.intercept.Interceptors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -59,37 +57,28 @@ public final class RequestDispatcher {
     private PeerRequest spare;
 
     public RequestDispatcher(
-            HandlerLookup lookup,
-            Clock clock,
-            HandlerPolling handlers,
+            DispatchContext context,
             RequestPool pool,
-            ParkedRequests parking,
             RereadTails reread,
-            TensorTransit transit,
-            ResponseWriter responses,
             PreviousIncarnation earlier,
-            RepeatedRequests repeats,
-            OpenRequests open,
-            AccessGate gate,
-            Interceptors<HandlerInterceptor> interceptors,
-            WorkerCounters counters) {
-        this.lookup = lookup;
-        this.clock = clock;
+            RepeatedRequests repeats) {
+        this.lookup = context.lookup();
+        this.clock = context.clock();
+        this.handlers = context.handlers();
         this.permit = handlers.permit();
-        this.handlers = handlers;
         this.pool = pool;
+        this.counters = context.counters();
         this.refusals = new Refusals(counters);
+        this.responses = context.responses();
         this.time = new RequestClock(clock, responses);
+        this.transit = context.transit();
         this.admission = new Admission(transit);
         this.reread = reread;
-        this.transit = transit;
-        this.responses = responses;
         this.earlier = earlier;
         this.repeats = repeats;
-        this.open = open;
-        this.parking = new ParkingLot(lookup.registry(), clock, parking, gate, interceptors, refusals, counters);
-        this.counters = counters;
-        this.gate = gate;
+        this.open = context.open();
+        this.parking = new ParkingLot(context, refusals);
+        this.gate = context.gate();
     }
 
     /** Returns whether requests may be read; otherwise they stay in the journal. */

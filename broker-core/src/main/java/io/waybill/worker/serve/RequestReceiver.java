@@ -29,6 +29,14 @@ public final class RequestReceiver {
         this.reader = reader;
     }
 
+    RequestDispatcher serving() {
+        return serving;
+    }
+
+    RecordReader reader() {
+        return reader;
+    }
+
     /**
      * Reads and serves requests of a peer, up to the limit of one poll.
      *
