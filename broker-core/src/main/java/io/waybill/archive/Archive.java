@@ -153,10 +153,10 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         } else if (settings.overflow() == ArchiveOverflow.DROP && backlog.overflows(storage.size)) {
             giveUp(storage, Omission.OVERFLOW);
         }
-        backlog.add(storage);
         if (backlog.bytes() > settings.waitingBytes() / WAKE_AT) {
             idle.wake();
         }
+        backlog.add(storage); // last: what throws has not taken it
     }
 
     /** Whether its bytes still waited. */

@@ -317,11 +317,23 @@ public final class Plan {
     private void passToKeeper(int i, Outgoing next) {
         if (next.isShared()) {
             next.host.retain();
-            keeper.sent(keptFile, keptSequence, keptId, i, new LeasedBytes(next.host, next.size, sender::toSegment));
+            pass(i, new LeasedBytes(next.host, next.size, sender::toSegment));
         } else if (next.isInSegment() && next.region.tryHold()) { // the lease holds it: it is only planned yet
             boolean isShared = next.isIn(pool) && !converted.contains(next.host);
             LeasedBytes bytes = new LeasedBytes(next.region, next.offsetInRegion, next.size, isShared);
+            pass(i, bytes);
+        }
+    }
+
+    private void pass(int i, LeasedBytes bytes) {
+        boolean taken = false;
+        try {
             keeper.sent(keptFile, keptSequence, keptId, i, bytes);
+            taken = true;
+        } finally {
+            if (!taken) {
+                bytes.letGo();
+            }
         }
     }
 

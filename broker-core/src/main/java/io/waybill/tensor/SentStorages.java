@@ -14,7 +14,7 @@ public interface SentStorages {
     SentStorages NONE = (file, sequence, id, storage, bytes) -> bytes.letGo();
 
     /**
-     * Called when a message is in its queue.
+     * Called when a message is in its queue. When it throws, it has not taken the bytes.
      *
      * @param file of the queue with its record
      * @param sequence of its record

@@ -106,6 +106,9 @@ public final class LeasedBytes {
         Region held;
         Storage source;
         synchronized (this) {
+            if (isReleased) {
+                return;
+            }
             isReleased = true;
             held = region;
             source = onDevice;

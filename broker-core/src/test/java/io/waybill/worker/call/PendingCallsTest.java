@@ -69,6 +69,31 @@ class PendingCallsTest {
         assertThat(pending.take(first)).isSameAs(taken);
     }
 
+    /** Its deadline may have passed when the call is made. */
+    @Test
+    void aCallKeepsTheIdOfItsRequestWhenItIsTakenAtOnce() {
+        PendingCalls.Slot slot = pending.claim(IGNORING, CallContext.EMPTY, null, 8, 0, null, 0, 1, 0);
+        long id = slot.claimedId();
+        expire(1);
+        assertThat(expired).as("calls that another thread completes").containsExactly(id);
+        assertThat(slot.claimedId())
+                .as("the id of the record that is written now")
+                .isEqualTo(id);
+    }
+
+    @Test
+    void onlyTheCallItselfIsTakenBack() {
+        for (int i = 0; i < 4; i++) {
+            claim(i == 2 ? 1 : NO_DEADLINE); // the slot that the number of a taken one belongs to
+        }
+        expire(1);
+        PendingCalls.Slot mine = pending.take(expired.get(0) + 1);
+        assertThat(pending.takeBack(mine, mine.claimedId()))
+                .as("the call has an outcome, and is taken back all the same")
+                .isFalse();
+        assertThat(pending.taken()).as("calls that other threads complete").isEqualTo(2);
+    }
+
     @Test
     void aFullTableGivesNoSlot() {
         for (int i = 0; i < 4; i++) {
