@@ -12,6 +12,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.format.ChronicleDocuments;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -67,11 +68,11 @@ class DamagedUnderWriterTest {
         journal.close();
     }
 
-    private void append(int counter) throws JournalFullException {
+    private long append(int counter) throws JournalFullException {
         byte[] payload = new byte[40];
         buffer.begin(MessageType.userRequest(0x42), MessageId.of(3, counter), 3, 4, payload.length, 0)
                 .payload(payload, 0, payload.length);
-        journal.append(buffer, WrittenQueue.HOST.clock().wallNs());
+        return journal.append(buffer, WrittenQueue.HOST.clock().wallNs());
     }
 
     private static void write(Path file, long at, ByteBuffer bytes) throws IOException {
@@ -179,6 +180,34 @@ class DamagedUnderWriterTest {
             }
         }
         assertThat(tailed).isEqualTo(RECORDS + acknowledged);
+    }
+
+    /** Chronicle publishes a record, and then finds no place for it in the index: the record is there, so its append returns. */
+    @Test
+    void returnsForARecordThatIsPublishedWhenItsDocumentCanNotBeEnded() throws Exception {
+        ChronicleDocuments documents =
+                ChronicleDocuments.of(WrittenQueue.settings().roll());
+        long root = documents.rootPosition();
+        long firstIndex = root + documents.listStart(ChronicleDocuments.ROOT, root).length + Long.BYTES;
+        ByteBuffer nowhere = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        write(journal.file(), firstIndex, nowhere.putLong(0, 123));
+        long sequence = -1;
+        Throwable thrown = null;
+        int acknowledged = 0;
+        for (int i = 0; i <= documents.spacing() && thrown == null; i++) {
+            try {
+                sequence = append(RECORDS + i);
+                acknowledged++;
+            } catch (JournalFailedException e) {
+                thrown = e;
+            }
+        }
+        assertThat(thrown).as("the append behind the one that failed").isNotNull();
+        assertThat(readable()).as("records that readers find").isEqualTo(RECORDS + acknowledged);
+        assertThat(sequence).as("the sequence of the last one").isEqualTo(RECORDS + acknowledged - 1);
+        assertThat(journal.damage())
+                .as("why the worker stops")
+                .contains(journal.file().toString());
     }
 
     @Test
