@@ -33,6 +33,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -375,7 +377,11 @@ class PublishingTest {
         caller.devices().register("toy", toy);
         CountDownLatch mayReturn = new CountDownLatch(1);
         Outcomes refused = new Outcomes();
-        refused.onFirst(() -> await(mayReturn));
+        AtomicReference<Thread> revokedFrom = new AtomicReference<>();
+        refused.onFirst(() -> {
+            revokedFrom.set(Thread.currentThread());
+            await(mayReturn);
+        });
         caller.call(request(), refused); // takes the first of two slots
         refused.await();
         CompletableFuture<Response> second = caller.callAsync(raw(0x43)); // takes the other one
@@ -383,6 +389,10 @@ class PublishingTest {
         second.get(1, TimeUnit.SECONDS).close();
         CompletableFuture<Response> third = caller.callAsync(raw(0x44)); // takes the first one again
         mayReturn.countDown();
+        Waits.until(
+                "the thread that has lost the permit is behind what it does then",
+                () -> Stream.of(revokedFrom.get().getStackTrace())
+                        .noneMatch(frame -> frame.getClassName().endsWith(".ResponseReceiver")));
         caller.call(raw(0x43)).close();
         mayRespond.countDown();
         third.get(60, TimeUnit.SECONDS).close();
