@@ -166,6 +166,11 @@ public final class Workers implements AutoCloseable {
                 .orElseThrow();
     }
 
+    /** Frees what a worker holds whose threads are gone. */
+    public static void discard(Worker worker) {
+        worker.closeSafely(Duration.ZERO);
+    }
+
     /** Polls once, while no other thread of the worker does. Returns what {@link Polled#poll} did. */
     public static int poll(Worker worker) {
         AtomicInteger work = new AtomicInteger();

@@ -39,6 +39,9 @@ public final class Invoker {
         void spin();
     }
 
+    /** More than anything that spins for a time, and holds a right meanwhile. */
+    private static final int MAX_SPINS = 1024;
+
     private final Thread owner = Thread.currentThread();
     private final Clock clock;
     private final Schedule schedule;
@@ -46,6 +49,7 @@ public final class Invoker {
     private final List<Role> roles = new ArrayList<>();
     private final Map<Thread, Role> byThread = new IdentityHashMap<>();
     private Role current;
+    private int spins; // since the last turn
 
     /** One who has turns; or the program. */
     private static final class Role {
@@ -146,6 +150,7 @@ public final class Invoker {
     private void run(Role role) {
         Role outer = current;
         current = role;
+        spins = 0;
         role.unparked = false;
         role.isInside = true;
         try {
@@ -194,9 +199,12 @@ public final class Invoker {
             }
         }
 
-        /** Returns the number of its threads that have not ended. */
-        public long alive() {
-            return roles.stream().filter(role -> role.group == this).count();
+        /** Returns the names of its threads that have not ended, in the order of their starts. */
+        public List<String> alive() {
+            return roles.stream()
+                    .filter(role -> role.group == this)
+                    .map(role -> role.thread.getName())
+                    .toList();
         }
 
         @Override
@@ -234,15 +242,19 @@ public final class Invoker {
             }
         }
 
+        /** Lets the time pass, and only rarely runs others: whoever spins does something itself in its loop, and may hold what they need. */
         @Override
         public void spin() {
             schedule.spin();
-            step(clock.monotonicNs());
+            if (++spins % MAX_SPINS == 0) {
+                step(clock.monotonicNs());
+            }
         }
 
         @Override
         public void giveWay() {
-            spin();
+            schedule.spin();
+            step(clock.monotonicNs());
         }
 
         @Override
@@ -263,6 +275,12 @@ public final class Invoker {
 
         @Override
         public boolean await(Future<?> future, long maxNs) {
+            for (Role role : roles) {
+                if (role.body == future && !role.isInside) { // a task that was just given to a thread of its own
+                    run(role);
+                    break;
+                }
+            }
             return await(ns -> future.isDone(), maxNs);
         }
 
