@@ -1,0 +1,324 @@
+package io.waybill.simulation;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.context.CallContext;
+import io.waybill.api.context.ContextScope;
+import io.waybill.api.context.ThreadContext;
+import io.waybill.host.SimulatedProcess;
+import io.waybill.host.SimulatedTime;
+import io.waybill.host.agent.Invoker;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.worker.WorkerSettings;
+import io.waybill.worker.recover.RecoverySettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Workers that call each other, all in the calling thread, in an order and at times that a seed decides; some are killed and replaced,
+ * handlers are swapped, and the disk fails. The queues and all other files are real.
+ *
+ * <p><b>Threads.</b> The one that makes it.
+ */
+final class Simulation {
+
+    static final List<String> NAMES = List.of("a", "b", "c");
+    private static final long SECOND_NS = 1_000_000_000L;
+    private static final long STEP_NS = 2_000_000;
+    private static final long MAX_END_NS = 300 * SECOND_NS;
+    private static final int MAX_TROUBLED = 20;
+    private static final long SETTLE_NS = 10 * SECOND_NS;
+    private static final long[] TIMEOUTS_MS = {3, 100, 3_000};
+    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .defaultTimeout(Duration.ofSeconds(20))
+            .drainLimit(Duration.ofSeconds(1))
+            .journal(new JournalSettings(Roll.HOURLY, 1 << 20, 1 << 16, 1 << 20))
+            .recovery(new RecoverySettings(Duration.ofSeconds(2), Duration.ofSeconds(1)))
+            .build();
+
+    private final Path home;
+    private final int calls;
+    private final Random random;
+    private final SimulatedTime time;
+    private final Invoker invoker;
+    private final SimulatedDisk disk;
+    private final Set<Long> living = new HashSet<>();
+    private final Map<String, SimulatedMember> members = new TreeMap<>();
+    private final List<SimulatedMember> killed = new ArrayList<>();
+    private final SimulatedHandlers handlers;
+    private final Map<Integer, Call> open = new LinkedHashMap<>();
+    private final Map<String, Integer> outcomes = new TreeMap<>();
+    private final List<String> history = new ArrayList<>();
+    private final List<String> problems = new ArrayList<>();
+    private long pids = 1000;
+    private int begun;
+    private boolean isOver;
+    private int troubled; // acts until the disk works again
+
+    /**
+     * What came of it.
+     *
+     * @param history each event with its time; the same for the same seed
+     * @param problems what must not be; empty when all is well
+     * @param outcomes how many calls ended in each way
+     */
+    record Result(List<String> history, List<String> problems, Map<String, Integer> outcomes, long turns) {}
+
+    /** A call, and what is heard of it. */
+    private final class Call implements ResponseListener {
+        private final int number;
+        private final SimulatedMember caller;
+        private int heard;
+
+        Call(int number, SimulatedMember caller) {
+            this.number = number;
+            this.caller = caller;
+        }
+
+        @Override
+        public void onResponse(Response response) {
+            long given = response.int64("n");
+            if (given != number) {
+                problems.add("call " + number + " got the response to " + given);
+            }
+            ended("response");
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            ended(failure.code().toString());
+        }
+
+        void ended(String how) {
+            if (isOver) { // a killed worker's objects are closed
+                return;
+            }
+            note("call " + number + " of " + caller.name() + ": " + how);
+            open.remove(number);
+            if (killed.contains(caller)) {
+                problems.add("call " + number + " of a killed worker: " + how);
+            }
+            if (++heard > 1) {
+                problems.add("call " + number + " has " + heard + " outcomes, the last: " + how);
+            }
+            outcomes.merge(how, 1, Integer::sum);
+        }
+    }
+
+    private Simulation(long seed, Path home, int calls) {
+        this.home = home;
+        this.calls = calls;
+        this.random = new Random(seed);
+        this.time = new SimulatedTime(random);
+        this.invoker = new Invoker(time, time, Simulation::apart);
+        this.disk = new SimulatedDisk(random);
+        this.handlers = new SimulatedHandlers(random, this::note, problems::add);
+    }
+
+    /** Runs one. The home is made, and not removed. */
+    static Result run(long seed, Path home, int calls) throws IOException {
+        Simulation simulation = new Simulation(seed, home, calls);
+        simulation.run();
+        return new Result(simulation.history, simulation.problems, simulation.outcomes, simulation.time.turns());
+    }
+
+    /** Hides the context of the turn that this one runs inside of. */
+    private static void apart(Runnable turn) {
+        ThreadContext own = ThreadContext.own();
+        ContextScope outside = own.enter(CallContext.EMPTY);
+        try {
+            turn.run();
+        } finally {
+            own.leave(outside);
+        }
+    }
+
+    private void note(String event) {
+        history.add(time.monotonicNs() + " " + event);
+    }
+
+    private void run() throws IOException {
+        try {
+            NAMES.forEach(this::begin);
+            while (begun < calls) {
+                act();
+                int steps = random.nextInt(40);
+                for (int i = 0; i < steps; i++) {
+                    invoker.step(time.monotonicNs() + STEP_NS);
+                }
+            }
+            finish();
+            judge();
+        } finally {
+            end();
+        }
+    }
+
+    private void act() {
+        if (--troubled == 0) {
+            trouble(SimulatedDisk.Trouble.NONE);
+        }
+        int chance = random.nextInt(1000);
+        if (chance < 780) {
+            call();
+        } else if (chance < 920) {
+            handlers.completeOne();
+        } else if (chance < 955) {
+            swap();
+        } else if (chance < 970) {
+            kill();
+        } else if (chance < 980) {
+            trouble(random.nextBoolean() ? SimulatedDisk.Trouble.FULL : SimulatedDisk.Trouble.BROKEN);
+            troubled = 1 + random.nextInt(MAX_TROUBLED);
+        } else {
+            beginMissing();
+        }
+    }
+
+    private void trouble(SimulatedDisk.Trouble next) {
+        note("disk: " + next);
+        disk.trouble(next);
+    }
+
+    private String anyName() {
+        return NAMES.get(random.nextInt(NAMES.size()));
+    }
+
+    private SimulatedMember any() {
+        return members.get(anyName());
+    }
+
+    private void call() {
+        SimulatedMember caller = any();
+        if (caller == null) {
+            return;
+        }
+        int number = begun++;
+        String to = anyName();
+        String operation = handlers.anyOperation();
+        Request request = Request.operation(to, operation)
+                .timeout(Duration.ofMillis(TIMEOUTS_MS[random.nextInt(TIMEOUTS_MS.length)]));
+        request.body().int64("n", number).text("next", anyName());
+        Call call = new Call(number, caller);
+        open.put(number, call);
+        note("call " + number + " of " + caller.name() + " to " + to + " " + operation);
+        try {
+            caller.worker().call(request, call);
+        } catch (CallException e) {
+            call.ended("refused: " + e.code());
+        }
+    }
+
+    private void swap() {
+        SimulatedMember member = any();
+        if (member == null) {
+            return;
+        }
+        String operation = handlers.anyOperation();
+        note("swap " + member.name() + " " + operation);
+        member.remove(operation);
+        int steps = random.nextInt(30);
+        for (int i = 0; i < steps; i++) {
+            invoker.step(time.monotonicNs() + STEP_NS);
+        }
+        handlers.install(member, operation);
+    }
+
+    private void kill() {
+        SimulatedMember member = any();
+        if (member != null) {
+            note("kill " + member.name());
+            members.remove(member.name());
+            killed.add(member);
+            member.process().kill();
+            handlers.forget(member);
+            open.values().removeIf(call -> call.caller == member);
+            if (random.nextBoolean()) {
+                begin(member.name());
+            }
+        }
+    }
+
+    private void beginMissing() {
+        NAMES.stream().filter(name -> !members.containsKey(name)).forEach(this::begin);
+    }
+
+    /** Joins, unless the disk is in the way. */
+    private void begin(String name) {
+        SimulatedProcess process = new SimulatedProcess(pids++, living, time, invoker, disk);
+        try {
+            SimulatedMember member = new SimulatedMember(name, process, home, SETTINGS);
+            members.put(name, member);
+            handlers.installAll(member);
+            member.ready();
+            note(name + " joined");
+        } catch (IOException | RuntimeException e) {
+            SimulatedMember half = members.remove(name);
+            if (half != null) {
+                killed.add(half);
+                handlers.forget(half);
+            }
+            process.kill();
+            note(name + " could not join: " + e.getClass().getSimpleName());
+            if (disk.failed() == 0) {
+                problems.add(name + " could not join: " + e);
+            }
+        }
+    }
+
+    /** Lets all that was begun end, with a disk that works. */
+    private void finish() {
+        disk.trouble(SimulatedDisk.Trouble.NONE);
+        beginMissing();
+        handlers.completeAll();
+        long untilNs = time.monotonicNs() + MAX_END_NS;
+        while (!open.isEmpty() && time.monotonicNs() - untilNs < 0) {
+            invoker.step(untilNs);
+            handlers.completeAll();
+        }
+        handlers.completeLeft();
+        long settledNs = time.monotonicNs() + SETTLE_NS;
+        while (time.monotonicNs() - settledNs < 0) {
+            invoker.step(settledNs);
+            handlers.completeAll();
+        }
+    }
+
+    private void judge() {
+        open.values()
+                .forEach(call -> problems.add("call " + call.number + " of " + call.caller.name()
+                        + " has no outcome after " + MAX_END_NS / SECOND_NS + " s"));
+        members.values().forEach(member -> problems.addAll(member.counts()));
+    }
+
+    private void end() throws IOException {
+        disk.trouble(SimulatedDisk.Trouble.NONE);
+        for (SimulatedMember member : members.values()) {
+            member.close();
+            long untilNs = time.monotonicNs() + SECOND_NS;
+            while (!member.process().threads().isEmpty() && time.monotonicNs() - untilNs < 0) {
+                invoker.step(untilNs); // the poller ends by itself
+            }
+            if (!member.process().threads().isEmpty()) {
+                problems.add(
+                        "after " + member.name() + " left: " + member.process().threads());
+            }
+            member.process().exit();
+        }
+        note("end after " + time.turns() + " turns, " + disk.failed() + " failed calls");
+        isOver = true;
+        killed.forEach(SimulatedMember::discard);
+    }
+}
