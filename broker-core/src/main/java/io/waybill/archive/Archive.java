@@ -58,7 +58,6 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private final WakeableIdleStrategy idle;
     private volatile boolean closed; // set by the closing thread, read by senders
     private volatile AgentThread thread; // null before it starts
-    private boolean diskFull;
     private boolean changed;
     private long busyUntilNs;
     private long publishedNs;
@@ -279,6 +278,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         pace.rest();
         segment.close(); // so that a segment that is removed gives its disk space back
         writeNotes();
+        writeGaps();
         return some;
     }
 
@@ -287,10 +287,13 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         boolean begun = storage.begin();
         try {
             Omission why = begun ? refusal(storage) : storage.omission();
+            if (why == null) {
+                writeNotes(); // they do not wait for a copy
+            }
             if (why == null && storage.queue.append(storage, segment.of(storage))) {
                 backlog.freed(storage.size);
                 counters.countArchived(storage.size);
-                setDiskFull(false);
+                space.setFull(false);
                 return;
             }
             omit(storage, why == null ? storage.omission() : why);
@@ -305,7 +308,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private Omission refusal(WaitingStorage storage) throws IOException {
         long bytes = storage.size + 2 * ArchiveLayout.RECORD_BYTES;
         if (!space.isOnDisk(bytes)) {
-            setDiskFull(true);
+            space.setFull(true);
             return Omission.DISK_FULL;
         }
         storage.queue.enter(storage);
@@ -329,7 +332,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         Omission first = storage.omission(); // when it was given up meanwhile
         storage.queue.remember(storage, first == null ? why : first);
         if (why == Omission.DISK_FULL) {
-            setDiskFull(true);
+            space.setFull(true);
             space.lookAgain();
             return;
         }
@@ -341,20 +344,13 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    private void setDiskFull(boolean full) {
-        if (full && !diskFull) {
-            LOG.error(
-                    "There is no room for the archive beside what the journals in {} need: tensors are not archived until"
-                            + " there is",
-                    workerDirectory);
-        } else if (diskFull && !full) {
-            LOG.info("There is room for the archive in {} again", workerDirectory);
-        }
-        diskFull = full;
+    private void writeNotes() {
+        requests.writeNotes();
+        responses.writeNotes();
     }
 
     /** Writes the omissions that could not be written before. */
-    private void writeNotes() {
+    private void writeGaps() {
         backlog.takeSpilled().forEach(gap -> gap.queue.remember(gap));
         try {
             requests.writeGaps();
@@ -362,6 +358,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         } catch (IOException e) {
             space.lookAgain(); // and tries again later
         }
+        space.written(requests.takeGrowth() + responses.takeGrowth());
     }
 
     private void publish(long everyNs) {

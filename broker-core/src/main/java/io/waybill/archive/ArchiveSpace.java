@@ -35,6 +35,7 @@ final class ArchiveSpace {
     private List<Path> keptFor = List.of();
     private long freeBytes; // as of the last look, less what was written since
     private long writtenSince = Long.MAX_VALUE;
+    private boolean isFull;
     private volatile long usedBytes; // written by the archive's thread, read by threads that ask for its status
 
     ArchiveSpace(Path workerDirectory, Host host, long quotaBytes, long keepFreeBytes) {
@@ -57,6 +58,19 @@ final class ArchiveSpace {
     /** Makes the next check read the disk. */
     void lookAgain() {
         writtenSince = Long.MAX_VALUE;
+    }
+
+    /** Notes whether there was no room on the disk, and logs it when that changes. */
+    void setFull(boolean full) {
+        if (full && !isFull) {
+            LOG.error(
+                    "There is no room for the archive beside what the journals in {} need: tensors are not archived until"
+                            + " there is",
+                    workerDirectory);
+        } else if (isFull && !full) {
+            LOG.info("There is room for the archive in {} again", workerDirectory);
+        }
+        isFull = full;
     }
 
     /** Returns whether the disk has this much room in addition to the journals' needs. */

@@ -6,6 +6,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 import org.agrona.BufferUtil;
@@ -22,6 +24,8 @@ final class ArchiveWriter implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ArchiveWriter.class);
     private static final int PIECE_BYTES = 256 << 10;
+    /** As many as an index record has entries. */
+    static final int MAX_NOTES = ArchiveLayout.MAX_ENTRIES;
 
     /**
      * Archive policy of one process of a worker for one of its queues. Immutable.
@@ -54,6 +58,17 @@ final class ArchiveWriter implements Closeable {
         /** Called after the last read: returns whether the bytes are those that were sent, as far as can be known. */
         boolean isStillThere();
     }
+
+    /**
+     * That a storage is not kept. Immutable.
+     *
+     * @param id of its message
+     * @param sequence of its message
+     * @param storage its number in the message
+     * @param sizeBytes its size
+     * @param timeNs wall clock
+     */
+    record Note(Omission why, long id, long sequence, int storage, long sizeBytes, long timeNs) {}
 
     /** The bytes that were to be archived can't be read. */
     static final class UnreadableBytesException extends IOException {
@@ -153,9 +168,37 @@ final class ArchiveWriter implements Closeable {
         return read;
     }
 
-    /** Writes that a storage is not kept. */
-    void omit(Omission why, long id, long sequence, int storage, long size, long timeNs) throws IOException {
-        write(Kind.STORAGE, why.code(), id, sequence, size, storage, timeNs);
+    /** Writes that storages are not kept, at most {@value #MAX_NOTES}, with one write: all of them, or none. */
+    void omit(List<Note> notes) throws IOException {
+        List<ArchiveRecord> records = new ArrayList<>(notes.size());
+        piece.clear();
+        long at = end;
+        for (Note note : notes) {
+            ArchiveRecord record = new ArchiveRecord(
+                    Kind.STORAGE,
+                    note.why.code(),
+                    0,
+                    at,
+                    note.id,
+                    note.sequence,
+                    note.sizeBytes,
+                    0,
+                    note.storage,
+                    note.timeNs);
+            record.encode(
+                    piece.slice((int) (at - end), ArchiveLayout.RECORD_BYTES).order(ByteOrder.LITTLE_ENDIAN),
+                    header.tag());
+            records.add(record);
+            at = record.end();
+        }
+        try {
+            writeFully(pieceAddress, (int) (at - end), end);
+        } catch (IOException e) {
+            cut();
+            throw e;
+        }
+        end = at;
+        index(records);
     }
 
     /** Writes that this many storages of messages between two sequences are not kept. */
@@ -181,7 +224,12 @@ final class ArchiveWriter implements Closeable {
 
     private void write(ArchiveRecord record) throws IOException {
         put(record);
-        entries.add(record);
+        index(List.of(record));
+    }
+
+    /** Only behind the last of them: readers scan what stands behind an index record, and nothing before it. */
+    private void index(List<ArchiveRecord> records) {
+        records.forEach(entries::add);
         if (entries.isFull()) {
             tryIndex();
         }

@@ -25,22 +25,22 @@ final class Backlog {
         long last;
         long storages;
 
-        Gap(WaitingStorage storage, Omission why) {
-            this.queue = storage.queue;
-            this.file = storage.file;
+        Gap(QueueArchive queue, Path file, long sequence, Omission why) {
+            this.queue = queue;
+            this.file = file;
             this.why = why;
-            this.first = storage.sequence;
-            this.last = storage.sequence;
+            this.first = sequence;
+            this.last = sequence;
             this.storages = 1;
         }
 
         /** Takes one more of the same file for the same reason; false when it is none. */
-        boolean take(WaitingStorage storage, Omission itsReason) {
-            if (!file.equals(storage.file) || why != itsReason) {
+        boolean take(Path itsFile, long sequence, Omission itsReason) {
+            if (!file.equals(itsFile) || why != itsReason) {
                 return false;
             }
-            first = Math.min(first, storage.sequence);
-            last = Math.max(last, storage.sequence);
+            first = Math.min(first, sequence);
+            last = Math.max(last, sequence);
             storages++;
             return true;
         }
@@ -110,8 +110,8 @@ final class Backlog {
     }
 
     private void spill(WaitingStorage note, Omission why) {
-        if (spilled.stream().noneMatch(gap -> gap.take(note, why))) {
-            spilled.add(new Gap(note, why));
+        if (spilled.stream().noneMatch(gap -> gap.take(note.file, note.sequence, why))) {
+            spilled.add(new Gap(note.queue, note.file, note.sequence, why));
         }
     }
 

@@ -1,5 +1,6 @@
 package io.waybill.archive;
 
+import io.waybill.archive.ArchiveWriter.Note;
 import io.waybill.archive.ArchiveWriter.Session;
 import io.waybill.archive.Backlog.Gap;
 import io.waybill.host.Host;
@@ -12,6 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The archive of one queue: takes what was sent, and writes it into the file that belongs to the message's.
@@ -20,6 +23,8 @@ import java.util.stream.Stream;
  */
 final class QueueArchive implements SentStorages {
 
+    private static final Logger LOG = LoggerFactory.getLogger(QueueArchive.class);
+
     private final Archive archive;
     private final JournalQueue queue;
     private final int worker;
@@ -27,6 +32,7 @@ final class QueueArchive implements SentStorages {
     private final Host host;
     private final Path workerDirectory;
     private final List<Gap> gaps = new ArrayList<>(1);
+    private final List<Note> notes = new ArrayList<>(ArchiveWriter.MAX_NOTES); // for the writer's file
     private ArchiveWriter writer; // null before the first storage
     private Path path;
     private Path queueFile;
@@ -85,15 +91,39 @@ final class QueueArchive implements SentStorages {
         return to.append(storage.id, storage.sequence, storage.storage, flags, content, nowNs());
     }
 
+    /** Notes that a storage is not kept: {@link #writeNotes} writes it, together with others. */
     void omit(WaitingStorage storage, Omission why) throws IOException {
-        writerFor(storage).omit(why, storage.id, storage.sequence, storage.storage, storage.size, nowNs());
+        writerFor(storage);
+        notes.add(new Note(why, storage.id, storage.sequence, storage.storage, storage.size, nowNs()));
+        if (notes.size() == ArchiveWriter.MAX_NOTES) {
+            writeNotes();
+        }
+    }
+
+    /** Writes the notes. Those that can't be written become {@linkplain #writeGaps gaps}. */
+    void writeNotes() {
+        if (notes.isEmpty()) {
+            return;
+        }
+        try {
+            writer.omit(notes);
+        } catch (IOException e) {
+            LOG.debug("{} notes for {} are written later", notes.size(), path, e);
+            notes.forEach(note -> remember(queueFile, note.sequence(), note.why()));
+        } finally {
+            notes.clear();
+        }
     }
 
     /** Notes what can't be written now. */
     void remember(WaitingStorage storage, Omission why) {
+        remember(storage.file, storage.sequence, why);
+    }
+
+    private void remember(Path file, long sequence, Omission why) {
         Gap last = gaps.isEmpty() ? null : gaps.get(gaps.size() - 1);
-        if (last == null || !last.take(storage, why)) {
-            gaps.add(new Gap(storage, why));
+        if (last == null || !last.take(file, sequence, why)) {
+            gaps.add(new Gap(this, file, sequence, why));
         }
     }
 
@@ -101,7 +131,7 @@ final class QueueArchive implements SentStorages {
         gaps.add(gap);
     }
 
-    /** Writes the notes, as far as there is room for them. */
+    /** Writes the gaps, as far as there is room for them. */
     void writeGaps() throws IOException {
         while (!gaps.isEmpty()) {
             Gap gap = gaps.get(0);
@@ -167,6 +197,7 @@ final class QueueArchive implements SentStorages {
 
     void close() throws IOException {
         try {
+            writeNotes();
             writeGaps();
             if (writer != null) {
                 writer.end(behindLast, nowNs());
@@ -178,6 +209,7 @@ final class QueueArchive implements SentStorages {
 
     private void closeFile() {
         if (writer != null) {
+            writeNotes();
             writer.close();
             account();
             writer = null;

@@ -2,7 +2,6 @@ package io.waybill.archive;
 
 import static io.waybill.archive.WrittenArchive.QUEUE_FILE;
 import static io.waybill.archive.WrittenArchive.bytes;
-import static io.waybill.archive.WrittenArchive.id;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.host.Host;
@@ -50,7 +49,7 @@ class ArchiveDamageTest {
                     archive.reopen(); // which writes an index record
                 }
             }
-            archive.writer().omit(Omission.QUOTA, id(OMITTED), OMITTED, 0, 77, 1);
+            archive.omit(Omission.QUOTA, 77, OMITTED);
         }
         whole = Files.readAllBytes(path);
     }

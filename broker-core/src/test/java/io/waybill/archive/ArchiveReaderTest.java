@@ -75,7 +75,7 @@ class ArchiveReaderTest {
     @Test
     void saysWhyBytesAreNotThere() throws IOException {
         archive.writer().session(new ArchiveWriter.Session(ArchivePolicy.UP_TO, 1, 100, 4096), 1);
-        archive.writer().omit(Omission.TOO_LARGE, id(100), 100, 0, 1L << 40, 1);
+        archive.omit(Omission.TOO_LARGE, 1L << 40, 100);
         archive.writer().gap(Omission.DISK_FULL, 110, 120, 9, 1);
         archive.append(111, 0, bytes(111, 10));
         try (ArchiveReader reader = archive.reader()) {
@@ -147,7 +147,7 @@ class ArchiveReaderTest {
     @Test
     void readsOnlyAFewRecordsToFindOneOfMany() throws IOException {
         for (int i = 0; i < 40 * ArchiveLayout.MAX_ENTRIES; i++) {
-            archive.writer().omit(Omission.TOO_LARGE, id(i), i, 0, 1 << 20, 1);
+            archive.omit(Omission.TOO_LARGE, 1 << 20, i);
         }
         archive.reopen(); // what was not in an index is now
         try (ArchiveFile file = ArchiveFile.open(archive.path, archive.files)) {

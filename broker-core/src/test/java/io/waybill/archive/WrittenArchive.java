@@ -6,6 +6,8 @@ import io.waybill.journal.JournalQueue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import org.agrona.UnsafeApi;
 
@@ -53,6 +55,15 @@ final class WrittenArchive implements AutoCloseable {
 
     void append(long sequence, int storage, byte[] bytes) throws IOException {
         writer.append(id(sequence), sequence, storage, 0, new Given(bytes, bytes.length), ANY_TIME);
+    }
+
+    /** Notes that storages 0 of some messages are not kept. */
+    void omit(Omission why, long size, long... sequences) throws IOException {
+        List<ArchiveWriter.Note> notes = new ArrayList<>();
+        for (long sequence : sequences) {
+            notes.add(new ArchiveWriter.Note(why, id(sequence), sequence, 0, size, ANY_TIME));
+        }
+        writer.omit(notes);
     }
 
     static long id(long sequence) {

@@ -33,12 +33,14 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that joins a home, archives all tensors, and sends itself some when it is told to. What is in a tensor follows from the number
+ * A process that joins a home, archives tensors, but no more of them in a time than it sends, and sends itself some when it is told to. What is in a tensor follows from the number
  * in its message's payload. {@link WorkerProcess} is the other end.
  */
 final class ArchivingMain {
 
     static final TensorConfig TENSORS = new TensorConfig(4 << 20, 16 << 20, 4096, 64 << 10);
+    private static final long WAITING_BYTES = 8 << 20;
+    private static final long BYTES_PER_SECOND = 64 << 20;
     private static final int[] LENGTHS = {5000, 70_000, 300_000, 1_000_000};
 
     private final Worker worker;
@@ -77,7 +79,8 @@ final class ArchivingMain {
                         .tensors(TENSORS)
                         .archive(ArchiveSettings.DEFAULTS
                                 .withPolicy(ArchivePolicy.ALL)
-                                .withBytesPerSecond(0))
+                                .withWaitingBytes(WAITING_BYTES)
+                                .withBytesPerSecond(BYTES_PER_SECOND))
                         .build(),
                 registry);
         worker.ready(Map.of());
