@@ -61,9 +61,7 @@ class HandlerExecutorTest {
         assertThat(ROOM).hasValue(0);
         mayEnd.countDown();
         assertThat(ended.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
-        while (executor.taskCount() > 0) {
-            Thread.onSpinWait();
-        }
+        Waits.until("none is counted as running", () -> executor.taskCount() == 0);
         executor.close(LONG); // every thread has counted its task out by then
         assertThat(ROOM).hasValue(1);
     }
@@ -72,9 +70,9 @@ class HandlerExecutorTest {
     void runsEveryTaskOnce() {
         AtomicInteger ran = new AtomicInteger();
         for (int i = 0; i < 20_000; i++) {
-            while (executor.taskCount() >= MAX_TASKS) {
-                Thread.onSpinWait();
-            }
+            Waits.until(
+                    () -> "room for a task after " + ran.get() + " that ran, with " + executor.taskCount() + " counted",
+                    () -> executor.taskCount() < MAX_TASKS);
             executor.execute(ran::incrementAndGet);
         }
         Waits.until("all ran", () -> ran.get() == 20_000);

@@ -33,12 +33,20 @@ public final class Waits {
         until(() -> what, condition);
     }
 
-    /** Waits with a text that is built when the wait fails. */
+    /**
+     * Waits with a text that is built when the wait fails. It also fails when it is interrupted, such as by JUnit when the test's own time is
+     * over, so that what was waited for is not lost.
+     */
     public static <E extends Exception> void until(Supplier<String> what, Condition<E> condition) throws E {
-        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
+        long startNs = System.nanoTime();
+        boolean wasInterrupted = Thread.currentThread().isInterrupted(); // by the test
         while (!condition.isMet()) {
-            if (System.nanoTime() - untilNs > 0) {
+            long waitedS = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startNs);
+            if (waitedS >= LIMIT_S) {
                 throw new AssertionError("not within " + LIMIT_S + " s: " + what.get());
+            }
+            if (!wasInterrupted && Thread.currentThread().isInterrupted()) {
+                throw new AssertionError("interrupted after " + waitedS + " s: " + what.get());
             }
             LockSupport.parkNanos(STEP_NS);
         }
