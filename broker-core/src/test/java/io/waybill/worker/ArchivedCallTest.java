@@ -372,6 +372,28 @@ class ArchivedCallTest {
     }
 
     @Test
+    void givesItsRegionsBackOnceTheyAreCopied() throws IOException {
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(ByteBuffer.allocate(0)));
+        join("server", ArchiveSettings.NONE);
+        Worker caller = workers.join(
+                "caller",
+                workers.registry(),
+                Workers.SETTINGS.toBuilder()
+                        .tensors(new TensorConfig(2 << 20, 4 << 20, 4096, 64 << 10))
+                        .archive(ALL)
+                        .build());
+        int calls = 12; // of a megabyte, through 4
+        for (int i = 0; i < calls; i++) {
+            Tensor sent = bytes(caller, 1 << 20, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+            Waits.until("it is archived", () -> caller.archiveStatus().waitingStorages() == 0);
+        }
+        assertThat(caller.archiveStatus().archivedStorages()).isEqualTo(calls);
+        assertThat(caller.archiveStatus().dropped()).isEmpty();
+    }
+
+    @Test
     void givesItsRegionsUpWhenThereIsNoOtherMemory() throws IOException {
         echo();
         join("server", ArchiveSettings.NONE);
