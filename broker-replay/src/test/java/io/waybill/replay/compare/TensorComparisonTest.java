@@ -109,6 +109,17 @@ class TensorComparisonTest {
         assertThat(difference(bits(0x7fc00000), bits(0x7fc00000))).isEmpty();
     }
 
+    @Test
+    void showsComplexElementsAsPyTorchDoes() {
+        assertThat(difference(complex(1.5f, 2), complex(1.5f, -2)))
+                .isEqualTo("t: complex64[]: recorded 1.5+2.0j, replayed 1.5-2.0j (differs in 1 of 1 elements)");
+    }
+
+    private static Tensor complex(float real, float imaginary) {
+        Tensor parts = BufferStorage.floats(new long[] {2}, real, imaginary);
+        return Tensor.contiguous(DType.COMPLEX64, new long[0], parts.storage());
+    }
+
     private static Tensor bits(int bits) {
         ByteBuffer bytes = ByteBuffer.allocateDirect(Integer.BYTES).order(ByteOrder.nativeOrder());
         bytes.putInt(0, bits);

@@ -15,21 +15,31 @@ import io.waybill.query.stored.Payload;
 import io.waybill.wire.Observations;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class JournalCommandTest {
+
+    private static final int CALLS = 40;
+    private static final Pattern REQUESTS_OF_CALLER = Pattern.compile(
+            "\"name\" : \"cli\".*?\"queue\" : \"requests\",\\s*\"records\" : (\\d+),.*?\"lost\" : (\\d+)",
+            Pattern.DOTALL);
 
     @TempDir
     Path temporary;
@@ -187,6 +197,47 @@ class JournalCommandTest {
                 .isEqualTo(1);
         assertThat(run("journal", "salvage")).isEqualTo(2);
         assertThat(err.toString()).hasLineCount(3).contains("is not empty", "no worker nobody", "--out");
+    }
+
+    @Test
+    void saysHowManyRecordsASalvageHasLost() throws Exception {
+        Path home = temporary.resolve("home");
+        MessageHandler handler = (message, outbox) -> outbox.respond(Value.of(1));
+        try (Worker callee =
+                        Waybill.connect(home, "ps0").with("text.count", handler).join();
+                Worker caller = Waybill.connect(home, "cli").join()) {
+            for (int i = 0; i < CALLS; i++) {
+                caller.call(Request.operation(callee.info().name(), "text.count"))
+                        .close();
+            }
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(home.resolve("workers/1-cli/requests"), "*.cq4")) {
+            damageRecords(files.iterator().next());
+        }
+        assertThat(run("journal", "salvage", "--out", temporary.resolve("new").toString(), "--json"))
+                .isZero();
+        Matcher requests = REQUESTS_OF_CALLER.matcher(this.out.toString());
+        assertThat(requests.find()).as(this.out.toString()).isTrue();
+        int lost = Integer.parseInt(requests.group(2));
+        assertThat(lost)
+                .as("records under a damage of several")
+                .isGreaterThan(1)
+                .isLessThan(CALLS);
+        assertThat(Integer.parseInt(requests.group(1)) + lost)
+                .as("records and lost records")
+                .isEqualTo(CALLS);
+    }
+
+    /** Overwrites some records in the middle of those that there are. */
+    private static void damageRecords(Path file) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        int first = text.indexOf("text.count");
+        int last = text.lastIndexOf("text.count");
+        assertThat(first).isPositive().isLessThan(last);
+        int step = (last - first) / (CALLS - 1);
+        Arrays.fill(bytes, first + 8 * step, first + 11 * step, (byte) 0x5a);
+        Files.write(file, bytes);
     }
 
     @Test

@@ -3,7 +3,9 @@ package io.waybill.cli.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.tensor.DType;
@@ -59,7 +61,10 @@ class SlicedCallsTest {
                         .with("text.count", (message, outbox) -> {
                             int words = new StringTokenizer(message.text("text")).countTokens();
                             if (words == 0) {
-                                throw new IllegalStateException("no words");
+                                if (filling == 7) {
+                                    throw new IllegalStateException("no words");
+                                }
+                                throw new RejectedMessageException(ErrorCode.REFUSED, "no words");
                             }
                             outbox.response().int64("words", words);
                         })
@@ -249,13 +254,14 @@ class SlicedCallsTest {
         assertThat(out.toString())
                 .isEqualTo("1.1 text.count: request: another payload\n"
                         + "1.2 tensor.size: request: storage 0: other bytes\n"
-                        + "2 calls are the same, 2 differ, 0 are only in " + slice + ", 0 only in " + other + "\n");
+                        + "1.3 text.count: response: EXCEPTION HANDLER_FAILED, and EXCEPTION REFUSED\n"
+                        + "1 calls are the same, 3 differ, 0 are only in " + slice + ", 0 only in " + other + "\n");
         assertThat(run("journal", "compare", "--json", slice.toString(), other.toString()))
                 .isEqualTo(1);
         assertThat(out.toString())
                 .contains(
                         "{\"id\":\"1.2\",\"operation\":\"tensor.size\",\"relation\":\"different\"",
-                        "{\"same\":2,\"different\":2,\"only_first\":0,\"only_second\":0,\"has_contents\":true}");
+                        "{\"same\":1,\"different\":3,\"only_first\":0,\"only_second\":0,\"has_contents\":true}");
     }
 
     @Test

@@ -52,6 +52,20 @@ class ReportTest {
     }
 
     @Test
+    void countsAsUnknownWhatNoHandlerCouldBeComparedWith() {
+        NotSameCalls calls = taken(
+                20,
+                count(1, "one", 2, same("installed", 2), same("candidate", 2)),
+                count(2, "two", 2, same("installed", 2), notReplayable("candidate", "x")),
+                count(3, "three", 2, notReplayable("installed", "x"), notReplayable("candidate", "x")),
+                count(4, "four", 2, notReplayable("installed", "x"), different("candidate", 3, PARTING)),
+                count(5, "five", 2, notReplayable("installed", "x"), failed("candidate", "error", "y")));
+        assertThat(calls.replayed()).as("replayed").isEqualTo(5);
+        assertThat(calls.count()).as("not the same").isEqualTo(4);
+        assertThat(calls.unknown()).as("of these not known").isEqualTo(2);
+    }
+
+    @Test
     void saysThatAllAreTheSame() {
         ReplayReport report =
                 new ReplayReport(List.of(row("installed", Verdict.SAME, 10_000, Map.of())), 10_000, 12, 1, List.of());

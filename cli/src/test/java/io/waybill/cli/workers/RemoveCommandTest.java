@@ -80,6 +80,11 @@ class RemoveCommandTest {
         return Commands.run(surroundings, args);
     }
 
+    /** What a command printed, for the message of a test whose command ended in another way. */
+    private String printed() {
+        return "exit code of a command that printed: " + out + err;
+    }
+
     private Worker join(String name, WorkerSettings.Role role) throws IOException {
         Host host = home.host();
         HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
@@ -126,11 +131,15 @@ class RemoveCommandTest {
                     send(caller, "server").get(60, TimeUnit.SECONDS).close();
                 }
             }
-            assertThat(run("workers", "remove", "--all-departed", "--dry-run")).isZero();
+            assertThat(run("workers", "remove", "--all-departed", "--dry-run"))
+                    .as(this::printed)
+                    .isZero();
             assertThat(out.toString()).contains("would remove 3 of 3 workers that left");
             assertThat(names()).hasSize(4);
 
-            assertThat(run("workers", "remove", "--departed-for", "1h")).isZero();
+            assertThat(run("workers", "remove", "--departed-for", "1h"))
+                    .as(this::printed)
+                    .isZero();
             assertThat(out.toString()).contains("removed 0 of 0");
             assertThat(run("workers", "remove", "--all-departed", "--yes"))
                     .as(err.toString())
@@ -157,11 +166,13 @@ class RemoveCommandTest {
             send(caller, "server");
             caller.close();
 
-            assertThat(run("workers", "remove", "caller")).isEqualTo(1);
+            assertThat(run("workers", "remove", "caller")).as(this::printed).isEqualTo(1);
             assertThat(err.toString())
                     .contains("worker caller can't be removed without loss: 2 requests that server has not completed")
                     .hasLineCount(1);
-            assertThat(run("workers", "remove", "--all-departed", "--yes")).isZero();
+            assertThat(run("workers", "remove", "--all-departed", "--yes"))
+                    .as(this::printed)
+                    .isZero();
             assertThat(out.toString()).contains("is kept: 2 requests").contains("removed 0 of 1");
             assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isZero();
             assertThat(names()).contains("caller");
@@ -197,7 +208,9 @@ class RemoveCommandTest {
                     .as("peers of which the server has a slot, in place of " + callers)
                     .hasSizeLessThan(callers);
 
-            assertThat(run("workers", "remove", "--all-departed", "--yes")).isZero();
+            assertThat(run("workers", "remove", "--all-departed", "--yes"))
+                    .as(this::printed)
+                    .isZero();
             assertThat(out.toString())
                     .contains("worker waiting (id 1) is kept: 1 requests that server has not completed")
                     .contains("removed " + (callers - 1) + " of " + callers + " workers that left");
@@ -212,13 +225,15 @@ class RemoveCommandTest {
     @Test
     void refusesALiveOneAndOneThatIsNotThereAndNoNameAtAll() throws IOException {
         try (WorkerDirectory alive = home.join("alive")) {
-            assertThat(run("workers", "remove", alive.name())).isEqualTo(1);
+            assertThat(run("workers", "remove", alive.name())).as(this::printed).isEqualTo(1);
             assertThat(err.toString()).contains("worker alive is alive").hasLineCount(1);
         }
-        assertThat(run("workers", "remove", "nobody")).isEqualTo(1);
+        assertThat(run("workers", "remove", "nobody")).as(this::printed).isEqualTo(1);
         assertThat(err.toString()).contains("no worker nobody");
-        assertThat(run("workers", "remove")).isEqualTo(2);
-        assertThat(run("workers", "remove", "alive", "--all-departed")).isEqualTo(2);
+        assertThat(run("workers", "remove")).as(this::printed).isEqualTo(2);
+        assertThat(run("workers", "remove", "alive", "--all-departed"))
+                .as(this::printed)
+                .isEqualTo(2);
         assertThat(names()).containsExactly("alive");
     }
 
@@ -235,7 +250,7 @@ class RemoveCommandTest {
         home.join("one").leave();
         home.join("two").leave();
 
-        assertThat(run("workers", "remove", "--all-departed")).isEqualTo(1);
+        assertThat(run("workers", "remove", "--all-departed")).as(this::printed).isEqualTo(1);
         assertThat(out.toString())
                 .contains("worker one (id 0) would be removed")
                 .contains("worker two (id 1) would be removed");
@@ -245,7 +260,9 @@ class RemoveCommandTest {
                 .hasLineCount(1);
         for (String other : List.of("", "n\n", "yesterday\n")) {
             typed = Optional.of(other);
-            assertThat(run("workers", "remove", "--departed-for", "0s")).isEqualTo(1);
+            assertThat(run("workers", "remove", "--departed-for", "0s"))
+                    .as(this::printed)
+                    .isEqualTo(1);
             assertThat(err.toString())
                     .contains("Delete what 2 workers that left have in the home? [y/N] ")
                     .contains("nothing is changed: expected y, found something else");
@@ -253,7 +270,7 @@ class RemoveCommandTest {
         assertThat(names()).containsExactly("one", "two");
 
         typed = Optional.of("Y\n");
-        assertThat(run("workers", "remove", "--all-departed")).isZero();
+        assertThat(run("workers", "remove", "--all-departed")).as(this::printed).isZero();
         assertThat(out.toString())
                 .contains("worker one (id 0) would be removed")
                 .contains("removed 2 of 2");
@@ -283,9 +300,13 @@ class RemoveCommandTest {
         assertThat(DepartedWorkers.removeLeftBefore(home, Duration.ZERO)).isZero(); // what a node does each minute
         assertThat(names()).containsExactly(spared);
 
-        assertThat(run("workers", "remove", "with-bundles", "cli", "--dry-run")).isZero();
+        assertThat(run("workers", "remove", "with-bundles", "cli", "--dry-run"))
+                .as(this::printed)
+                .isZero();
         assertThat(out.toString()).contains("would be removed: a node, with its bundles and state");
-        assertThat(run("workers", "remove", "with-bundles", "cli")).isZero();
+        assertThat(run("workers", "remove", "with-bundles", "cli"))
+                .as(this::printed)
+                .isZero();
         assertThat(out.toString())
                 .contains("worker with-bundles (id 0) is removed: a node, with its bundles and state")
                 .contains("worker cli (id 4) is removed: the record of what commands did");
@@ -300,7 +321,9 @@ class RemoveCommandTest {
             blocked = caller.info().id();
             send(caller, server.info().name());
             caller.close();
-            assertThat(run("workers", "remove", "idle", "caller")).isEqualTo(1);
+            assertThat(run("workers", "remove", "idle", "caller"))
+                    .as(this::printed)
+                    .isEqualTo(1);
             assertThat(names()).contains("idle", "caller");
             blocked = NO_ID;
         }
