@@ -55,6 +55,7 @@ class ExecutorTest(unittest.TestCase):
         with no_more_threads():
             executor.submit(ran.set)
         self.assertFalse(ran.is_set())
+        self.assertEqual(executor.active(), 2, "one task runs, and one waits for its thread")
         go_on.set()
         self.assertTrue(ran.wait(60), "the task ran on the thread that was there")
         executor.close()
