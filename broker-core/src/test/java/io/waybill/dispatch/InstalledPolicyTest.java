@@ -42,6 +42,7 @@ class InstalledPolicyTest {
 
     @ParameterizedTest(name = "{0}")
     @MethodSource("outcomes")
+    @SuppressWarnings("try") // the scope is only closed
     void seesNothingOfTheThreadAndLeavesItAsItWas(String name, Decision decision, String refusal) {
         CallContext own = CallContext.EMPTY.with("tenant", "acme");
         AccessPolicy policy = request -> {
@@ -55,7 +56,7 @@ class InstalledPolicyTest {
             return decision;
         };
         ProviderErrors errors = new ProviderErrors();
-        InstalledPolicy installed = new InstalledPolicy(GUARD, policy, ofPolicy, errors);
+        InstalledPolicy installed = new InstalledPolicy(GUARD, policy, ofPolicy, errors, new DaemonThreads());
         try (ContextScope scope = own.makeCurrent()) {
             thread.interrupt();
 

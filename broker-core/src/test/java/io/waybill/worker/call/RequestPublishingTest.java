@@ -21,8 +21,7 @@ import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Overflow;
 import io.waybill.worker.poll.Deadlines;
-import io.waybill.worker.poll.FaultAlarm;
-import io.waybill.worker.poll.PollTurns;
+import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
@@ -57,7 +56,7 @@ class RequestPublishingTest {
 
     private static final FlowLimits LIMITS = new FlowLimits(1000, 1 << 20, 4, Overflow.REFUSE);
 
-    private final Deadlines deadlines = new Deadlines();
+    private Deadlines deadlines;
     private final List<String> outcomes = new ArrayList<>();
     private final ResponseListener listener = new ResponseListener() {
         @Override
@@ -80,18 +79,11 @@ class RequestPublishingTest {
     void open(@TempDir Path directory) throws Exception {
         room = new PublishingRoom(directory);
         pending = new PendingCalls(room.directory.id(), LIMITS.calls(), 7);
-        PollTurns turns = new PollTurns("a", room.permit, room.directory.cursors(), new FaultAlarm());
-        Poller poller = new Poller(
-                "a",
-                Waiting.BALANCED,
-                room.host.clock(),
-                room.host.threads(),
-                turns,
-                room.slots,
-                deadlines,
-                room.directory.cursors(),
-                room.directory.doorbell());
-        WaitingCallers waiting = new WaitingCallers(Waiting.BALANCED, room.host.clock(), turns, room.slots, poller);
+        PollContext polling = new PollContext(
+                "a", Waiting.BALANCED, room.host, room.directory.cursors(), room.directory.doorbell());
+        deadlines = polling.deadlines();
+        Poller poller = new Poller(polling);
+        WaitingCallers waiting = new WaitingCallers(polling, poller);
         NotedOutcomes noted = new NotedOutcomes(room.directory.path(), room.host);
         CallingContext context = new CallingContext(
                 room.context,
@@ -99,9 +91,9 @@ class RequestPublishingTest {
                 pending,
                 poller,
                 waiting,
-                deadlines,
+                polling.deadlines(),
                 new AwaitedReturns(room.links, Duration.ZERO),
-                new OutcomeDelivery(room.permit, room.context.reports(), room.counters, noted));
+                new OutcomeDelivery(polling.permit(), room.context.reports(), room.counters, noted));
         LinkLookup lookup = new LinkLookup(room.links, room.host, () -> false);
         RecordSender direct = room.requests.intoJournal();
         writer = new RequestWriter(

@@ -11,7 +11,6 @@ import io.waybill.device.DeviceSettings;
 import io.waybill.event.CallListeners;
 import io.waybill.handling.CallReports;
 import io.waybill.home.Home;
-import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.ForwardingClock;
 import io.waybill.host.Host;
@@ -19,6 +18,7 @@ import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
@@ -65,7 +65,7 @@ public final class PublishingRoom implements AutoCloseable {
     public final WorkerCounters counters = new WorkerCounters();
     public final TensorTransit transit;
     public final Links links;
-    public final HandlerSlots slots = new HandlerSlots();
+    public final HandlerSlots slots;
     public final PollPermit permit;
     public final QueueAppender requests;
     public final QueueAppender responses;
@@ -89,11 +89,12 @@ public final class PublishingRoom implements AutoCloseable {
         });
         directory = Home.open(path.resolve("home"), host).join("a");
         transit = new TensorTransit(directory, TensorConfig.DEFAULTS, DeviceSettings.NONE, RegionHolder.NONE);
-        FaultAlarm faults = new FaultAlarm();
+        slots = new HandlerSlots(host.threads());
+        FaultAlarm faults = new FaultAlarm(host.threads());
         permit = new PollPermit(faults);
         requests = new QueueAppender(journal(JournalQueue.REQUESTS), archive(), faults, counters);
         responses = new QueueAppender(journal(JournalQueue.RESPONSES), archive(), faults, counters);
-        links = new Links(directory, Membership.present(directory.home()), true, JOURNAL, permit, transit);
+        links = new Links(directory, true, JOURNAL, permit, transit);
         links.announceBy(peer -> call(Collaborator.WAKE_UP));
         CallListeners listeners = new CallListeners(host.threads(), host.clock());
         listeners.add("test", this::listen, () -> call(Collaborator.EVENTS)); // which is told of its failures
@@ -104,7 +105,7 @@ public final class PublishingRoom implements AutoCloseable {
 
     private Journal journal(JournalQueue queue) throws IOException, JournalFullException {
         Path queuePath = directory.subdirectory(queue.directoryName());
-        return JournalOpener.open(queuePath, JOURNAL, host.clock(), WrittenQueue::reserve);
+        return JournalOpener.open(queuePath, JOURNAL, host.clock(), UnreservedDisk.by(WrittenQueue::reserve));
     }
 
     private SentStorages archive() {

@@ -8,8 +8,10 @@ import io.waybill.api.MessageType;
 import io.waybill.api.metrics.OperationMetrics;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.journal.JournalQueue;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.OperationCounts;
 import io.waybill.worker.metrics.OperationTable;
@@ -88,12 +90,15 @@ class ResponsePublishingTest {
         switch (way) {
             case OF_A_HANDLER -> {
                 Tensor tensor = room.tensor();
-                ResponseBody body = new ResponseBody(e -> {});
-                body.raw(ByteBuffer.allocate(8), List.of(tensor)); // which has its count from here on
+                OutgoingResponse response = new OutgoingResponse();
+                response.raw(ByteBuffer.allocate(8), List.of(tensor)); // which has its count from here on
+                ResponseBody body = new ResponseBody();
+                body.open(response, 0, 0, Observations.NO_BYTES);
                 body.respondsTo(writer, room.link(), request);
                 body.countedBy(counts);
                 boolean sent = writer.send(body);
-                body.reset();
+                body.close();
+                response.reset();
                 return sent;
             }
             case ERROR -> {
@@ -176,13 +181,16 @@ class ResponsePublishingTest {
     @ValueSource(booleans = {false, true})
     void isAnErrorInItsPlaceWhenItCanNotBeComposed(boolean isError) throws Exception {
         Tensor tensor = room.tensor();
-        ResponseBody body = new ResponseBody(e -> {});
         Tensor throwing = PublishingRoom.tensorThat(() -> PublishingRoom.throwUnchecked(planted(isError)));
-        body.raw(ByteBuffer.allocate(8), List.of(tensor, throwing));
+        OutgoingResponse response = new OutgoingResponse();
+        response.raw(ByteBuffer.allocate(8), List.of(tensor, throwing));
+        ResponseBody body = new ResponseBody();
+        body.open(response, 0, 0, Observations.NO_BYTES);
         body.respondsTo(writer, room.link(), request);
         body.countedBy(counts);
         assertThat(writer.send(body)).as("whether it was sent").isFalse();
-        body.reset();
+        body.close();
+        response.reset();
         assertThat(room.onRecord(JournalQueue.RESPONSES))
                 .as("responses on record")
                 .containsExactly(id + " HANDLER_FAILED");
