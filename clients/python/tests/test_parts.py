@@ -215,6 +215,12 @@ class PartsTest(unittest.TestCase):
                 time.sleep(0.01)
         self.assertNotIn(self.path, _mapped())
 
+    def test_the_end_of_the_connection_gives_up_a_file_that_is_not_used(self) -> None:
+        self.parts.write(self.place, memoryview(bytearray(SIZE)))
+        self.assertIn(self.path, _mapped())
+        self.parts.close()
+        self.assertNotIn(self.path, _mapped())
+
     def test_no_thread_is_left_without_a_part(self) -> None:
         with mock.patch.object(parts, "_KEPT_SECONDS", 0):
             self.parts.view(self.place)
