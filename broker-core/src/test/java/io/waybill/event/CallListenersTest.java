@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.event.CallEvent.Kind;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -79,6 +82,28 @@ class CallListenersTest {
     private void lookAfter(long ms) {
         clock.advance(Duration.ofMillis(ms));
         listeners.look(clock.monotonicNs());
+    }
+
+    /** The view is reused for all events of a thread. */
+    @Test
+    void anEventHasNothingOfTheOneBefore() {
+        List<String> shown = new ArrayList<>();
+        listeners.add(
+                PROVIDER,
+                event -> shown.add(event.operation() + " of " + event.parentId() + ", " + event.bytes() + " bytes, "
+                        + event.tensors() + " tensors, error " + event.error() + ", span " + event.spanId()));
+        byte[] name = "text.count".getBytes(StandardCharsets.UTF_8);
+        EventView view = listeners.own().open(Kind.ENDED, 1, 3, MessageType.NAMED_CALL);
+        listeners.notify(view.name(name, 0, name.length)
+                .parent(5)
+                .size(7, 2)
+                .error(ErrorCode.TIMED_OUT)
+                .trace(1, 2, 3, 4, true));
+        listeners.notify(listeners.own().open(Kind.APPENDED, 2, 3, MessageType.SCRIPT_CALL));
+        assertThat(shown)
+                .containsExactly(
+                        "text.count of 5, 7 bytes, 2 tensors, error TIMED_OUT, span 3",
+                        "SCRIPT_CALL of " + MessageId.NONE + ", 0 bytes, 0 tensors, error null, span 0");
     }
 
     @Test
