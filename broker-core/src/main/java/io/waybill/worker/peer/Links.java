@@ -61,11 +61,7 @@ public final class Links {
     private Announcement announcement = Announcement.AT_ONCE;
     private Consumer<PeerLink> makeListener = link -> {};
 
-    /**
-     * Creates an empty table of links.
-     *
-     * @param serves whether peers' requests are read
-     */
+    /** @param serves whether peers' requests are read */
     public Links(
             WorkerDirectory own, boolean serves, JournalSettings journal, PollPermit permit, TensorTransit transit) {
         this.own = own;
@@ -110,9 +106,7 @@ public final class Links {
         makeListener = listener;
     }
 
-    /**
-     * Sets the listener for links about to be closed, called by the permit's holder. Set it before the first refresh.
-     */
+    /** Sets the listener for links about to be closed, called by the permit's holder. Set it before the first refresh. */
     public void onDrop(Consumer<PeerLink> listener) {
         dropListener = listener;
     }
