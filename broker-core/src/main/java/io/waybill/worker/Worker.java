@@ -97,10 +97,7 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /**
-     * Stops the worker after a failure of its journal (a failed sync, a write by another process, a lost file), and
-     * completes the futures that wait for it.
-     */
+    /** Stops the worker after a failure of its journal, such as a failed sync or a lost file, and completes the futures that wait for it. */
     private void failed(IOException cause) {
         for (QueueAppender appender : List.of(parts.requestAppender, parts.responseAppender)) {
             try {

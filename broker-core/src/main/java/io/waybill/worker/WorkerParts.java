@@ -58,7 +58,6 @@ import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
 import io.waybill.worker.serve.AccessGate;
-import io.waybill.worker.serve.DispatchContext;
 import io.waybill.worker.serve.HandlerErrorLog;
 import io.waybill.worker.serve.OpenRequests;
 import io.waybill.worker.serve.ParkedRequests;
@@ -233,7 +232,7 @@ final class WorkerParts {
         recovery = new Recovery(directory.name(), earlier, scan, host, faults);
         links.onMake(recovery::made);
         reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
-        DispatchContext dispatching = new DispatchContext(
+        RequestDispatcher.Context dispatching = new RequestDispatcher.Context(
                 lookup,
                 host.clock(),
                 poller.handlers(),

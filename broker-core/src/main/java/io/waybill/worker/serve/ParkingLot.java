@@ -33,7 +33,7 @@ final class ParkingLot {
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
 
-    ParkingLot(DispatchContext context, Refusals refusals) {
+    ParkingLot(RequestDispatcher.Context context, Refusals refusals) {
         this.registry = context.lookup().registry();
         this.clock = context.clock();
         this.parked = context.parking();

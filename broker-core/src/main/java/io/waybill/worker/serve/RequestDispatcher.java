@@ -1,6 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
@@ -13,6 +14,7 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -56,8 +58,25 @@ public final class RequestDispatcher {
     private volatile boolean leaving; // set by the thread that closes the worker
     private PeerRequest spare;
 
+    /**
+     * Dependencies of the dispatch of requests.
+     *
+     * @param handlers whose threads may poll
+     */
+    public record Context(
+            HandlerLookup lookup,
+            Clock clock,
+            HandlerPolling handlers,
+            TensorTransit transit,
+            ResponseWriter responses,
+            OpenRequests open,
+            ParkedRequests parking,
+            AccessGate gate,
+            Interceptors<HandlerInterceptor> interceptors,
+            WorkerCounters counters) {}
+
     public RequestDispatcher(
-            DispatchContext context,
+            Context context,
             RequestPool pool,
             RereadTails reread,
             PreviousIncarnation earlier,
