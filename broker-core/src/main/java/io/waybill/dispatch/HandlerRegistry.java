@@ -31,13 +31,6 @@ public final class HandlerRegistry {
     private volatile ParkingSettings parking; // set by any thread, read by those that park requests
     private final Threads threads;
     private final Clock clock;
-    private final Object lock = new Object();
-    // These are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
-    private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
-    private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
-    private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
-    private boolean expectingMore;
-
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final ProviderErrors errors = new ProviderErrors();
     private final AccessPolicies policies;
@@ -45,6 +38,12 @@ public final class HandlerRegistry {
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
     private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
     private volatile HandlerTable table; // written under lock, read by all serving threads
+    private final Object lock = new Object();
+    // These are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
+    private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
+    private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
+    private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
+    private boolean expectingMore;
 
     /** The last handler of a key, after it left. */
     private record Departure(

@@ -114,7 +114,7 @@ public interface Threads {
     /**
      * Waits in another way than the above, such as in the kernel. Allocates nothing.
      *
-     * @param wait waits for so many nanoseconds at most, and returns whether that was not without success; 0 only looks
+     * @param wait waits for at most so many nanoseconds, and returns whether what it waits for happened; with 0 it only looks
      * @return the result of the wait
      */
     default boolean await(LongPredicate wait, long maxNs) {

@@ -294,8 +294,7 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response claim(long messageId, Duration timeout) {
         parts.calls.requireMayBlock();
-        return EarlierCalls.await(
-                parts.earlierCalls.claim(messageId, OutcomeClaim.Way.WAIT, timeout), messageId, parts.host.threads());
+        return EarlierCalls.await(claimAsync(messageId, timeout), messageId, parts.host.threads());
     }
 
     /**
@@ -319,8 +318,7 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response repeat(long messageId, Duration timeout) {
         parts.calls.requireMayBlock();
-        return EarlierCalls.await(
-                parts.earlierCalls.claim(messageId, OutcomeClaim.Way.REPEAT, timeout), messageId, parts.host.threads());
+        return EarlierCalls.await(repeatAsync(messageId, timeout), messageId, parts.host.threads());
     }
 
     /**

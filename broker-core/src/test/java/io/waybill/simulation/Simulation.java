@@ -38,8 +38,9 @@ final class Simulation {
     private static final long SECOND_NS = 1_000_000_000L;
     private static final long STEP_NS = 2_000_000;
     private static final long MAX_END_NS = 300 * SECOND_NS;
+    private static final long MAX_LATE_NS = SECOND_NS / 2;
     private static final int MAX_TROUBLED = 20;
-    private static final long SETTLE_NS = 10 * SECOND_NS;
+    private static final long REST_NS = 10 * SECOND_NS;
     private static final long[] TIMEOUTS_MS = {3, 100, 3_000};
     private static final WorkerSettings SETTINGS = WorkerSettings.builder()
             .defaultTimeout(Duration.ofSeconds(20))
@@ -80,11 +81,13 @@ final class Simulation {
     private final class Call implements ResponseListener {
         private final int number;
         private final SimulatedMember caller;
+        private final long deadlineNs;
         private int heard;
 
-        Call(int number, SimulatedMember caller) {
+        Call(int number, SimulatedMember caller, long timeoutMs) {
             this.number = number;
             this.caller = caller;
+            this.deadlineNs = time.bootNs() + timeoutMs * 1_000_000;
         }
 
         @Override
@@ -109,6 +112,10 @@ final class Simulation {
             open.remove(number);
             if (killed.contains(caller)) {
                 problems.add("call " + number + " of a killed worker: " + how);
+            }
+            if (time.bootNs() - deadlineNs > MAX_LATE_NS) {
+                problems.add("call " + number + " ended " + (time.bootNs() - deadlineNs) / 1_000_000
+                        + " ms after its deadline: " + how);
             }
             if (++heard > 1) {
                 problems.add("call " + number + " has " + heard + " outcomes, the last: " + how);
@@ -208,10 +215,10 @@ final class Simulation {
         int number = begun++;
         String to = anyName();
         String operation = handlers.anyOperation();
-        Request request = Request.operation(to, operation)
-                .timeout(Duration.ofMillis(TIMEOUTS_MS[random.nextInt(TIMEOUTS_MS.length)]));
+        long timeoutMs = TIMEOUTS_MS[random.nextInt(TIMEOUTS_MS.length)];
+        Request request = Request.operation(to, operation).timeout(Duration.ofMillis(timeoutMs));
         request.body().int64("n", number).text("next", anyName());
-        Call call = new Call(number, caller);
+        Call call = new Call(number, caller, timeoutMs);
         open.put(number, call);
         note("call " + number + " of " + caller.name() + " to " + to + " " + operation);
         try {
@@ -289,9 +296,9 @@ final class Simulation {
             handlers.completeAll();
         }
         handlers.completeLeft();
-        long settledNs = time.monotonicNs() + SETTLE_NS;
-        while (time.monotonicNs() - settledNs < 0) {
-            invoker.step(settledNs);
+        long restedNs = time.monotonicNs() + REST_NS;
+        while (time.monotonicNs() - restedNs < 0) {
+            invoker.step(restedNs);
             handlers.completeAll();
         }
     }

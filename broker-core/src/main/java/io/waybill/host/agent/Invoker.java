@@ -14,10 +14,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs the threads of one worker, or of several in this JVM, on the thread that calls it: their bodies in turns, one after the other. What
- * does its work in {@link DutyCycles} gets a turn when one is due; any other body is one turn. Whoever waits, the calling thread included,
+ * does its work in {@link DutyCycles} gets a turn when one is due; any other body is one turn. A role that waits, and the program as well,
  * runs the turns of others meanwhile, inside its own: it goes on when those have returned.
  *
  * <p><b>Threads.</b> Belongs to the thread that creates it, which is the only one to call it, its groups, and the workers on them.
+ *
+ * <p><b>Limits.</b> Turns inside of each other return in the opposite order. So each wait needs a limit, and a worker must not poll with
+ * {@code Waiting.SPIN}, which keeps the right to poll while it spins.
  *
  * <p><b>Errors.</b> What a turn throws is logged, and ends its role. A wait throws an {@link IllegalStateException} when nothing can ever end
  * it.
@@ -51,7 +54,7 @@ public final class Invoker {
     private Role current;
     private int spins; // since the last turn
 
-    /** One who has turns; or the program. */
+    /** A thread that is not one: it has turns. Or the program. */
     private static final class Role {
         private final Group group; // null for the program
         private final Runnable body;
@@ -242,7 +245,7 @@ public final class Invoker {
             }
         }
 
-        /** Lets the time pass, and only rarely runs others: whoever spins does something itself in its loop, and may hold what they need. */
+        /** Lets the time pass, and only rarely runs others: a loop that spins does its own work, and may hold what they need. */
         @Override
         public void spin() {
             schedule.spin();

@@ -69,7 +69,7 @@ class InvokerTest {
     }
 
     @Test
-    void whoeverWaitsRunsTheOthersMeanwhile() throws InterruptedException {
+    void aRoleThatWaitsRunsTheOthersMeanwhile() throws InterruptedException {
         CompletableFuture<String> outcome = new CompletableFuture<>();
         agent("worker", SECOND_NS, () -> {
             events.add("worker begins");
