@@ -271,7 +271,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             try {
                 archive(next);
             } finally {
-                backlog.done();
+                backlog.done(requests.notes() + responses.notes());
             }
             publish(PUBLISH_NS);
         }
@@ -347,6 +347,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private void writeNotes() {
         requests.writeNotes();
         responses.writeNotes();
+        backlog.written();
     }
 
     /** Writes the omissions that could not be written before. */

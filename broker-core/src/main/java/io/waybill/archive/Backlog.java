@@ -58,6 +58,7 @@ final class Backlog {
     private long bytes; // of storages that are not given up, with the one that is being copied
     private long sentBytes;
     private WaitingStorage current;
+    private int unwritten; // notes
 
     /**
      * Creates a queue.
@@ -126,9 +127,15 @@ final class Backlog {
         return current;
     }
 
-    /** The one that {@link #next} gave is archived or not. */
-    synchronized void done() {
+    /** The one that {@link #next} gave is archived or not; so many notes still count as waiting. */
+    synchronized void done(int unwrittenNotes) {
+        unwritten = unwrittenNotes;
         current = null;
+    }
+
+    /** All notes are written. */
+    synchronized void written() {
+        unwritten = 0;
     }
 
     /** Subtracts bytes that no longer wait. */
@@ -156,8 +163,9 @@ final class Backlog {
         return bytes;
     }
 
+    /** Returns how many storages are not archived, and notes of others not written. */
     synchronized int count() {
-        return waiting.size() + (current == null ? 0 : 1);
+        return waiting.size() + (current == null ? 0 : 1) + unwritten;
     }
 
     /** Since when the oldest waits, on the monotonic clock; {@code nowNs} when none does. */

@@ -100,6 +100,11 @@ final class QueueArchive implements SentStorages {
         }
     }
 
+    /** How many notes are not written yet. */
+    int notes() {
+        return notes.size();
+    }
+
     /** Writes the notes. Those that can't be written become {@linkplain #writeGaps gaps}. */
     void writeNotes() {
         if (notes.isEmpty()) {

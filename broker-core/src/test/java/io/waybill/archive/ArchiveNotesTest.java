@@ -93,7 +93,9 @@ class ArchiveNotesTest {
             archive.omit(Omission.RATE, SIZE, LongStream.range(0, notes).toArray());
             whole = Files.readAllBytes(path); // not closed yet
         }
-        for (int length = (int) from; length < from + notes * ArchiveLayout.RECORD_BYTES; length += ArchiveLayout.ALIGNMENT) {
+        for (int length = (int) from;
+                length < from + notes * ArchiveLayout.RECORD_BYTES;
+                length += ArchiveLayout.ALIGNMENT) {
             Files.write(path, Arrays.copyOf(whole, length));
             long there = (length - from) / ArchiveLayout.RECORD_BYTES;
             requireWhy(there, notes, Omission.PENDING, length);
@@ -153,6 +155,17 @@ class ArchiveNotesTest {
                     .as("bytes of regions that are held")
                     .isZero();
         }
+    }
+
+    /** Whoever has seen that nothing waits finds what was written. */
+    @Test
+    void countsAsWaitingUntilItIsWritten() {
+        Backlog backlog = new Backlog(1 << 20, 0, 0);
+        backlog.next();
+        backlog.done(3);
+        assertThat(backlog.count()).isEqualTo(3);
+        backlog.written();
+        assertThat(backlog.count()).isZero();
     }
 
     private static void send(Archive archive, Transit transit, Path worker, int from, int to) {
