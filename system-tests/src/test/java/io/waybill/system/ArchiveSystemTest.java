@@ -107,7 +107,8 @@ class ArchiveSystemTest {
                 // what overflowed may be more of one than of the other
                 for (JournalQueue queue : JournalQueue.values()) {
                     List<ArchivedStorage> seen = look(process, queue);
-                    assertThat(omissions(seen)).isSubsetOf(Omission.LOST, Omission.PENDING, Omission.OVERFLOW, Omission.RATE);
+                    assertThat(omissions(seen))
+                            .isSubsetOf(Omission.LOST, Omission.PENDING, Omission.OVERFLOW, Omission.RATE);
                     kept += seen.stream().filter(ArchivedStorage::isKept).count();
                 }
                 assertThat(kept - before)
