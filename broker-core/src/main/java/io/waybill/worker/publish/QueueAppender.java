@@ -89,11 +89,19 @@ public final class QueueAppender {
             throw new IllegalStateException("a message can't be sent while the bytes of another one are read: "
                     + "the methods of a storage must not send any");
         }
-        long sequence;
+        long sequence = journal.size();
         composing = true;
         try {
             message.compose(buffer);
             sequence = through.put(buffer, message.to(), wallNs);
+        } catch (JournalFullException | RuntimeException | Error e) {
+            if (journal.size() == sequence) {
+                throw e;
+            }
+            failedBehind(
+                    message.id(),
+                    "its appender met an error",
+                    e); // such as a fault of mapped memory that is reported late
         } finally {
             composing = false;
         }

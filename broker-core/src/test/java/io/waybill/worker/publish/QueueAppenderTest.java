@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class QueueAppenderTest {
 
     private static final List<String> ALL =
-            List.of("COMPOSED", "COUNTED", "FURTHER", "ARCHIVE", "WAKE_UP", "EXPECTED", "REPORTED");
+            List.of("COMPOSED", "APPENDED", "COUNTED", "FURTHER", "ARCHIVE", "WAKE_UP", "EXPECTED", "REPORTED");
 
     private PublishingRoom room; // one for all: a case takes milliseconds, and a room some hundred
     private final List<String> steps = new ArrayList<>();
@@ -147,7 +147,9 @@ class QueueAppenderTest {
             if (plantedAt.equals("PUT")) {
                 PublishingRoom.throwUnchecked(planted);
             }
-            return room.requests.append(record, wallNs);
+            long sequence = room.requests.append(record, wallNs);
+            step("APPENDED");
+            return sequence;
         }
 
         @Override
@@ -181,12 +183,26 @@ class QueueAppenderTest {
 
     @ParameterizedTest(name = "{1} behind the append, at {0}")
     @CsvSource({
-        "COUNTED, EXCEPTION", "COUNTED, ERROR", "COUNTED, ONE_THAT_CAN_NOT_BE_SHOWN",
-        "FURTHER, EXCEPTION", "FURTHER, ERROR", "FURTHER, ONE_THAT_CAN_NOT_BE_SHOWN",
-        "ARCHIVE, EXCEPTION", "ARCHIVE, ERROR", "ARCHIVE, ONE_THAT_CAN_NOT_BE_SHOWN",
-        "WAKE_UP, EXCEPTION", "WAKE_UP, ERROR", "WAKE_UP, ONE_THAT_CAN_NOT_BE_SHOWN",
-        "EXPECTED, EXCEPTION", "EXPECTED, ERROR", "EXPECTED, ONE_THAT_CAN_NOT_BE_SHOWN",
-        "REPORTED, EXCEPTION", "REPORTED, ERROR", "REPORTED, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "APPENDED, EXCEPTION",
+        "APPENDED, ERROR",
+        "COUNTED, EXCEPTION",
+        "COUNTED, ERROR",
+        "COUNTED, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "FURTHER, EXCEPTION",
+        "FURTHER, ERROR",
+        "FURTHER, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "ARCHIVE, EXCEPTION",
+        "ARCHIVE, ERROR",
+        "ARCHIVE, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "WAKE_UP, EXCEPTION",
+        "WAKE_UP, ERROR",
+        "WAKE_UP, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "EXPECTED, EXCEPTION",
+        "EXPECTED, ERROR",
+        "EXPECTED, ONE_THAT_CAN_NOT_BE_SHOWN",
+        "REPORTED, EXCEPTION",
+        "REPORTED, ERROR",
+        "REPORTED, ONE_THAT_CAN_NOT_BE_SHOWN",
     })
     void attemptsEveryStepBehindTheAppendAndThrowsNothing(String at, Kind kind) throws Exception {
         planted = kind.make();
