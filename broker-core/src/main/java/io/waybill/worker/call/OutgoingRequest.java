@@ -19,8 +19,6 @@ import io.waybill.worker.reference.SentReferences;
  */
 final class OutgoingRequest implements Publication {
 
-    private static final ThreadLocal<OutgoingRequest> OWN = ThreadLocal.withInitial(OutgoingRequest::new);
-
     private CallingContext calling; // null while it is not used
     private SpanIds spans;
     // Of the call:
@@ -46,8 +44,12 @@ final class OutgoingRequest implements Publication {
     private OutgoingRequest() {}
 
     /** Returns the calling thread's own object, or another one while that is in use. {@link #close} ends the use. */
-    static OutgoingRequest of(CallingContext calling, SpanIds spans) {
-        OutgoingRequest own = OWN.get();
+    static OutgoingRequest of(ThreadLocal<OutgoingRequest> owned, CallingContext calling, SpanIds spans) {
+        OutgoingRequest own = owned.get();
+        if (own == null) {
+            own = new OutgoingRequest();
+            owned.set(own);
+        }
         OutgoingRequest free = own.calling == null ? own : new OutgoingRequest();
         free.calling = calling;
         free.spans = spans;

@@ -38,6 +38,7 @@ public final class RequestWriter {
     private final LinkLookup lookup;
     private final Backpressure backpressure;
     private final SpanIds spans;
+    private final ThreadLocal<OutgoingRequest> own; // of each thread that sends
     private final WriterState state = new WriterState();
 
     /** @param sender the way of the records into the journal */
@@ -51,6 +52,7 @@ public final class RequestWriter {
         this.backpressure =
                 new Backpressure(context.settings().limits().overflow(), context.waiting(), clock, context.counters());
         this.spans = new SpanIds(clock.wallNs());
+        this.own = context.waiting().threads().local();
     }
 
     /**
@@ -70,7 +72,7 @@ public final class RequestWriter {
             SentReferences.Creation creation,
             CallContext callers,
             CallContext onRecord) {
-        OutgoingRequest sent = OutgoingRequest.of(context, spans);
+        OutgoingRequest sent = OutgoingRequest.of(own, context, spans);
         try {
             sent.call(request, listener, parent, creation);
             sent.contexts(callers, onRecord);

@@ -79,8 +79,8 @@ class RequestPublishingTest {
     void open(@TempDir Path directory) throws Exception {
         room = new PublishingRoom(directory);
         pending = new PendingCalls(room.directory.id(), LIMITS.calls(), 7);
-        PollContext polling = new PollContext(
-                "a", Waiting.BALANCED, room.host, room.directory.cursors(), room.directory.doorbell());
+        PollContext polling =
+                new PollContext("a", Waiting.BALANCED, room.host, room.directory.cursors(), room.directory.doorbell());
         deadlines = polling.deadlines();
         Poller poller = new Poller(polling);
         WaitingCallers waiting = new WaitingCallers(polling, poller);
