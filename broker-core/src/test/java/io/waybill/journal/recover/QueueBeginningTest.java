@@ -8,6 +8,7 @@ import io.waybill.host.ManualClock;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.journal.UnreservedDisk;
 import io.waybill.journal.read.LastRecord;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -46,7 +47,7 @@ class QueueBeginningTest {
                 queue,
                 SETTINGS,
                 Host.real().withClock(new ManualClock()),
-                (file, offset, length) -> {},
+                UnreservedDisk.by((file, offset, length) -> {}),
                 1,
                 -1,
                 new QueueEvidence(List.of(claims), nextCounter, -1, List.of(), WORKER));
