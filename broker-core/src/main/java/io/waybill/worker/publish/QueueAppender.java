@@ -93,7 +93,8 @@ public final class QueueAppender {
         composing = true;
         try {
             message.compose(buffer);
-            sequence = through.put(buffer, message.to(), wallNs);
+            sequence =
+                    through == intoJournal ? journal.append(buffer, wallNs) : through.put(buffer, message.to(), wallNs);
         } catch (JournalFullException | RuntimeException | Error e) {
             if (journal.size() == sequence) {
                 throw e;
@@ -108,7 +109,9 @@ public final class QueueAppender {
         // the line: from here on nothing is thrown
         register(message, sequence);
         count(message);
-        sendFurther(message, through, wallNs);
+        if (through != intoJournal) {
+            sendFurther(message, through, wallNs);
+        }
     }
 
     /** Appends a record that was composed elsewhere, and returns its sequence. Under the lock. */
