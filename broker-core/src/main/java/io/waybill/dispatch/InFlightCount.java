@@ -119,8 +119,9 @@ public final class InFlightCount {
     /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
     public long awaitDrained(Clock clock, Threads threads, long untilNs) {
         boolean interrupted = false;
+        long left; // a call that is refused is in flight for a moment: what ended the wait counts
         synchronized (drained) {
-            while (inFlight() > 0 && !interrupted) {
+            while ((left = inFlight()) > 0 && !interrupted) {
                 long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
                 if (leftMs <= 0) {
                     break;
@@ -137,6 +138,6 @@ public final class InFlightCount {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        return inFlight();
+        return left;
     }
 }

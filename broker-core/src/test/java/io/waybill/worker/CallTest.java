@@ -331,13 +331,13 @@ class CallTest {
             outbox.respond(message.payload());
         });
 
-        assertThatThrownBy(() -> caller.call(raw("server", "x").timeout(Duration.ofMillis(100))))
+        assertThatThrownBy(() -> caller.call(raw("server", "x").timeout(Duration.ofSeconds(1))))
                 .isInstanceOfSatisfying(CallException.class, e -> {
                     assertThat(e.kind()).isEqualTo(ErrorKind.TIMEOUT);
                     assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT);
                 })
                 .hasMessageStartingWith(
-                        "RPCErr:1:RPC ran for more than set timeout (100 ms) and will now be marked with an error");
+                        "RPCErr:1:RPC ran for more than set timeout (1000 ms) and will now be marked with an error");
         hold.countDown();
         Waits.until("the late response was counted", () -> caller.counters().lateResponses() == 1);
     }

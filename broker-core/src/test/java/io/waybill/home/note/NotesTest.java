@@ -8,6 +8,7 @@ import io.waybill.home.note.NotedOutcomes.Reader;
 import io.waybill.home.note.Responders.Responder;
 import io.waybill.host.Host;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -84,8 +85,11 @@ class NotesTest {
             outcomes.note(2, ErrorCode.TIMED_OUT);
         }
         Path file = OutcomesLayout.in(worker);
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            channel.write(OutcomesLayout.allocate(1).put((byte) 9).flip(), OutcomesLayout.offset(0) + 8L);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            ByteBuffer one = OutcomesLayout.allocate(1);
+            channel.read(one, OutcomesLayout.offset(0) + 8L);
+            one.put(0, (byte) ~one.get(0)).flip();
+            channel.write(one, OutcomesLayout.offset(0) + 8L);
             channel.truncate(OutcomesLayout.offset(2) - 1L);
         }
         assertThat(codeOf(1)).isEmpty();

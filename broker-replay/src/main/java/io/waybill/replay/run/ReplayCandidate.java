@@ -205,6 +205,7 @@ public final class ReplayCandidate implements Closeable {
     /** Responds with a value of this worker's, for a message inside a request. */
     private void fetch(Message message, Outbox outbox) throws RejectedMessageException {
         try (Response value = read(FetchRequest.decode(message.payload()).id())) {
+            value.tensors().forEach(tensor -> tensor.storage().retain()); // the response takes a count of each
             outbox.respond(value.payload(), value.tensors(), value.references());
         } catch (CallException e) {
             outbox.later().fail(e.code(), e.getMessage(), e);
