@@ -1,5 +1,6 @@
 package io.waybill.autograd.graph;
 
+import java.lang.ref.Reference;
 import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.DoublePointer;
@@ -40,6 +41,7 @@ final class Tensors {
         Tensor whole = dense.detach().to(ScalarType.Double).contiguous();
         double[] values = new double[(int) whole.numel()];
         new DoublePointer(whole.data_ptr()).capacity(values.length).get(values);
+        Reference.reachabilityFence(whole); // its memory is freed with it
         return values;
     }
 
@@ -53,8 +55,10 @@ final class Tensors {
                 new BoolOptional(true),
                 false,
                 true);
-        return Arrays.stream(gradients.get())
+        List<double[]> values = Arrays.stream(gradients.get())
                 .map(gradient -> gradient.defined() ? values(gradient) : null)
                 .toList();
+        Reference.reachabilityFence(gradients); // what it gave lies in it
+        return values;
     }
 }
