@@ -150,13 +150,14 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         if (wanted != before) {
             thread.setContextClassLoader(wanted);
         }
-        ContextScope outside = stack.context().enter(source.context());
+        ContextScope outside = stack.context().mark();
         HandlerCall enclosing = stack.enter(this);
         inHandler = thread;
         boolean blocks = false;
         Failure decided = null; // by an interceptor
         Throwable thrown = null;
         try {
+            stack.context().enter(source.context());
             InboundMessage message = source.open(entry);
             blocks = stack.isInline() && source.movesOn() && blocks(message);
             if (!blocks) {

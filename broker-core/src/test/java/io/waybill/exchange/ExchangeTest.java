@@ -148,6 +148,14 @@ class ExchangeTest {
     }
 
     @Test
+    void endsWhenItsContextCanNotBeRead() {
+        request.hasBadContext = true;
+        serve((message, outbox) -> outbox.respond(Value.of("never")));
+        hasEnded("HANDLER_FAILED");
+        assertThat(CallContext.current()).isEqualTo(CallContext.EMPTY);
+    }
+
+    @Test
     void endsWhenWhatCameWithItIsGone() {
         request.damage = Failure.of(ErrorCode.PEER_CORRUPT, WORKER, "cut");
         serve((message, outbox) -> outbox.respond(Value.of("made of it")));
@@ -371,6 +379,7 @@ class ExchangeTest {
         private long deadlineNs;
         private boolean movesOn;
         private boolean failsToOpen;
+        private boolean hasBadContext;
         private boolean failsToRespond;
         private Failure damage;
 
@@ -420,6 +429,9 @@ class ExchangeTest {
 
         @Override
         public CallContext context() {
+            if (hasBadContext) {
+                throw new IllegalStateException("planted");
+            }
             return CallContext.EMPTY;
         }
 
