@@ -93,7 +93,8 @@ final class PeerResponse implements ResponseSink {
         context.responses().fail(request, 0, new ResponseBody.OfError(failure));
         request.inFlight().close();
         request.exchange().endInterception();
-        request.exchange().withdraw();
-        ended(request.release(), false);
+        boolean isFree = request.release();
+        request.exchange().withdraw(); // not before: a storage that throws is charged to the handler
+        ended(isFree, false);
     }
 }
