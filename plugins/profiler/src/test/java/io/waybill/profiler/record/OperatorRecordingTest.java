@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The operators of a recording by itself. */
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
-class RecordingTest {
+class OperatorRecordingTest {
 
     @Test
     void endsItsFirstOperatorAsTheOthers() {
