@@ -93,8 +93,7 @@ public final class QueueAppender {
         composing = true;
         try {
             message.compose(buffer);
-            sequence =
-                    through == intoJournal ? journal.append(buffer, wallNs) : through.put(buffer, message.to(), wallNs);
+            sequence = through == intoJournal ? append(buffer, wallNs) : through.put(buffer, message.to(), wallNs);
         } catch (JournalFullException | RuntimeException | Error e) {
             if (journal.size() == sequence) {
                 throw e;
