@@ -157,7 +157,7 @@ class ArchiveNotesTest {
         }
     }
 
-    /** Whoever has seen that nothing waits finds what was written. */
+    /** A reader that sees no waiting storages finds all notes in the file. */
     @Test
     void countsAsWaitingUntilItIsWritten() {
         Backlog backlog = new Backlog(1 << 20, 0, 0);

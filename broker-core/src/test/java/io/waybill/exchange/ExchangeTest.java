@@ -437,7 +437,7 @@ class ExchangeTest {
 
         @Override
         public HandlerServices services() {
-            throw new UnsupportedOperationException("this handler calls nobody");
+            throw new UnsupportedOperationException("the handlers of this test make no calls");
         }
 
         @Override

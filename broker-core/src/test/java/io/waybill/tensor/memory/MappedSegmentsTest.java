@@ -132,7 +132,7 @@ class MappedSegmentsTest {
                         "the test threw in unmapping(): java.lang.IllegalStateException: planted");
     }
 
-    /** Does not return before the test goes on, whoever interrupts it. */
+    /** Returns when the test goes on; interrupts do not end the wait. */
     private static void hang(CountDownLatch hold) {
         boolean interrupted;
         do {

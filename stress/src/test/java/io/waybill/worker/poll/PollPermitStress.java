@@ -12,7 +12,7 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.II_Result;
 import org.openjdk.jcstress.infra.results.I_Result;
 
-/** The right to poll: one thread has it, its writes are visible to the next, and no thread waits for it in vain. */
+/** The permit to poll: one thread holds it, its writes are visible to the next holder, and a thread that waits for it is woken. */
 public class PollPermitStress {
 
     /** Counts what was unparked. */
