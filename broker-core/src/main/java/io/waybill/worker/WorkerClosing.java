@@ -147,7 +147,7 @@ final class WorkerClosing {
                 .attempt(parts.references::close)
                 .attempt(parts.requestWriter::close)
                 .attempt(parts.earlierCalls::close)
-                .attempt(parts.sender::close)
+                .attempt(parts.requestWriter::discardKept)
                 .attempt(() -> parts.transit.awaitReceivers(parts.settings.drainLimit()))
                 .attempt(parts.upkeep.housekeeper::close)
                 .attempt(parts.upkeep.retention::close)

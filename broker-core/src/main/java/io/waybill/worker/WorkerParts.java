@@ -109,7 +109,6 @@ final class WorkerParts {
     final ResponseReceiver responseReceiver;
     final DeviceResponses deviceResponses;
     final RereadTails reread;
-    final RecordSender sender;
     final String injects; // empty when no fault is injected
     final RequestWriter requestWriter;
     final Calls calls;
@@ -192,11 +191,11 @@ final class WorkerParts {
                 deadlines,
                 new AwaitedReturns(links, settings.recovery().returnLimit()),
                 delivery);
-        sender = settings.injection().isNone()
-                ? requestAppender.intoJournal()
+        RecordSender injection = settings.injection().isNone()
+                ? null
                 : new FaultInjectingSender(calling, settings.injection(), host, requestAppender, faults);
         requestWriter =
-                new RequestWriter(calling, requestAppender, sender, new LinkLookup(links, host, waiting::mayBlock));
+                new RequestWriter(calling, requestAppender, injection, new LinkLookup(links, host, waiting::mayBlock));
         InterceptingWriter intercepting = new InterceptingWriter(calling, requestWriter, interceptors.calls());
         repeated = intercepting.repeated();
         calls = new Calls(calling, intercepting);

@@ -106,7 +106,12 @@ public final class Journal implements Closeable {
         long sequence = nextSequence;
         record.seal(sequence);
         source.set(record.address(), length);
-        publish(length);
+        long before = position;
+        try {
+            write(length);
+        } catch (Throwable e) {
+            requirePublished(e, before, length);
+        }
         appended = true;
         nextSequence = sequence + 1;
         lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
@@ -114,21 +119,14 @@ public final class Journal implements Closeable {
         return sequence;
     }
 
-    /** Writes a record. What Chronicle throws when it ends the document may come behind its publication, and is not thrown then. */
-    private void publish(int length) {
-        long before = position;
-        try {
-            write(length);
-            return;
-        } catch (InternalError e) {
+    /** Throws unless the record is published: what Chronicle throws when it ends the document may come behind that. */
+    private void requirePublished(Throwable e, long before, int length) {
+        if (e instanceof Exception failed) { // of a failed system call, also undeclared, or of another process's writes
+            failDamaged(failed);
+        } else if (e instanceof InternalError || position != before) {
             fail(e);
-        } catch (Error e) { // such as a full stack
-            if (position == before) {
-                throw e; // it was rolled back
-            }
-            fail(e);
-        } catch (Exception e) { // of a failed system call, also undeclared, or of another process's writes
-            failDamaged(e);
+        } else {
+            throw (Error) e; // such as a full stack; it was rolled back
         }
         if (position == before || !LastRecord.mayBeRead(file, position - length, length, nextSequence)) {
             throw failed();

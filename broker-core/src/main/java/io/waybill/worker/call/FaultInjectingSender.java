@@ -275,7 +275,7 @@ public final class FaultInjectingSender implements RecordSender, Agent {
         }
         long wallNs = host.clock().wallNs();
         try {
-            appender.append(due, appender.intoJournal(), wallNs);
+            appender.append(due, null, wallNs);
         } catch (JournalFullException | RuntimeException | Error e) {
             LOG.warn("A request to worker {} that was kept back could not be written; it is lost", due.link, e);
             return false;

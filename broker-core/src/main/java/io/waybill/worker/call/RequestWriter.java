@@ -34,20 +34,20 @@ public final class RequestWriter {
     private final Clock clock;
     private final PendingCalls pending;
     private final QueueAppender appender;
-    private final RecordSender sender;
+    private final RecordSender injection;
     private final LinkLookup lookup;
     private final Backpressure backpressure;
     private final SpanIds spans;
     private final ThreadLocal<OutgoingRequest> own; // of each thread that sends
     private final WriterState state = new WriterState();
 
-    /** @param sender the way of the records into the journal */
-    public RequestWriter(CallingContext context, QueueAppender appender, RecordSender sender, LinkLookup lookup) {
+    /** @param injection of faults, in front of the journal; null for none */
+    public RequestWriter(CallingContext context, QueueAppender appender, RecordSender injection, LinkLookup lookup) {
         this.context = context;
         this.clock = context.publishing().clock();
         this.pending = context.pending();
         this.appender = appender;
-        this.sender = sender;
+        this.injection = injection;
         this.lookup = lookup;
         this.backpressure =
                 new Backpressure(context.settings().limits().overflow(), context.waiting(), clock, context.counters());
@@ -169,7 +169,7 @@ public final class RequestWriter {
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
-            appender.append(request, sender, request.wallNs());
+            appender.append(request, injection, request.wallNs());
             return request.id();
         } catch (JournalFullException | JournalFailedException e) {
             return notWritten(request, slot, CallErrors.notWritten(e));
@@ -212,7 +212,7 @@ public final class RequestWriter {
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp();
             }
-            appender.append(repetition, appender.intoJournal(), clock.wallNs());
+            appender.append(repetition, null, clock.wallNs());
         } catch (JournalFullException | JournalFailedException e) {
             throw CallErrors.notWritten(e);
         } finally {
@@ -250,6 +250,13 @@ public final class RequestWriter {
             state.close();
         } finally {
             appender.unlock();
+        }
+    }
+
+    /** Discards the requests that the injection of faults has kept. After {@link #close}. */
+    public void discardKept() {
+        if (injection != null) {
+            injection.close();
         }
     }
 }

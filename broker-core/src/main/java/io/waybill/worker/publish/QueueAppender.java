@@ -35,7 +35,6 @@ public final class QueueAppender {
     private final SentStorages archive;
     private final FaultAlarm faults;
     private final WorkerCounters counters;
-    private final RecordSender intoJournal = this::put;
     private final AtomicBoolean hasFailedBehind = new AtomicBoolean();
     private boolean composing; // guarded by the lock
 
@@ -71,7 +70,7 @@ public final class QueueAppender {
     public void publish(Publication message, long wallNs) throws JournalFullException {
         lock();
         try {
-            append(message, intoJournal, wallNs);
+            append(message, null, wallNs);
         } finally {
             unlock();
         }
@@ -81,6 +80,7 @@ public final class QueueAppender {
     /**
      * Publishes a message, and does what follows at once. Under the lock; {@link #follow} must be called behind it.
      *
+     * @param through the fault injection in front of the journal; null for none
      * @param wallNs now
      * @throws JournalFullException when there is no room. As with every exception from here, nothing was published or kept
      */
@@ -93,7 +93,7 @@ public final class QueueAppender {
         composing = true;
         try {
             message.compose(buffer);
-            sequence = through == intoJournal ? append(buffer, wallNs) : through.put(buffer, message.to(), wallNs);
+            sequence = through == null ? journal.append(buffer, wallNs) : through.put(buffer, message.to(), wallNs);
         } catch (JournalFullException | RuntimeException | Error e) {
             if (journal.size() == sequence) {
                 throw e;
@@ -108,7 +108,7 @@ public final class QueueAppender {
         // the line: from here on nothing is thrown
         register(message, sequence);
         count(message);
-        if (through != intoJournal) {
+        if (through != null) {
             sendFurther(message, through, wallNs);
         }
     }
@@ -116,15 +116,6 @@ public final class QueueAppender {
     /** Appends a record that was composed elsewhere, and returns its sequence. Under the lock. */
     public long append(MessageBuffer record, long wallNs) throws JournalFullException {
         return journal.append(record, wallNs);
-    }
-
-    private long put(MessageBuffer record, PeerLink to, long wallNs) throws JournalFullException {
-        return append(record, wallNs);
-    }
-
-    /** Returns the way of records at once into the journal. */
-    public RecordSender intoJournal() {
-        return intoJournal;
     }
 
     // ---- behind the append: these do not throw

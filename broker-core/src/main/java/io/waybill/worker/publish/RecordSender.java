@@ -5,7 +5,7 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
 
 /**
- * Destination of composed records: the journal, or the fault injection in front of it. Chosen once, when the worker joins.
+ * Destination of composed records in place of the journal: the fault injection in front of it. Chosen once, when the worker joins.
  *
  * <p><b>Threads.</b> {@link #put} and {@link #follow} under the lock of the appender.
  */

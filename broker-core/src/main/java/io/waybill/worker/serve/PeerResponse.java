@@ -41,10 +41,11 @@ final class PeerResponse implements ResponseSink {
             byte[] observed = request.services().observed();
             if (why == null) {
                 body.open(response, begunNs, request.responder(), observed);
-                return context.responses().send(request, request.handlerSequence(), body) && failed == null;
+                body.respondsTo(context.responses(), request, request.handlerSequence());
+                return context.responses().send(body) && failed == null;
             }
             ResponseBody.OfError error = new ResponseBody.OfError(why, begunNs, observed, request.responder());
-            context.responses().fail(request, request.handlerSequence(), error);
+            fail(error, request.handlerSequence());
             return false;
         } finally {
             body.close();
@@ -53,6 +54,11 @@ final class PeerResponse implements ResponseSink {
                 context.faults().surface(); // the thread may be one of the program
             }
         }
+    }
+
+    private void fail(ResponseBody.OfError error, long handlerSequence) {
+        error.respondsTo(context.responses(), request, handlerSequence);
+        context.responses().fail(error);
     }
 
     @Override
@@ -90,7 +96,7 @@ final class PeerResponse implements ResponseSink {
         } else {
             references.createFailed(failure);
         }
-        context.responses().fail(request, 0, new ResponseBody.OfError(failure));
+        fail(new ResponseBody.OfError(failure), 0);
         request.inFlight().close();
         request.exchange().endInterception();
         boolean isFree = request.release();

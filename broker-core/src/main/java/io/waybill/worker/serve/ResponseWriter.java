@@ -90,16 +90,10 @@ public final class ResponseWriter {
     }
 
     /**
-     * Sends the handler's response, or else an error, unless the journal accepts none. Does not throw.
+     * Sends the response of a handler, whose request is set, or else an error, unless the journal accepts none. Does not throw.
      *
      * @return whether the handler's response was sent
      */
-    boolean send(PeerRequest request, long handlerSequence, ResponseBody body) {
-        body.respondsTo(this, request, handlerSequence);
-        return send(body);
-    }
-
-    /** Sends a response as {@link #send(PeerRequest, long, ResponseBody)} does, whose request is set. */
     boolean send(ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
@@ -213,12 +207,6 @@ public final class ResponseWriter {
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
         }
-    }
-
-    /** Responds with an error. Does not throw. */
-    void fail(PeerRequest request, long handlerSequence, ResponseBody.OfError error) {
-        error.respondsTo(this, request, handlerSequence);
-        fail(error);
     }
 
     /** Responds with an error whose request is set. Does not throw. */

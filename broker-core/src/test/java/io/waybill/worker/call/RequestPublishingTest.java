@@ -95,11 +95,11 @@ class RequestPublishingTest {
                 new AwaitedReturns(room.links, Duration.ZERO),
                 new OutcomeDelivery(polling.permit(), room.context.reports(), room.counters, noted));
         LinkLookup lookup = new LinkLookup(room.links, room.host, () -> false);
-        RecordSender direct = room.requests.intoJournal();
         writer = new RequestWriter(
                 context,
                 room.requests,
-                (record, to, wallNs) -> (sender == null ? direct : sender).put(record, to, wallNs),
+                (record, to, wallNs) ->
+                        sender == null ? room.requests.append(record, wallNs) : sender.put(record, to, wallNs),
                 lookup);
         lookup.require("a", 0, false);
     }
