@@ -24,6 +24,8 @@ public final class PendingCalls {
     /** A flag of a call that is not in its record: the receiver sees the same there. */
     static final int MAY_BE_LEFT = 1 << Byte.SIZE;
 
+    private static final int SLOTS_AT_ONCE = 16;
+
     private static final long FREE = -1;
     private static final long TAKEN = -2;
     private static final VarHandle NEXT_COUNTER;
@@ -186,8 +188,7 @@ public final class PendingCalls {
             int at = (int) counter & mask;
             Slot slot = slots.getAcquire(at);
             if (slot == null) {
-                slot = new Slot();
-                slots.setRelease(at, slot);
+                slot = addSlots(at);
             }
             if (slot.id == FREE) {
                 slot.listener = listener;
@@ -210,6 +211,20 @@ public final class PendingCalls {
             }
         }
         return null;
+    }
+
+    /**
+     * Adds the slot at a position, and those behind it. Several at once: were each claim the first of its slot until the ring is full, the
+     * whole path of a call would be compiled for that, and once more behind it.
+     */
+    private Slot addSlots(int at) {
+        int end = Math.min(at + SLOTS_AT_ONCE, slots.length());
+        for (int i = at; i < end; i++) {
+            if (slots.getPlain(i) == null) {
+                slots.setRelease(i, new Slot());
+            }
+        }
+        return slots.getPlain(at);
     }
 
     /** Returns a counter above all ids claimed so far, apart from claims in progress. Any thread. */
@@ -360,9 +375,7 @@ public final class PendingCalls {
         int count = 0;
         for (int i = 0; i <= mask; i++) {
             Slot slot = slots.getAcquire(i);
-            if (slot != null && slot.id >= 0) {
-                count++;
-            }
+            count += slot != null && slot.id >= 0 ? 1 : 0;
         }
         return count;
     }
