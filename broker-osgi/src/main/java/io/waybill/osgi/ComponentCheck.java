@@ -119,10 +119,18 @@ final class ComponentCheck {
                 default -> {
                     if (configuration.failure != null) {
                         problems.add(failed(configuration));
+                    } else if (isUnregistered(configuration)) {
+                        problems.add(new Problem(component.name + " has not registered its service yet", true));
                     }
                 }
             }
         }
+    }
+
+    /** Returns whether a satisfied component is to be a service, and is none: then nobody can use it, whatever its state says. */
+    static boolean isUnregistered(ComponentConfigurationDTO configuration) {
+        ComponentDescriptionDTO component = configuration.description;
+        return component.serviceInterfaces.length > 0 && component.factory == null && configuration.service == null;
     }
 
     private static Problem needsConfiguration(ComponentDescriptionDTO component) {

@@ -51,7 +51,7 @@ public final class ConverterWhiteboard
         this.drainLimit = drainLimit;
         this.context = context;
         this.converters = converters;
-        this.tracker = new ServiceTracker<>(context, DeviceConverter.class, this);
+        this.tracker = ServiceObjects.tracker(context, DeviceConverter.class, this, problems);
     }
 
     public void open() {
@@ -66,10 +66,8 @@ public final class ConverterWhiteboard
     @Override
     public DeviceConverter addingService(ServiceReference<DeviceConverter> reference) {
         if (!(reference.getProperty(CONVERTS) instanceof String type)) {
-            LOG.error(
-                    "{}: a converter says which device type it serves in the service property {}",
-                    reference.getBundle().getSymbolicName(),
-                    CONVERTS);
+            problems.report(
+                    reference, "a converter says which device type it serves in the service property " + CONVERTS);
             return null;
         }
         String what = "the converter of " + type;

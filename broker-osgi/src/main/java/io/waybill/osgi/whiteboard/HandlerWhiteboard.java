@@ -110,7 +110,7 @@ public final class HandlerWhiteboard
         this.problems = problems;
         this.executorSettings = executorSettings;
         this.drains = drains;
-        this.tracker = new ServiceTracker<>(context, MessageHandler.class, this);
+        this.tracker = ServiceObjects.tracker(context, MessageHandler.class, this, problems);
     }
 
     public void open() {
@@ -142,14 +142,16 @@ public final class HandlerWhiteboard
         }
         Provider provider =
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
+        boolean isNonBlocking = isNonBlocking(reference); // bundles make properties: it may throw
+        ClassLoader loader = bundle.adapt(BundleWiring.class).getClassLoader();
         OfBundle owner = join(bundle, provider);
         HandlerSpec spec = new HandlerSpec(
                 keys,
                 handler,
-                isNonBlocking(reference),
+                isNonBlocking,
                 provider,
                 reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
-                bundle.adapt(BundleWiring.class).getClassLoader(),
+                loader,
                 delivery,
                 owner.executor);
         Published added = new Published(reference, owner, spec);

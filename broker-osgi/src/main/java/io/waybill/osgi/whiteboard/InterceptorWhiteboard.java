@@ -67,7 +67,7 @@ final class InterceptorWhiteboard<T>
         this.byDefault = byDefault;
         this.problems = problems;
         this.drains = drains;
-        this.tracker = new ServiceTracker<>(context, kind, this);
+        this.tracker = ServiceObjects.tracker(context, kind, this, problems);
     }
 
     public void open() {

@@ -1,10 +1,13 @@
 package io.waybill.osgi.whiteboard;
 
+import io.waybill.host.failure.ForeignErrors;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
+import org.osgi.util.tracker.ServiceTracker;
+import org.osgi.util.tracker.ServiceTrackerCustomizer;
 
 /**
- * Gets the objects of services that trackers of all services found.
+ * Tracks services, and gets the objects of those that were found.
  *
  * <p>The framework hides a service from the node if the node's class path has another class of the name of any class that the service is
  * registered as: a program that embeds a node and uses a plugin's jar as a library. The whiteboards need one kind only, whatever else the
@@ -13,6 +16,36 @@ import org.osgi.framework.ServiceReference;
 final class ServiceObjects {
 
     private ServiceObjects() {}
+
+    /**
+     * Tracks all services of a kind, opened by {@code open(true)}. What a service throws while it is taken, such as a property that can't be
+     * read, is a problem of its bundle: the framework would log it, and the bundle would count as complete.
+     */
+    static <S, R> ServiceTracker<S, R> tracker(
+            BundleContext context, Class<S> kind, ServiceTrackerCustomizer<S, R> taker, ServiceProblems problems) {
+        return new ServiceTracker<>(context, kind, new ServiceTrackerCustomizer<>() {
+            @Override
+            public R addingService(ServiceReference<S> reference) {
+                try {
+                    return taker.addingService(reference);
+                } catch (RuntimeException | Error e) {
+                    problems.report(
+                            reference, "its " + kind.getSimpleName() + " can't be used: " + ForeignErrors.describe(e));
+                    return null;
+                }
+            }
+
+            @Override
+            public void modifiedService(ServiceReference<S> reference, R taken) {
+                taker.modifiedService(reference, taken);
+            }
+
+            @Override
+            public void removedService(ServiceReference<S> reference, R taken) {
+                taker.removedService(reference, taken);
+            }
+        });
+    }
 
     /**
      * Returns the object of a service, to be given back; null after a report of why there is none.

@@ -40,6 +40,9 @@ public final class ServiceProblems {
     /** Keeps and logs what is wrong with a service. */
     void report(ServiceReference<?> reference, String text) {
         Bundle bundle = reference.getBundle();
+        if (bundle == null) { // it went meanwhile
+            return;
+        }
         synchronized (problems) {
             List<Problem> ofBundle = problems.computeIfAbsent(bundle.getBundleId(), id -> new ArrayList<>());
             ofBundle.removeIf(problem -> problem.reference.getBundle() == null);

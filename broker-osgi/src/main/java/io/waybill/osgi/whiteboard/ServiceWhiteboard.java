@@ -29,7 +29,7 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
         this.type = type;
         this.what = what;
         this.problems = problems;
-        this.tracker = new ServiceTracker<>(context, type, this);
+        this.tracker = ServiceObjects.tracker(context, type, this, problems);
     }
 
     /** Passes a service on. Returns null if it is not used, with the reason where operators see it. */

@@ -1,0 +1,116 @@
+package io.waybill.osgi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.waybill.osgi.jar.BundleRefusedException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
+import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+
+/** A bundle that is said to be installed serves: what keeps a service of it from being used refuses the bundle. */
+@Timeout(120)
+class UnusableServicesBundleTest {
+
+    private TestNode node;
+    private BundleForge forge;
+
+    @BeforeEach
+    void startNode(@TempDir Path directory) throws Exception {
+        forge = new BundleForge(directory);
+        node = new TestNode(directory);
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+    }
+
+    @AfterEach
+    void stopNode() {
+        node.close();
+    }
+
+    /** Registers a service with a property whose value throws as soon as it is read as a text. */
+    private Path registering(String kind, String body, String key, String unreadable) throws Exception {
+        return forge.bundle("org.acme.count", "2.0.0")
+                .source(
+                        "Unreadable",
+                        "public final class Unreadable {"
+                                + " @Override public String toString() { throw new IllegalStateException(\"no text\"); } }")
+                .source("Service", "public final class Service implements " + kind + " { " + body + " }")
+                .source(
+                        "Activator",
+                        "public final class Activator implements BundleActivator {"
+                                + " public void start(BundleContext c) {"
+                                + " Hashtable<String, Object> properties = new Hashtable<>();"
+                                + " properties.put(\"" + key + "\", \"text.count\");"
+                                + " properties.put(\"" + unreadable + "\", new Unreadable());"
+                                + " c.registerService(" + kind + ".class, new Service(), properties); }"
+                                + " public void stop(BundleContext c) {} }")
+                .header("Bundle-Activator", "acme.Activator")
+                .build();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "waybill.handles.message, waybill.non.blocking",
+        "waybill.handles.message, waybill.delivery",
+        "waybill.intercepts.message, waybill.when.away"
+    })
+    void refuseTheirBundleWhenAPropertyCantBeRead(String key, String unreadable) throws Exception {
+        boolean isHandler = key.contains("handles");
+        Path jar = registering(
+                isHandler ? "MessageHandler" : "HandlerInterceptor",
+                isHandler
+                        ? "public void handle(Message m, Outbox o) {}"
+                        : "public void before(InterceptedMessage m, Outbox o) {}",
+                key,
+                unreadable);
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContainingAll("can't be used", "no text", "org.acme.count 1.0.0 is in its place again");
+        assertThat(node.response()).as("of the version that served before").isEqualTo("one");
+    }
+
+    @Test
+    void refuseTheirBundleWhenAConverterNamesNoDevice() throws Exception {
+        Path jar =
+                forge.bundle("org.acme.count", "2.0.0").source("Nowhere", """
+                        @Component public final class Nowhere implements DeviceConverter {
+                            public Optional<String> unavailable() { return Optional.empty(); }
+                            public Optional<Storage> prepareForSending(
+                                    Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+                                return Optional.empty();
+                            }
+                            public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+                                return arrived;
+                            }
+                        }
+                        """).build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining("a converter says which device type it serves");
+    }
+
+    @Test
+    void areSatisfiedComponentsWithoutARegistration() {
+        ComponentConfigurationDTO configuration = new ComponentConfigurationDTO();
+        configuration.description = new ComponentDescriptionDTO();
+        configuration.description.serviceInterfaces = new String[] {"io.waybill.api.handler.MessageHandler"};
+        configuration.state = ComponentConfigurationDTO.SATISFIED;
+
+        assertThat(ComponentCheck.isUnregistered(configuration))
+                .as("a satisfied component whose service nobody can get counts as incomplete")
+                .isTrue();
+        configuration.description.serviceInterfaces = new String[0];
+        assertThat(ComponentCheck.isUnregistered(configuration))
+                .as("one that is no service")
+                .isFalse();
+    }
+}
