@@ -5,11 +5,11 @@ import os
 import threading
 import time
 import unittest
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 import waybill
 from tests import group
-from waybill import rpc
+from waybill import rpc, worker
 
 NUMPY = importlib.util.find_spec("numpy") is not None
 _gate = threading.Event()
@@ -64,6 +64,11 @@ def counters() -> Dict[str, str]:
 def nested(depth: int) -> int:
     other = "worker%d" % (1 - rpc.get_worker_info().id)
     return 0 if depth == 0 else 1 + rpc.rpc_sync(other, nested, args=(depth - 1,))
+
+
+def parent_and_own_request() -> Tuple[int, int]:
+    agent = rpc.api._get_current_rpc_agent()
+    return agent.worker.ask_gateway("test.parent", {}), worker._current.incoming.exchange
 
 
 @rpc.functions.async_execution
@@ -133,6 +138,16 @@ class RpcTest(unittest.TestCase):
 
     def test_nested_calls_do_not_use_up_the_threads(self) -> None:
         self.assertEqual(self.run_in_group(lambda: rpc.rpc_sync("worker1", nested, args=(100,))), 100)
+
+    def test_a_call_of_a_function_names_the_request_that_runs_it(self) -> None:
+        def test() -> Any:
+            agent = rpc.api._get_current_rpc_agent()
+            return agent.worker.ask_gateway("test.parent", {}), rpc.rpc_sync("worker1", parent_and_own_request)
+
+        outside, (parent, own) = self.run_in_group(test)
+        self.assertEqual(outside, 0)
+        self.assertEqual(parent, own)
+        self.assertGreater(own, 0)
 
     def test_a_thousand_calls_in_flight(self) -> None:
         def test() -> Any:
