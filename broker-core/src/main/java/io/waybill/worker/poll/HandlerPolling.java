@@ -12,8 +12,8 @@ import java.lang.invoke.VarHandle;
 
 /**
  * Polling by a thread of a bundle, in place of the poller, so that a short plain handler runs on the thread that read its
- * request: the leader. It polls and sleeps like the poller, but gives the permit to callers, and leaves when nothing comes for a
- * millisecond. One thread leads at a time.
+ * request: the leader. It polls and sleeps like the poller, but gives the permit to callers, and leaves when nothing comes for
+ * some milliseconds. One thread leads at a time.
  *
  * <p>The leader runs handlers of its own bundle that are {@linkplain HandlerEntry#isShort expected to be short}, without
  * the permit. Other requests go where they would go anyway. The poller stands by: when the leader is inside a handler for
@@ -41,7 +41,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** How long a leader tries to get the permit before it parks for it: the poller releases it once it sees that there is one. */
     private static final long PERMIT_NS = 20_000;
     /** How long a leader sleeps on the doorbell before it leaves that to the poller, and waits for the permit before it gives up. */
-    private static final long REST_NS = 1_000_000;
+    private static final long REST_NS = 4_000_000;
     /** How long the poller spreads a backlog over threads. */
     private static final long PAUSE_NS = 10_000_000;
 

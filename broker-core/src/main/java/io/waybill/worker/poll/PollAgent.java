@@ -15,8 +15,10 @@ final class PollAgent implements Agent {
 
     /** How long it waits for the permit before it looks by itself; the thread that releases it ends the wait. */
     private static final long STANDBY_NS = 50_000_000;
-    /** How often it checks a thread that polls for its handlers: see {@link HandlerPolling}. */
+    /** When it first checks a thread that polls for its handlers: see {@link HandlerPolling}. */
     private static final long WATCH_NS = 200_000;
+    /** How often it checks one that was never late: each check costs a wake-up, and the processor that it takes from that thread. */
+    private static final long MAX_WATCH_NS = 3_200_000;
     /** How long it waits for a thread that was passed a request of a short handler, and polls after that. */
     private static final long LEADER_NS = 50_000;
 
@@ -59,6 +61,7 @@ final class PollAgent implements Agent {
     private boolean isSpare;
     private boolean rested; // until the time was over, and has not polled since
     private boolean awaitsLeader;
+    private long watchNs = WATCH_NS; // of the next check of a leader
     private int emptySleeps; // in a row, which nothing has ended
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
@@ -128,9 +131,11 @@ final class PollAgent implements Agent {
             handlers.hasAwaited();
         }
         if (handlers.isLed(clock.bootNs())) {
-            idle.rest(WATCH_NS);
+            idle.rest(watchNs);
+            watchNs = Math.min(2 * watchNs, MAX_WATCH_NS);
             return AFTER_A_WAIT;
         }
+        watchNs = WATCH_NS;
         if (!permit.tryAcquireOrWait()) {
             idle.rest(STANDBY_NS);
             return AFTER_A_WAIT;
