@@ -1,5 +1,6 @@
 package io.waybill.bench;
 
+import io.waybill.bench.process.Children;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

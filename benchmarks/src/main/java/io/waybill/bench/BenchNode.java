@@ -1,6 +1,8 @@
 package io.waybill.bench;
 
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
@@ -60,7 +62,7 @@ final class BenchNode {
                         Optional.of(worker.brokers()),
                         host)) {
             worker.ready(Map.of());
-            BenchProcess.ready();
+            ChildProcess.ready();
             obey(worker, osgi);
         }
     }
@@ -80,13 +82,13 @@ final class BenchNode {
                 case "install" -> osgi.bundles().install(Path.of(words[1]));
                 case "update" -> osgi.bundles().update(Path.of(words[1]));
                 default -> {
-                    BenchProcess.report(new Figures()
+                    ChildProcess.report(new Figures()
                             .put("begun", worker.counters().requestsBegun())
                             .put("leaked_loaders", leakedLoaders(osgi)));
                     continue;
                 }
             }
-            BenchProcess.report(new Figures().put("done", 1));
+            ChildProcess.report(new Figures().put("done", 1));
         }
     }
 

@@ -1,24 +1,20 @@
 package io.waybill.bench;
 
-import io.waybill.bench.measure.Figures;
-import java.io.IOException;
+import io.waybill.bench.call.EchoServer;
+import io.waybill.bench.call.FirstCalls;
+import io.waybill.bench.call.RawPeer;
+import io.waybill.bench.call.SocketCaller;
+import io.waybill.bench.call.SocketEcho;
+import io.waybill.bench.call.WaybillCaller;
+import io.waybill.bench.process.ChildProcess;
 import java.util.Arrays;
 
 /**
- * What a child process of a measurement runs: its role is the first argument. It prints {@value #READY} when it serves or has joined, then
- * a line of figures if its role has some, and ends when its standard input does.
+ * What a child process of a measurement runs: its role is the first argument. See {@link ChildProcess} for what it says to its parent.
  */
 public final class BenchProcess {
 
-    static final String READY = "ready";
-
     private BenchProcess() {}
-
-    /** A role of a process. */
-    @FunctionalInterface
-    interface Role {
-        void run(String[] arguments) throws Exception;
-    }
 
     public static void main(String[] arguments) throws Exception {
         String[] rest = Arrays.copyOfRange(arguments, 1, arguments.length);
@@ -26,20 +22,18 @@ public final class BenchProcess {
         System.exit(0);
     }
 
-    private static Role role(String name) {
+    private static ChildProcess.Role role(String name) {
         return switch (name) {
-            case RawPeer.ECHO -> RawPeer::echo;
-            case RawPeer.PING -> RawPeer::ping;
-            case RawPeer.PIPELINE -> RawPeer::pipeline;
             case EchoServer.ROLE -> EchoServer::run;
-            case RoundTrip.ROLE -> RoundTrip::client;
-            case Throughput.ROLE -> Throughput::client;
+            case EchoServer.PROGRAM_ROLE -> EchoServer::runProgram;
+            case WaybillCaller.ROLE -> WaybillCaller::run;
+            case RawPeer.SERVER_ROLE -> RawPeer::echo;
+            case RawPeer.ROLE -> RawPeer::run;
+            case SocketEcho.ROLE -> SocketEcho::run;
+            case SocketEcho.SELECTOR_ROLE -> SocketEcho::runSelector;
+            case SocketCaller.ROLE -> SocketCaller::run;
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
-            case HandlerTimes.SERVER_ROLE -> HandlerTimes::server;
-            case HandlerTimes.ROLE -> HandlerTimes::client;
-            case HandlerTimes.SOCKET_SERVER_ROLE -> HandlerTimes::socketServer;
-            case HandlerTimes.SOCKET_ROLE -> HandlerTimes::socketClient;
             case Idle.ROLE -> Idle::client;
             case FirstCalls.ROLE -> FirstCalls::client;
             case Idle.RestedPipe.ROLE -> Idle.RestedPipe::echo;
@@ -63,38 +57,5 @@ public final class BenchProcess {
             case Pairs.Member.ROLE -> Pairs.Member::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };
-    }
-
-    static void report(Figures figures) {
-        System.out.println(figures.line());
-        System.out.flush();
-    }
-
-    static void ready() {
-        System.out.println(READY);
-        System.out.flush();
-    }
-
-    /** Ends this process when its standard input ends, whatever its main thread does: for a role that spins. */
-    static void endWithParent() {
-        Thread end = new Thread(
-                () -> {
-                    try {
-                        awaitEnd();
-                    } catch (IOException e) {
-                        // as if it had ended
-                    }
-                    Runtime.getRuntime().halt(1);
-                },
-                "waybill-bench-end");
-        end.setDaemon(true);
-        end.start();
-    }
-
-    /** Blocks until standard input ends, which it does with the parent process at the latest. */
-    static void awaitEnd() throws IOException {
-        while (System.in.read() >= 0) {
-            // nothing is said to a child
-        }
     }
 }

@@ -8,8 +8,11 @@ import io.waybill.api.Response;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -22,7 +25,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -75,8 +77,8 @@ public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler ha
         try (Worker worker = EchoServer.join(
                 Home.open(Path.of(arguments[0]), host), EchoServer.NAME, EchoServer.settings(arguments[1]), handlers)) {
             worker.ready(Map.of());
-            BenchProcess.ready();
-            BenchProcess.awaitEnd();
+            ChildProcess.ready();
+            ChildProcess.awaitEnd();
         }
     }
 
@@ -106,7 +108,7 @@ public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler ha
         long[] bareNs = new long[rounds];
         long[] enclosedNs = new long[rounds];
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             for (int round = -1; round < rounds; round++) {
                 boolean first = round % 2 == 0; // which comes first changes
                 for (boolean enclosed : new boolean[] {first, !first}) {
@@ -118,17 +120,15 @@ public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler ha
             }
             long bare = Figures.median(bareNs);
             long enclosed = Figures.median(enclosedNs);
-            BenchProcess.report(new Figures()
+            ChildProcess.report(new Figures()
                     .put("calls", calls)
                     .put("rounds", rounds)
-                    .put("waiting", arguments[1].toLowerCase(Locale.ROOT).replace('_', '-'))
-                    .put(
-                            "handler",
-                            EchoHandler.parse(arguments[4]).kind().name().toLowerCase(Locale.ROOT))
+                    .putChoice("waiting", arguments[1])
+                    .putChoice("handler", EchoHandler.parse(arguments[4]).kind().name())
                     .put("p50_ns", bare)
                     .put("enclosed_p50_ns", enclosed)
                     .put("ratio_p50", (double) enclosed / bare));
-            BenchProcess.awaitEnd();
+            ChildProcess.awaitEnd();
         }
     }
 

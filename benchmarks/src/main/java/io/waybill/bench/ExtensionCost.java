@@ -7,8 +7,11 @@ import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Allocation;
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -163,8 +166,8 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
                     PROVIDER,
                     handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(2))));
             worker.ready(Map.of());
-            BenchProcess.ready();
-            BenchProcess.awaitEnd();
+            ChildProcess.ready();
+            ChildProcess.awaitEnd();
         }
     }
 
@@ -172,7 +175,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
     static void client(String[] arguments) throws Exception {
         int rounds = Integer.parseInt(arguments[3]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             CallInterceptor interceptor = call -> {};
             Kind what = Kind.valueOf(arguments[4]);
             Switch around = Switch.of(
@@ -192,10 +195,10 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
             }
             long bareNs = Figures.median(bare.p50Ns);
             long extendedNs = Figures.median(extended.p50Ns);
-            BenchProcess.report(new Figures()
+            ChildProcess.report(new Figures()
                     .put("calls", Integer.parseInt(arguments[2]))
                     .put("rounds", rounds)
-                    .put("waiting", arguments[1].toLowerCase(Locale.ROOT).replace('_', '-'))
+                    .putChoice("waiting", arguments[1])
                     .put("p50_ns", bareNs)
                     .put(what.prefix + "p50_ns", extendedNs)
                     .put("ratio_p50", (double) extendedNs / bareNs)
@@ -204,7 +207,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
                     .put(what.prefix + "allocated_bytes_per_call", Figures.median(extended.allocated))
                     .put("served_allocated_bytes_per_call", Figures.median(bare.served))
                     .put(what.prefix + "served_allocated_bytes_per_call", Figures.median(extended.served)));
-            BenchProcess.awaitEnd();
+            ChildProcess.awaitEnd();
         }
     }
 

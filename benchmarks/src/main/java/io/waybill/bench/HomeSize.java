@@ -3,9 +3,12 @@ package io.waybill.bench;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
-import io.waybill.bench.measure.ProcessorTime;
+import io.waybill.bench.measure.ProcessUse;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.worker.Worker;
@@ -162,7 +165,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
     static void callers(String[] arguments) throws Exception {
         Home home = Home.open(Path.of(arguments[0]), Host.real());
         int count = Integer.parseInt(arguments[1]);
-        BenchProcess.ready();
+        ChildProcess.ready();
         LongStream.range(0, PROBES).forEach(i -> joinMs(home, "warm-up"));
         Figures figures = new Figures();
         putJoins(figures, home, "");
@@ -170,18 +173,18 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             joinMs(home, "caller-" + i);
         }
         putJoins(figures, home, "_after");
-        BenchProcess.report(figures);
-        BenchProcess.awaitEnd();
+        ChildProcess.report(figures);
+        ChildProcess.awaitEnd();
     }
 
     /** Puts the times of joins under new names: until the response, and the processor time with the leave. Then that of a round trip. */
     private static void putJoins(Figures figures, Home home, String suffix) throws IOException {
         double[] times = new double[PROBES];
-        long cpuBeforeNs = ProcessorTime.ownNs();
+        long cpuBeforeNs = ProcessUse.ofThis().cpuNs();
         for (int i = 0; i < PROBES; i++) {
             times[i] = joinMs(home, "probe" + suffix + "-" + i);
         }
-        long cpuNs = ProcessorTime.ownNs() - cpuBeforeNs;
+        long cpuNs = ProcessUse.ofThis().cpuNs() - cpuBeforeNs;
         figures.put("join_ms" + suffix, Figures.median(times))
                 .put("join_cpu_ms" + suffix, cpuNs / 1e6 / PROBES)
                 .put("p50_ns" + suffix, roundTripNs(home));

@@ -2,9 +2,12 @@ package io.waybill.bench;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -78,7 +81,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
     static void client(String[] arguments) throws Exception {
         int tries = Integer.parseInt(arguments[1]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], WorkerSettings.defaults())) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             Request request =
                     Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(64), List.of());
             for (int i = 0; i < 20_000; i++) {
@@ -91,8 +94,8 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
                 worker.call(request);
                 times.recordValue(System.nanoTime() - startNs);
             }
-            BenchProcess.report(Percentiles.of(times));
-            BenchProcess.awaitEnd();
+            ChildProcess.report(Percentiles.of(times));
+            ChildProcess.awaitEnd();
         }
     }
 
@@ -152,7 +155,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
 
         /** The other side: gives every byte back until its standard input ends. */
         static void echo(String[] arguments) throws IOException {
-            BenchProcess.ready();
+            ChildProcess.ready();
             for (int read = System.in.read(); read >= 0; read = System.in.read()) {
                 System.out.write(read);
                 System.out.flush();

@@ -3,8 +3,11 @@ package io.waybill.bench;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
@@ -71,11 +74,11 @@ public record LookupRate(long messages, int lookups, int rounds) {
 
     /** Arguments: home, messages, lookups, rounds. */
     static void measure(String[] arguments) throws Exception {
-        BenchProcess.ready();
+        ChildProcess.ready();
         LookupRate rate = new LookupRate(
                 Long.parseLong(arguments[1]), Integer.parseInt(arguments[2]), Integer.parseInt(arguments[3]));
-        BenchProcess.report(rate.measure(Path.of(arguments[0])));
-        BenchProcess.awaitEnd();
+        ChildProcess.report(rate.measure(Path.of(arguments[0])));
+        ChildProcess.awaitEnd();
     }
 
     private Figures measure(Path path) throws IOException {

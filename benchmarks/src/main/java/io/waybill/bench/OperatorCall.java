@@ -8,8 +8,11 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -49,7 +52,7 @@ public record OperatorCall(int calls, String waiting, BenchDistribution distribu
     static void client(String[] arguments) throws Exception {
         int count = Integer.parseInt(arguments[2]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             Storage one = worker.buffers().allocate(4);
             one.bytes(0, 4).putFloat(0, 1.5f);
             Value tensor = Value.of(Tensor.contiguous(DType.FLOAT32, new long[] {1}, one));
@@ -71,8 +74,8 @@ public record OperatorCall(int calls, String waiting, BenchDistribution distribu
                 }
             }
             one.release();
-            BenchProcess.report(Percentiles.of(times));
-            BenchProcess.awaitEnd();
+            ChildProcess.report(Percentiles.of(times));
+            ChildProcess.awaitEnd();
         }
     }
 

@@ -4,27 +4,26 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.bench.Pairs.Member.Phases;
 import io.waybill.bench.Pairs.Member.Times;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.CacheLine;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
 import io.waybill.bench.measure.Torch;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.host.Processes;
 import io.waybill.worker.Worker;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -32,7 +31,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -86,7 +84,7 @@ public record Pairs(
                 .put("seconds", seconds)
                 .put("size_bytes", sizeBytes)
                 .put("rounds", rounds)
-                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'));
+                .putChoice("waiting", waiting);
         Figures.putMedians(figures, "", crowds);
         if (!besides.isEmpty()) {
             String prefix = pattern == Pattern.ALL ? "torch_" : "alone_";
@@ -227,13 +225,13 @@ public record Pairs(
         /** Has members call, and waits until they have. */
         static Times run(List<Children.Child> members) throws IOException {
             for (Children.Child member : members) {
-                member.process().getOutputStream().write('\n');
-                member.process().getOutputStream().flush();
+                member.begin();
             }
             Times all = Times.none();
             for (Children.Child member : members) {
                 Figures figures = member.figures();
-                all.add(new Times(decode(figures.text("first")), decode(figures.text("times"))));
+                all.add(new Times(
+                        Percentiles.decode(figures.text("first")), Percentiles.decode(figures.text("times"))));
             }
             return all;
         }
@@ -246,20 +244,20 @@ public record Pairs(
             Home home = Home.open(Path.of(arguments[0]), host);
             try (Worker worker = EchoServer.join(home, arguments[1], EchoServer.settings(arguments[3]), handlers)) {
                 worker.ready(Map.of());
-                BenchProcess.ready();
+                ChildProcess.ready();
                 if (!arguments[2].equals(NO_PEER)) {
                     Request[] requests = Arrays.stream(arguments[2].split(","))
                             .map(partner -> request(partner, Integer.parseInt(arguments[4])))
                             .toArray(Request[]::new);
-                    new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))
-                            .readLine(); // all are there
+                    ChildProcess.awaitBegin(); // all are there
                     Histogram first = callFor(arguments[5], worker, requests);
                     callFor(arguments[6], worker, requests);
                     Histogram times = callFor(arguments[7], worker, requests);
-                    BenchProcess.report(
-                            new Figures().put("first", encode(first)).put("times", encode(times)));
+                    ChildProcess.report(new Figures()
+                            .put("first", Percentiles.encode(first))
+                            .put("times", Percentiles.encode(times)));
                 }
-                BenchProcess.awaitEnd(); // partners may still call
+                ChildProcess.awaitEnd(); // partners may still call
             }
         }
 
@@ -280,21 +278,6 @@ public record Pairs(
                 atNs = nowNs;
             }
             return times;
-        }
-
-        private static String encode(Histogram times) {
-            ByteBuffer bytes = ByteBuffer.allocate(times.getNeededByteBufferCapacity());
-            int length = times.encodeIntoCompressedByteBuffer(bytes);
-            return Base64.getEncoder().withoutPadding().encodeToString(Arrays.copyOf(bytes.array(), length));
-        }
-
-        private static Histogram decode(String text) throws IOException {
-            try {
-                return Histogram.decodeFromCompressedByteBuffer(
-                        ByteBuffer.wrap(Base64.getDecoder().decode(text)), 0);
-            } catch (DataFormatException e) {
-                throw new IOException("the process " + ROLE + " told no times", e);
-            }
         }
     }
 }

@@ -7,8 +7,11 @@ import io.waybill.api.broker.Broker;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Allocation;
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import java.io.IOException;
@@ -139,7 +142,7 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
                         .settings(EchoServer.settings(arguments[3]))
                         .withBroker(profiler::make)
                         .join()) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             Map<Mode, Rounds> rounds = new EnumMap<>(Mode.class);
             for (int round = -1; round < count; round++) {
                 for (int i = 0; i < Mode.values().length; i++) { // who comes first changes
@@ -153,8 +156,8 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
                             round);
                 }
             }
-            BenchProcess.report(figures(calls, count, arguments[3], rounds));
-            BenchProcess.awaitEnd();
+            ChildProcess.report(figures(calls, count, arguments[3], rounds));
+            ChildProcess.awaitEnd();
         }
     }
 
@@ -197,7 +200,7 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
                 .put("operator", "aten::add")
                 .put("calls", calls)
                 .put("rounds", count)
-                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'));
+                .putChoice("waiting", waiting);
         rounds.forEach((mode, each) -> {
             String prefix = mode.name().toLowerCase(Locale.ROOT);
             figures.put(prefix + "_p50_ns", Figures.median(each.p50Ns))

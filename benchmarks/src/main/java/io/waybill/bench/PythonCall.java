@@ -2,6 +2,7 @@ package io.waybill.bench;
 
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Torch;
+import io.waybill.bench.process.Children;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -6,8 +6,11 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.HomeOnDisk;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.journal.RetentionSettings;
@@ -132,13 +135,13 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 JournalFollower follower = journals.follow(MessageFilter.ALL)) {
             AtomicLong records = new AtomicLong();
             follower.begin(0, entry -> records.incrementAndGet());
-            BenchProcess.ready();
+            ChildProcess.ready();
             while (end.isAlive()) {
                 if (follower.poll(entry -> records.incrementAndGet()) == 0) {
                     LockSupport.parkNanos(FOLLOW_PAUSE_NS);
                 }
             }
-            BenchProcess.report(new Figures().put("records", records.get()));
+            ChildProcess.report(new Figures().put("records", records.get()));
         }
     }
 
@@ -146,7 +149,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
         Thread end = new Thread(
                 () -> {
                     try {
-                        BenchProcess.awaitEnd();
+                        ChildProcess.awaitEnd();
                     } catch (IOException e) {
                         throw new UncheckedIOException(e);
                     }
@@ -196,7 +199,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 List.of());
         try (Worker worker = EchoServer.joinCaller(arguments[0], settings(Long.parseLong(arguments[1])))) {
             worker.call(request).close(); // so that the link is there
-            BenchProcess.ready();
+            ChildProcess.ready();
             Thread end = endOfInput();
             Outcomes outcomes = new Outcomes();
             long calls = 0;
@@ -225,14 +228,14 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
             if (!outcomes.firstFailure.isEmpty()) {
                 System.err.println("the first failure: " + outcomes.firstFailure);
             }
-            BenchProcess.report(new Figures()
+            ChildProcess.report(new Figures()
                     .put("calls", calls)
                     .put("calls_per_s", Math.round(calls / seconds))
                     .put("refused", refused)
                     .put("failed", outcomes.failed.get())
                     .put("lost", calls - outcomes.completed())
                     .put("max_gap_ms", outcomes.maxGapNs / 1e6));
-            BenchProcess.awaitEnd();
+            ChildProcess.awaitEnd();
         }
     }
 }

@@ -1,5 +1,8 @@
 package io.waybill.bench;
 
+import io.waybill.bench.call.CallLoad;
+import io.waybill.bench.call.EchoServer;
+import io.waybill.bench.call.RoundTrip;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import java.io.IOException;
@@ -15,11 +18,12 @@ import java.util.function.Consumer;
  * there and back is measured with the default archive.
  *
  * @param sizesBytes of the tensors
- * @param calls of a round of round trips; throughput takes four times as many
+ * @param warmUpSeconds of round trips, and of calls in flight
+ * @param seconds of round trips, of calls in flight, and of each stream
  * @param rounds odd
  * @param waiting how the workers wait
  */
-public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String waiting) {
+public record RecordingCost(List<Long> sizesBytes, int warmUpSeconds, int seconds, int rounds, String waiting) {
 
     private static final int PAYLOAD_BYTES = 64;
     private static final int IN_FLIGHT = 256;
@@ -39,16 +43,8 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
     }
 
     private void measure(Samples samples, String how) throws IOException {
-        samples.add(
-                "rtt_p50_ns",
-                new RoundTrip(PAYLOAD_BYTES, calls, 1, how, EchoHandler.EMPTY)
-                        .round()
-                        .integer("p50_ns"));
-        samples.add(
-                "calls_per_s",
-                new Throughput(PAYLOAD_BYTES, 4 * calls, IN_FLIGHT, 1, how, EchoHandler.EMPTY)
-                        .round()
-                        .integer("calls_per_s"));
+        samples.add("rtt_p50_ns", RoundTrip.round(load(1), how).integer("p50_ns"));
+        samples.add("calls_per_s", RoundTrip.round(load(IN_FLIGHT), how).integer("calls_per_s"));
         for (long size : sizesBytes) {
             Figures figures = new TensorTransfer(List.of(size), how).round(size);
             samples.add("one_way_ns " + size, figures.integer("one_way_ns"));
@@ -61,16 +57,20 @@ public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String
     /** A stream of tensors with the default archive, and without one. */
     private void measureStream(Samples samples, String how) throws IOException {
         for (long size : sizesBytes) {
-            Figures figures = TensorTransfer.Stream.round(size, seconds(), how);
+            Figures figures = TensorTransfer.Stream.round(size, seconds, how);
             for (String name : List.of("stream_per_s", "stream_archived", "stream_not_archived")) {
                 samples.add(name + " " + size, figures.integer(name));
             }
         }
     }
 
-    /** Long enough that what may be archived at once has little weight; in a short form one. */
-    private int seconds() {
-        return Math.max(1, Math.min(10, calls / 20_000));
+    private CallLoad load(int inFlight) {
+        return new CallLoad(
+                CallLoad.Form.RAW,
+                PAYLOAD_BYTES,
+                EchoHandler.EMPTY,
+                inFlight,
+                new CallLoad.Timing(warmUpSeconds, seconds));
     }
 
     private Figures figures(Samples without, Samples with) {

@@ -7,8 +7,11 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -44,7 +47,7 @@ public record ReferenceCall(int calls, int rounds, String waiting, BenchDistribu
         int count = Integer.parseInt(arguments[2]);
         int rounds = Integer.parseInt(arguments[3]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             Storage one = worker.buffers().allocate(4);
             one.bytes(0, 4).putFloat(0, 1.5f);
             Value tensor = Value.of(Tensor.contiguous(DType.FLOAT32, new long[] {1}, one));
@@ -56,8 +59,8 @@ public record ReferenceCall(int calls, int rounds, String waiting, BenchDistribu
                 calls[round] = calls(worker, add, count);
             }
             one.release();
-            BenchProcess.report(figures(count, rounds, List.of(references), List.of(calls)));
-            BenchProcess.awaitEnd();
+            ChildProcess.report(figures(count, rounds, List.of(references), List.of(calls)));
+            ChildProcess.awaitEnd();
         }
     }
 

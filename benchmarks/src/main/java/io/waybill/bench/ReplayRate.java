@@ -6,9 +6,12 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.HandlersAlone;
 import io.waybill.bench.measure.ReplayHandlers;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
@@ -63,10 +66,10 @@ public record ReplayRate(int calls, int rounds) {
 
     /** Arguments: home, calls, rounds. */
     static void measure(String[] arguments) throws Exception {
-        BenchProcess.ready();
+        ChildProcess.ready();
         ReplayRate rate = new ReplayRate(Integer.parseInt(arguments[1]), Integer.parseInt(arguments[2]));
-        BenchProcess.report(rate.measure(Path.of(arguments[0])));
-        BenchProcess.awaitEnd();
+        ChildProcess.report(rate.measure(Path.of(arguments[0])));
+        ChildProcess.awaitEnd();
     }
 
     private Figures measure(Path home) throws Exception {

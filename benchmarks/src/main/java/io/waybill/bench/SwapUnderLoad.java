@@ -4,8 +4,11 @@ import io.waybill.api.CallException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.VersionedJar;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -107,7 +110,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             Request request = Request.operation(BenchNode.NAME, "text.count");
             request.body().text("text", "to be or not");
             worker.call(request); // so that the link is there
-            BenchProcess.ready();
+            ChildProcess.ready();
             Thread end = new Thread(SwapUnderLoad::awaitEnd, "end");
             end.start();
             Outcomes outcomes = new Outcomes();
@@ -130,7 +133,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             if (!outcomes.firstFailure.isEmpty()) {
                 System.err.println("the first failure: " + outcomes.firstFailure);
             }
-            BenchProcess.report(new Figures()
+            ChildProcess.report(new Figures()
                     .put("calls", calls + 1)
                     .put("calls_per_s", Math.round(calls / seconds))
                     .put("failed", outcomes.failed.get())
@@ -142,7 +145,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
 
     private static void awaitEnd() {
         try {
-            BenchProcess.awaitEnd();
+            ChildProcess.awaitEnd();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -6,7 +6,10 @@ import io.waybill.api.Response;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.measure.Figures;
+import io.waybill.bench.process.ChildProcess;
+import io.waybill.bench.process.Children;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
@@ -17,7 +20,6 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -58,9 +60,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                     .put("empty_call_ns", empty)
                     .put("loaned_ratio", (double) uncopied / empty));
         }
-        return new Figures()
-                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
-                .put("sizes", rows);
+        return new Figures().putChoice("waiting", waiting).put("sizes", rows);
     }
 
     /** One size, with fresh processes. */
@@ -90,7 +90,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         Storage target = memory.allocate(size);
         int repeats = (int) Math.max(15, Math.min(2000, (2L << 30) / size));
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-            BenchProcess.ready();
+            ChildProcess.ready();
             Storage own = worker.buffers().allocate(size);
             touch(source);
             touch(target);
@@ -116,14 +116,14 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                 copiedNs[at] = oneWayNs(worker, copied);
             }
             own.release();
-            BenchProcess.report(new Figures()
+            ChildProcess.report(new Figures()
                     .put("one_way_ns", Figures.median(copiedNs))
                     .put("memcpy_ns", Figures.median(memcpyNs))
                     .put("loaned_ns", Figures.median(leasedNs))
                     .put("empty_ns", Figures.median(emptyNs))
                     .put("archived", worker.archiveStatus().archivedStorages())
                     .put("not_archived", worker.archiveStatus().droppedStorages()));
-            BenchProcess.awaitEnd();
+            ChildProcess.awaitEnd();
         }
     }
 
@@ -177,17 +177,17 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
             Storage storage = new HostMemory(new NativeMemory(host.calls())).allocate(size);
             Request request = request(storage);
             try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
-                BenchProcess.ready();
+                ChildProcess.ready();
                 long measuredNs = TimeUnit.SECONDS.toNanos(Long.parseLong(arguments[3]));
                 call(worker, request, measuredNs / 4);
                 long startNs = System.nanoTime();
                 long calls = call(worker, request, measuredNs);
                 double seconds = (System.nanoTime() - startNs) / 1e9;
-                BenchProcess.report(new Figures()
+                ChildProcess.report(new Figures()
                         .put("stream_per_s", Math.round(calls / seconds))
                         .put("stream_archived", worker.archiveStatus().archivedStorages())
                         .put("stream_not_archived", worker.archiveStatus().droppedStorages()));
-                BenchProcess.awaitEnd();
+                ChildProcess.awaitEnd();
             }
         }
 

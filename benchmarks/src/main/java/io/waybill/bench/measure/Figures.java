@@ -1,9 +1,11 @@
 package io.waybill.bench.measure;
 
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Named numbers, in the order in which they were put. */
@@ -25,6 +27,11 @@ public final class Figures {
     public Figures put(String name, String value) {
         values.put(name, value);
         return this;
+    }
+
+    /** A choice, as the command line writes it: {@code low-cpu}. */
+    public Figures putChoice(String name, String constant) {
+        return put(name, constant.toLowerCase(Locale.ROOT).replace('_', '-'));
     }
 
     public Figures put(String name, List<Figures> rows) {
@@ -83,8 +90,13 @@ public final class Figures {
 
     /** Puts the middle of each figure of an odd number of rounds, under its name behind a prefix. */
     public static void putMedians(Figures figures, String prefix, List<Figures> rounds) {
-        for (String name : rounds.get(0).values().keySet()) {
-            if (name.endsWith("cores")) {
+        putMedians(figures, prefix, rounds, rounds.get(0).values().keySet());
+    }
+
+    /** Puts the middle of each of these figures, under its name behind a prefix. */
+    public static void putMedians(Figures figures, String prefix, List<Figures> rounds, Collection<String> names) {
+        for (String name : names) {
+            if (rounds.get(0).values().get(name) instanceof Double) {
                 figures.put(
                         prefix + name,
                         median(rounds.stream()

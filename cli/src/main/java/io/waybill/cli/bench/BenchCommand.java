@@ -4,8 +4,6 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.BenchDistribution;
 import io.waybill.bench.EnvelopeCost;
 import io.waybill.bench.ExtensionCost;
-import io.waybill.bench.FirstCalls;
-import io.waybill.bench.HandlerTimes;
 import io.waybill.bench.HomeSize;
 import io.waybill.bench.Idle;
 import io.waybill.bench.LookupRate;
@@ -17,11 +15,13 @@ import io.waybill.bench.QuotaUnderLoad;
 import io.waybill.bench.RecordingCost;
 import io.waybill.bench.ReferenceCall;
 import io.waybill.bench.ReplayRate;
-import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
-import io.waybill.bench.Throughput;
-import io.waybill.bench.measure.EchoHandler;
+import io.waybill.bench.call.Callers;
+import io.waybill.bench.call.FirstCalls;
+import io.waybill.bench.call.HandlerTimes;
+import io.waybill.bench.call.RoundTrip;
+import io.waybill.bench.call.Throughput;
 import io.waybill.bench.measure.Figures;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Surroundings;
@@ -48,14 +48,16 @@ import picocli.CommandLine.Spec;
         synopsisSubcommandLabel = "COMMAND",
         description = {
             "",
-            "Every measurement starts processes of its own in a temporary home. Raw Chronicle queues and Waybill take turns, and"
-                    + " the figures are medians over the rounds: compare the ratios, not the times of two runs.",
+            "Every measurement starts processes of its own in a temporary home. Waybill and what stands beside it take"
+                    + " turns, and the figures are medians over the rounds: compare the ratios, not the times of two runs.",
             ""
         },
         footer = {
             "",
             "Examples:",
             "  waybill bench rtt --json",
+            "  waybill bench rtt --call raw --handler non-blocking --warm-up 20",
+            "  waybill bench callers --callers 1,4,16",
             "  waybill bench throughput --in-flight 256",
             "  waybill bench tensor --sizes 1,16,256",
             "  waybill bench swap --updates 200",
@@ -102,7 +104,7 @@ public final class BenchCommand implements Runnable {
         options.values().forEach(made::addOption);
         made.addOption(json);
         made.usageMessage()
-                .description(bench.description())
+                .description(bench.description(), "It leaves out: " + bench.leavesOut() + ".")
                 .footer("", "Example:", "  waybill bench " + bench.name() + " " + bench.defaults() + " --json");
         return made;
     }
@@ -113,19 +115,19 @@ public final class BenchCommand implements Runnable {
         int rounds = given.odd("--rounds");
         List<Long> sizes = given.sizes();
         String waiting = given.waiting();
-        EchoHandler handler = given.handler();
         return switch (name) {
-            case "rtt" -> new RoundTrip(size, calls, rounds, waiting, handler)::run;
-            case "throughput" ->
-                new Throughput(size, calls, given.number("--in-flight"), rounds, waiting, handler)::run;
-            case "waits" -> new HandlerTimes(given.micros(), calls, rounds, waiting)::run;
+            case "rtt" -> new RoundTrip(given.load(), rounds, waiting)::run;
+            case "throughput" -> new Throughput(given.load(), rounds, waiting)::run;
+            case "callers" -> new Callers(given.load(), given.callers(), rounds, waiting)::run;
+            case "waits" -> new HandlerTimes(given.load(), given.micros(), rounds, waiting)::run;
             case "tensor" -> new TensorTransfer(sizes, waiting)::run;
-            case "recording" -> new RecordingCost(sizes, calls, rounds, waiting)::run;
+            case "recording" -> 
+                new RecordingCost(sizes, given.number("--warm-up"), given.number("--seconds"), rounds, waiting)::run;
             case "swap" -> new SwapUnderLoad(given.number("--updates"), given.number("--rate"), distribution())::run;
             case "retention" ->
                 new QuotaUnderLoad(
                         given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
-            case "envelopes" -> new EnvelopeCost(calls, rounds, waiting, handler)::run;
+            case "envelopes" -> new EnvelopeCost(calls, rounds, waiting, given.handler())::run;
             case "interceptors" -> new ExtensionCost(ExtensionCost.Kind.INTERCEPTORS, calls, rounds, waiting)::run;
             case "events" -> progress -> ExtensionCost.events(calls, rounds, waiting, progress);
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
@@ -145,7 +147,7 @@ public final class BenchCommand implements Runnable {
             case "lookup" -> new LookupRate(given.large("--messages"), given.number("--lookups"), rounds)::run;
             case "replay" -> new ReplayRate(calls, rounds)::run;
             case "home" -> new HomeSize(given.number("--departed"), distribution())::run;
-            case "first" -> new FirstCalls(rounds, waiting)::run;
+            case "first" -> new FirstCalls(given.load(), rounds, waiting)::run;
             case "idle" -> new Idle(given.number("--seconds"), given.number("--tries"), distribution())::run;
             default -> throw new IllegalStateException("no measurement " + name);
         };

@@ -1,6 +1,7 @@
 package io.waybill.cli.bench;
 
 import io.waybill.bench.Pairs;
+import io.waybill.bench.call.CallLoad;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.cli.command.ParsedOption;
 import io.waybill.cli.node.Quantities;
@@ -26,9 +27,10 @@ public final class BenchTable {
     /**
      * A measurement.
      *
+     * @param leavesOut what it does not measure
      * @param defaults all its options, with their defaults
      */
-    record Bench(String name, String description, String defaults) {
+    record Bench(String name, String description, String leavesOut, String defaults) {
 
         /** Returns its options for the command line, by name. */
         Map<String, OptionSpec> options() {
@@ -43,8 +45,8 @@ public final class BenchTable {
     private BenchTable() {}
 
     static List<Bench> all() {
-        return TABLE.rows(3).stream()
-                .map(row -> new Bench(row.get(0), row.get(1), row.get(2)))
+        return TABLE.rows(4).stream()
+                .map(row -> new Bench(row.get(0), row.get(1), row.get(2), row.get(3)))
                 .toList();
     }
 
@@ -56,10 +58,11 @@ public final class BenchTable {
                 .defaultValue(fallback)
                 .description(sentence + "; ${DEFAULT-VALUE}.");
         switch (name) {
-            case "--sizes", "--micros" ->
+            case "--sizes", "--micros", "--callers" ->
                 option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
             case "--waiting" -> choice(option, Waiting.class);
             case "--pattern" -> choice(option, Pairs.Pattern.class);
+            case "--call" -> choice(option, CallLoad.Form.class);
             case "--handler" -> choice(option, EchoHandler.Kind.class);
             default -> option.type(long.class);
         }

@@ -1,7 +1,9 @@
 package io.waybill.cli.bench;
 
 import io.waybill.bench.Pairs;
+import io.waybill.bench.call.CallLoad;
 import io.waybill.bench.measure.EchoHandler;
+import io.waybill.bench.measure.Work;
 import io.waybill.cli.command.UsageException;
 import io.waybill.worker.poll.Waiting;
 import java.util.ArrayList;
@@ -17,6 +19,8 @@ import picocli.CommandLine.Model.OptionSpec;
 record BenchValues(Map<String, OptionSpec> options) {
 
     private static final long MIB = 1 << 20;
+    private static final int MAX_MICROS = 1_000_000;
+    private static final int MAX_CALLERS = 256;
 
     private <T> T value(String name, T otherwise) {
         OptionSpec option = options.get(name);
@@ -58,15 +62,47 @@ record BenchValues(Map<String, OptionSpec> options) {
 
     /** Returns the times of handlers in microseconds. */
     List<Integer> micros() throws UsageException {
-        List<Integer> micros = new ArrayList<>();
-        for (long each : value("--micros", List.<Long>of())) {
-            micros.add(require(each > 0 && each <= 1_000_000, "--micros", "from 1 to 1000000", each));
+        return each("--micros", MAX_MICROS);
+    }
+
+    /** Returns the numbers of callers. */
+    List<Integer> callers() throws UsageException {
+        return each("--callers", MAX_CALLERS);
+    }
+
+    private List<Integer> each(String name, int max) throws UsageException {
+        List<Integer> all = new ArrayList<>();
+        for (long each : value(name, List.<Long>of())) {
+            all.add(require(each > 0 && each <= max, name, "from 1 to " + max, each));
         }
-        return micros;
+        return all;
+    }
+
+    private int positive(String name) throws UsageException {
+        int value = number(name);
+        return require(value > 0, name, "at least 1", value);
+    }
+
+    private int micros(String name) throws UsageException {
+        int value = number(name);
+        return require(value <= MAX_MICROS, name, "from 0 to " + MAX_MICROS, value);
     }
 
     EchoHandler handler() throws UsageException {
-        return new EchoHandler(value("--handler", EchoHandler.Kind.NONBLOCKING), number("--busy"));
+        return new EchoHandler(
+                value("--handler", EchoHandler.Kind.NON_BLOCKING), new Work(micros("--work"), micros("--sleep")));
+    }
+
+    /** Returns the calls of a measurement of calls; without {@code --in-flight} they are made one after the other. */
+    CallLoad load() throws UsageException {
+        int size = number("--size");
+        require(size >= Work.MIN_BYTES, "--size", "at least " + Work.MIN_BYTES, size);
+        return new CallLoad(
+                value("--call", CallLoad.Form.NAMED),
+                size,
+                handler(),
+                options.containsKey("--in-flight") ? positive("--in-flight") : 1,
+                new CallLoad.Timing(number("--warm-up"), positive("--seconds")));
     }
 
     Pairs.Pattern pattern() {

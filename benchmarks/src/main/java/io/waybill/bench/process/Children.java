@@ -1,4 +1,4 @@
-package io.waybill.bench;
+package io.waybill.bench.process;
 
 import io.waybill.bench.measure.Figures;
 import io.waybill.host.DirectoryTree;
@@ -14,18 +14,27 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes the directory;
  * so does the end of this process, unless it is killed.
  *
- * <p>Children get the JVM flags and the class path of this process.
+ * <p>Children get the class path of this process, and either its JVM flags or those that a program of a user has.
  */
-final class Children implements AutoCloseable {
+public final class Children implements AutoCloseable {
+
+    /** The main class of children, which knows all roles: it is above this package. */
+    private static final String MAIN = "io.waybill.bench.BenchProcess";
 
     /** Flags of this process that its children are not to have: they are for a process that is over soon. */
     private static final List<String> FOR_SHORT_COMMANDS =
             List.of("-XX:TieredStopAtLevel", "-XX:ArchiveClassesAtExit", "-agentlib");
+
+    /** What the flags begin with without which no program can join. */
+    private static final List<String> REQUIRED = List.of("--", "-D");
+
+    private static final String FURTHER_OPTIONS = "WAYBILL_JAVA_OPTS";
 
     private final List<String> options;
     private final Path directory;
@@ -33,30 +42,52 @@ final class Children implements AutoCloseable {
     private final Thread ending = new Thread(this::endAtExit, "waybill-bench-end");
     private boolean isEnding; // guarded by processes
 
-    Children() throws IOException {
+    public Children() throws IOException {
         this(List.of());
     }
 
-    /** @param options of each child's JVM, on top of this one's */
-    Children(List<String> options) throws IOException {
-        this.options = List.copyOf(options);
+    /** @param further options of each child's JVM, on top of this one's */
+    public Children(List<String> further) throws IOException {
+        this(flags(), further);
+    }
+
+    private Children(Stream<String> flags, List<String> further) throws IOException {
+        options = Stream.concat(flags, further.stream()).toList();
         directory = Files.createTempDirectory("waybill-bench");
         Runtime.getRuntime().addShutdownHook(ending);
     }
 
-    Path directory() {
+    /**
+     * Returns one whose children have the JVM flags of a program of a user: those that Waybill requires, and those of the environment variable
+     * {@value #FURTHER_OPTIONS}; neither an archive of classes nor an ahead-of-time cache, unless that variable names one.
+     */
+    public static Children ofProgram() throws IOException {
+        String variable = System.getenv(FURTHER_OPTIONS);
+        List<String> asked =
+                variable == null ? List.of() : List.of(variable.strip().split("\\s+"));
+        return new Children(
+                flags().filter(flag -> asked.contains(flag) || REQUIRED.stream().anyMatch(flag::startsWith)),
+                List.of());
+    }
+
+    private static Stream<String> flags() {
+        return ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .filter(flag -> FOR_SHORT_COMMANDS.stream().noneMatch(flag::startsWith));
+    }
+
+    public Path directory() {
         return directory;
     }
 
     /** A running child. */
-    record Child(Process process, BufferedReader output, String role) {
+    public record Child(Process process, BufferedReader output, String role) {
 
-        long pid() {
+        public long pid() {
             return process.pid();
         }
 
         /** The next line that it prints. */
-        String line() throws IOException {
+        public String line() throws IOException {
             String line = output.readLine();
             if (line == null) {
                 throw new IOException(
@@ -65,11 +96,17 @@ final class Children implements AutoCloseable {
             return line;
         }
 
-        Figures figures() throws IOException {
+        /** Has a child {@linkplain ChildProcess#awaitBegin that waits for it} begin. */
+        public void begin() throws IOException {
+            process.getOutputStream().write('\n');
+            process.getOutputStream().flush();
+        }
+
+        public Figures figures() throws IOException {
             return Figures.parse(line());
         }
 
-        Duration processorTime() throws IOException {
+        public Duration processorTime() throws IOException {
             return process.info()
                     .totalCpuDuration()
                     .orElseThrow(() -> new IOException("the host does not tell the processor time of a process"));
@@ -77,16 +114,11 @@ final class Children implements AutoCloseable {
     }
 
     /** Starts a child and waits until it says that it is ready. */
-    Child start(String role, Object... arguments) throws IOException {
+    public Child start(String role, Object... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        for (String flag : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (FOR_SHORT_COMMANDS.stream().noneMatch(flag::startsWith)) {
-                command.add(flag);
-            }
-        }
         command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), BenchProcess.class.getName(), role));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), MAIN, role));
         for (Object argument : arguments) {
             command.add(argument.toString());
         }
@@ -96,7 +128,7 @@ final class Children implements AutoCloseable {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)),
                 role);
         String first = child.line();
-        if (!first.equals(BenchProcess.READY)) {
+        if (!first.equals(ChildProcess.READY)) {
             throw new IOException("the process " + role + " did not become ready: " + first);
         }
         return child;
@@ -116,7 +148,7 @@ final class Children implements AutoCloseable {
     }
 
     /** Ends a child as its standard input ends, or by force. */
-    void stop(Child child) throws IOException {
+    public void stop(Child child) throws IOException {
         child.process().getOutputStream().close();
         try {
             if (!child.process().waitFor(10, TimeUnit.SECONDS)) {

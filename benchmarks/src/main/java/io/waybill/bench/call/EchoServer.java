@@ -1,9 +1,10 @@
-package io.waybill.bench;
+package io.waybill.bench.call;
 
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.bench.measure.EchoHandler;
+import io.waybill.bench.process.ChildProcess;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -13,6 +14,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
+import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.poll.Waiting;
@@ -22,57 +24,80 @@ import java.util.List;
 import java.util.Map;
 
 /** The called side: a worker with a handler that gives the payload back. */
-final class EchoServer {
+public final class EchoServer {
 
-    static final String ROLE = "echo-server";
-    static final String NAME = "bench-server";
-    static final String ECHO = "0x142";
+    public static final String ROLE = "echo-server";
+    public static final String PROGRAM_ROLE = "echo-program";
+    public static final String NAME = "bench-server";
+    public static final String ECHO = "0x142";
+    static final String OPERATION = "bench.echo";
 
     /** Behind a way of waiting: all tensors are archived, at any rate. */
-    static final String RECORDING = "+archive";
+    public static final String RECORDING = "+archive";
 
     /** Behind a way of waiting: tensors are archived as by default. */
-    static final String BY_DEFAULT = "+default";
+    public static final String BY_DEFAULT = "+default";
 
     private EchoServer() {}
 
     /** Arguments: home, waiting, handler. */
-    static void run(String[] arguments) throws IOException {
+    public static void run(String[] arguments) throws IOException {
         EchoHandler handler = EchoHandler.parse(arguments[2]);
         serve(Path.of(arguments[0]), NAME, settings(arguments[1]), handler.isNonBlocking(), handler);
     }
 
-    static void serve(String[] arguments, MessageHandler handler) throws IOException {
+    /** Serves as a program does, calls by name as well as by type. Arguments: see {@link MeasuredSystem}. */
+    public static void runProgram(String[] arguments) throws IOException {
+        MessageHandler handler = CallLoad.parse(arguments[1]).handler().declared();
+        Worker worker = Waybill.connect(home(arguments[0]), NAME)
+                .settings(settings(arguments[2]))
+                .with(OPERATION, handler)
+                .with(ECHO, handler)
+                .join();
+        try (worker) {
+            ChildProcess.ready();
+            ChildProcess.awaitEnd();
+        }
+    }
+
+    /** The home of a measurement, in its directory. */
+    static Path home(String directory) {
+        return Path.of(directory, "home");
+    }
+
+    public static void serve(String[] arguments, MessageHandler handler) throws IOException {
         serve(Path.of(arguments[0]), NAME, settings(arguments[1]), handler);
     }
 
-    static void serve(Path home, String name, WorkerSettings settings, MessageHandler handler) throws IOException {
+    public static void serve(Path home, String name, WorkerSettings settings, MessageHandler handler)
+            throws IOException {
         serve(home, name, settings, true, handler);
     }
 
-    static void serve(Path home, String name, WorkerSettings settings, boolean nonBlocking, MessageHandler handler)
+    public static void serve(
+            Path home, String name, WorkerSettings settings, boolean nonBlocking, MessageHandler handler)
             throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = registry(host);
         handle(handlers, nonBlocking, handler);
         try (Worker worker = join(Home.open(home, host), name, settings, handlers)) {
             worker.ready(Map.of());
-            BenchProcess.ready();
-            BenchProcess.awaitEnd();
+            ChildProcess.ready();
+            ChildProcess.awaitEnd();
         }
     }
 
-    static HandlerRegistry registry(Host host) {
+    public static HandlerRegistry registry(Host host) {
         return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
     }
 
     /** Adds a non-blocking handler of {@link #ECHO} that gives the payload back. */
-    static void handle(HandlerRegistry handlers) {
+    public static void handle(HandlerRegistry handlers) {
         handle(handlers, EchoHandler.EMPTY);
     }
 
     /** Adds a handler of {@link #ECHO}. */
-    static void handle(HandlerRegistry handlers, EchoHandler handler) {
+    public static void handle(HandlerRegistry handlers, EchoHandler handler) {
         handle(handlers, handler.isNonBlocking(), handler);
     }
 
@@ -90,12 +115,13 @@ final class EchoServer {
                         ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()))));
     }
 
-    static Worker join(Home home, String name, WorkerSettings settings, HandlerRegistry handlers) throws IOException {
+    public static Worker join(Home home, String name, WorkerSettings settings, HandlerRegistry handlers)
+            throws IOException {
         return Worker.join(home, name, JoinOptions.defaults(), settings, handlers);
     }
 
     /** @param how the name of a way of waiting, with what is archived behind it; nothing without */
-    static WorkerSettings settings(String how) {
+    public static WorkerSettings settings(String how) {
         int suffix = how.indexOf('+');
         String waiting = suffix < 0 ? how : how.substring(0, suffix);
         return WorkerSettings.builder()
@@ -113,10 +139,15 @@ final class EchoServer {
     }
 
     /** A worker that calls. */
-    static Worker joinCaller(String home, WorkerSettings settings) throws IOException {
+    public static Worker joinCaller(String home, WorkerSettings settings) throws IOException {
         Host host = Host.real();
         Worker worker = join(Home.open(Path.of(home), host), "bench-caller", settings, registry(host));
         worker.ready(Map.of());
         return worker;
+    }
+
+    /** Joins as a program does that only calls. */
+    static Worker joinProgram(String directory, String name, WorkerSettings settings) throws IOException {
+        return Waybill.connect(home(directory), name).settings(settings).join();
     }
 }
