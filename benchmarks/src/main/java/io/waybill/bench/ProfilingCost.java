@@ -28,7 +28,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * {@code bench profiling}: what the profiler costs a blocking call of {@code aten::add} on two tensors of one element, run by libtorch in a node. One process calls a
- * node without the profiler, twice, one with it, and that one in a profile, by turns. Ratios are medians over those of the rounds.
+ * node without the profiler, twice, one with it, and that one in a profile, by turns. A ratio is that of the medians beside it.
  *
  * @param calls of a round, in each mode
  * @param rounds odd; as one more before them warms up
@@ -122,14 +122,6 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
             p10Ns = new long[count];
             allocated = new double[count];
         }
-
-        private static double ratio(long[] own, long[] others) {
-            double[] ratios = new double[own.length];
-            for (int i = 0; i < ratios.length; i++) {
-                ratios[i] = (double) own[i] / others[i];
-            }
-            return Figures.median(ratios);
-        }
     }
 
     /** Arguments: home without the profiler, home with it, its jar, waiting, calls, rounds. */
@@ -207,11 +199,17 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
                     .put(prefix + "_p10_ns", Figures.median(each.p10Ns))
                     .put(prefix + "_allocated_bytes_per_call", Figures.median(each.allocated));
             if (mode != Mode.ABSENT) {
-                Rounds absent = rounds.get(Mode.ABSENT);
-                figures.put(prefix + "_ratio_p50", Rounds.ratio(each.p50Ns, absent.p50Ns))
-                        .put(prefix + "_ratio_p10", Rounds.ratio(each.p10Ns, absent.p10Ns));
+                ratio(figures, prefix, "_p50");
+                ratio(figures, prefix, "_p10");
             }
         });
         return figures;
+    }
+
+    /** Puts the ratio of two medians that were put. */
+    private static void ratio(Figures figures, String prefix, String percentile) {
+        figures.put(
+                prefix + "_ratio" + percentile,
+                figures.number(prefix + percentile + "_ns") / figures.number("absent" + percentile + "_ns"));
     }
 }
