@@ -24,12 +24,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
-import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
  * {@code bench home}: what a node, a worker and callers that left take of the disk and of memory, and what the callers that left cost
- * those that come later: the time to join and of a round trip, the commands that look at the home, and the one that removes what they left.
+ * those that come later: the time to join and of a round trip, by turns with a home without such callers and in the same process; the commands that look at the
+ * home, and the one that removes what they left.
  *
  * @param departed callers that join under names of their own, call once and leave
  */
@@ -38,8 +38,11 @@ public record HomeSize(int departed, BenchDistribution distribution) {
     static final String ROLE = "home-callers";
 
     private static final long STABLE_NS = 5_000_000_000L;
-    private static final int PROBES = 25;
-    private static final int CALLS = 20_000;
+    private static final int TURNS = 5;
+    private static final int PROBES = 5; // in each turn
+    private static final int CALLS = 10_000;
+    private static final String CALLER = "caller-";
+    private static final String PROBE = "probe-";
 
     /** Runs all. */
     public Figures run(Consumer<String> progress) throws IOException {
@@ -54,8 +57,12 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             figures.put("node_disk_bytes", nodeBytes).put("worker_disk_bytes", allocated(home) - nodeBytes);
             putProcess(figures, "node_", node);
             putProcess(figures, "worker_", server);
+            progress.accept("a node and a worker of another home start");
+            Path without = children.directory().resolve("without");
+            distribution.startNode(children, without, BenchDistribution.ALL_LEVELS);
+            children.start(EchoServer.ROLE, without, "BALANCED", EchoHandler.EMPTY.argument());
             progress.accept(departed + " callers");
-            Children.Child callers = children.start(ROLE, home, departed);
+            Children.Child callers = children.start(ROLE, home, without, departed);
             Figures times = callers.figures();
             Idle.rest(STABLE_NS / 5);
             List<Path> left = departed(home);
@@ -127,8 +134,8 @@ public record HomeSize(int departed, BenchDistribution distribution) {
     /** The directories of callers that left. */
     private static List<Path> departed(Path home) throws IOException {
         try (Stream<Path> all = Files.list(home.resolve("workers"))) {
-            return all.filter(worker -> worker.getFileName().toString().contains("-caller-")
-                            || worker.getFileName().toString().contains("-probe"))
+            return all.filter(worker -> worker.getFileName().toString().contains("-" + CALLER)
+                            || worker.getFileName().toString().contains("-" + PROBE))
                     .toList();
         }
     }
@@ -161,33 +168,61 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         }
     }
 
-    /** Arguments: home, callers. The first that join warm up. */
+    /**
+     * Arguments: home, a home without callers that left, callers. Joins and round trips in both homes are measured after those callers, when this process has the
+     * same code compiled for both, and by turns.
+     */
     static void callers(String[] arguments) throws Exception {
-        Home home = Home.open(Path.of(arguments[0]), Host.real());
-        int count = Integer.parseInt(arguments[1]);
+        Probed with = new Probed(Home.open(Path.of(arguments[0]), Host.real()));
+        Probed without = new Probed(Home.open(Path.of(arguments[1]), Host.real()));
+        int count = Integer.parseInt(arguments[2]);
         ChildProcess.ready();
-        LongStream.range(0, PROBES).forEach(i -> joinMs(home, "warm-up"));
-        Figures figures = new Figures();
-        putJoins(figures, home, "");
-        for (int i = 0; i < count; i++) {
-            joinMs(home, "caller-" + i);
+        for (int i = 0; i < PROBES * TURNS; i++) {
+            joinMs(with.home, "warm-up");
+            joinMs(without.home, "warm-up");
         }
-        putJoins(figures, home, "_after");
+        for (int i = 0; i < count; i++) {
+            joinMs(with.home, CALLER + i);
+        }
+        for (int turn = 0; turn < TURNS; turn++) {
+            boolean first = turn % 2 == 0; // which comes first changes
+            for (Probed each : first ? List.of(with, without) : List.of(without, with)) {
+                each.probe(turn);
+            }
+        }
+        Figures figures = new Figures();
+        without.put(figures, "");
+        with.put(figures, "_after");
         ChildProcess.report(figures);
         ChildProcess.awaitEnd();
     }
 
-    /** Puts the times of joins under new names: until the response, and the processor time with the leave. Then that of a round trip. */
-    private static void putJoins(Figures figures, Home home, String suffix) throws IOException {
-        double[] times = new double[PROBES];
-        long cpuBeforeNs = ProcessUse.ofThis().cpuNs();
-        for (int i = 0; i < PROBES; i++) {
-            times[i] = joinMs(home, "probe" + suffix + "-" + i);
+    /** What joins and round trips take in a home. */
+    private static final class Probed {
+        private final Home home;
+        private final double[] joinsMs = new double[TURNS * PROBES];
+        private final long[] roundTripsNs = new long[TURNS];
+        private long cpuNs;
+
+        Probed(Home home) {
+            this.home = home;
         }
-        long cpuNs = ProcessUse.ofThis().cpuNs() - cpuBeforeNs;
-        figures.put("join_ms" + suffix, Figures.median(times))
-                .put("join_cpu_ms" + suffix, cpuNs / 1e6 / PROBES)
-                .put("p50_ns" + suffix, roundTripNs(home));
+
+        void probe(int turn) throws IOException {
+            long cpuBeforeNs = ProcessUse.ofThis().cpuNs();
+            for (int i = turn * PROBES; i < (turn + 1) * PROBES; i++) {
+                joinsMs[i] = joinMs(home, PROBE + i);
+            }
+            cpuNs += ProcessUse.ofThis().cpuNs() - cpuBeforeNs;
+            roundTripsNs[turn] = roundTripNs(home);
+        }
+
+        /** Puts the times of joins until the response, and the processor time with the leave; then that of a round trip. */
+        void put(Figures figures, String suffix) {
+            figures.put("join_ms" + suffix, Figures.median(joinsMs))
+                    .put("join_cpu_ms" + suffix, cpuNs / 1e6 / joinsMs.length)
+                    .put("p50_ns" + suffix, Figures.median(roundTripsNs));
+        }
     }
 
     /** Joins, calls once and leaves. Returns how long it took until the response was there. */
@@ -203,13 +238,14 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         }
     }
 
+    /** The median of a worker's calls, after twice as many to warm up. */
     private static long roundTripNs(Home home) throws IOException {
         Request request = request();
         long[] times = new long[CALLS];
         try (Worker worker =
                 EchoServer.join(home, "round-trip", WorkerSettings.defaults(), EchoServer.registry(home.host()))) {
             worker.ready(Map.of());
-            for (int round = 0; round < 3; round++) { // the first ones warm up
+            for (int round = 0; round < 3; round++) {
                 for (int i = 0; i < CALLS; i++) {
                     long startNs = System.nanoTime();
                     worker.call(request).close();
