@@ -1,5 +1,7 @@
 package io.waybill.bench;
 
+import io.waybill.bench.app.OrderClient;
+import io.waybill.bench.app.OrderServices;
 import io.waybill.bench.call.EchoServer;
 import io.waybill.bench.call.FirstCalls;
 import io.waybill.bench.call.RawPeer;
@@ -32,6 +34,11 @@ public final class BenchProcess {
             case SocketEcho.ROLE -> SocketEcho::run;
             case SocketEcho.SELECTOR_ROLE -> SocketEcho::runSelector;
             case SocketCaller.ROLE -> SocketCaller::run;
+            case OrderServices.ORDERS_ROLE -> OrderServices::orders;
+            case OrderServices.STOCK_ROLE -> OrderServices::stock;
+            case OrderServices.PAYMENTS_ROLE -> OrderServices::payments;
+            case OrderServices.ALONE_ROLE -> OrderServices::alone;
+            case OrderClient.ROLE -> OrderClient::run;
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
             case Idle.ROLE -> Idle::client;

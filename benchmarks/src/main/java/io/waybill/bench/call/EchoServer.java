@@ -61,7 +61,7 @@ public final class EchoServer {
     }
 
     /** The home of a measurement, in its directory. */
-    static Path home(String directory) {
+    public static Path home(String directory) {
         return Path.of(directory, "home");
     }
 

@@ -96,6 +96,14 @@ public final class Children implements AutoCloseable {
             return line;
         }
 
+        /** Waits until it says that it is ready. */
+        public void awaitReady() throws IOException {
+            String first = line();
+            if (!first.equals(ChildProcess.READY)) {
+                throw new IOException("the process " + role + " did not become ready: " + first);
+            }
+        }
+
         /** Has a child {@linkplain ChildProcess#awaitBegin that waits for it} begin. */
         public void begin() throws IOException {
             process.getOutputStream().write('\n');
@@ -115,6 +123,13 @@ public final class Children implements AutoCloseable {
 
     /** Starts a child and waits until it says that it is ready. */
     public Child start(String role, Object... arguments) throws IOException {
+        Child child = launch(role, arguments);
+        child.awaitReady();
+        return child;
+    }
+
+    /** Starts a child. */
+    public Child launch(String role, Object... arguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(options);
@@ -123,15 +138,10 @@ public final class Children implements AutoCloseable {
             command.add(argument.toString());
         }
         Process process = start(command);
-        Child child = new Child(
+        return new Child(
                 process,
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)),
                 role);
-        String first = child.line();
-        if (!first.equals(ChildProcess.READY)) {
-            throw new IOException("the process " + role + " did not become ready: " + first);
-        }
-        return child;
     }
 
     private Process start(List<String> command) throws IOException {

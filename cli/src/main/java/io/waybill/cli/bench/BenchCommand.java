@@ -17,6 +17,7 @@ import io.waybill.bench.ReferenceCall;
 import io.waybill.bench.ReplayRate;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
+import io.waybill.bench.app.Application;
 import io.waybill.bench.call.Callers;
 import io.waybill.bench.call.FirstCalls;
 import io.waybill.bench.call.HandlerTimes;
@@ -119,9 +120,10 @@ public final class BenchCommand implements Runnable {
             case "rtt" -> new RoundTrip(given.load(), rounds, waiting)::run;
             case "throughput" -> new Throughput(given.load(), rounds, waiting)::run;
             case "callers" -> new Callers(given.load(), given.callers(), rounds, waiting)::run;
+            case "app" -> new Application(given.application(), given.callers(), rounds, waiting)::run;
             case "waits" -> new HandlerTimes(given.load(), given.micros(), rounds, waiting)::run;
             case "tensor" -> new TensorTransfer(sizes, waiting)::run;
-            case "recording" -> 
+            case "recording" ->
                 new RecordingCost(sizes, given.number("--warm-up"), given.number("--seconds"), rounds, waiting)::run;
             case "swap" -> new SwapUnderLoad(given.number("--updates"), given.number("--rate"), distribution())::run;
             case "retention" ->

@@ -1,6 +1,7 @@
 package io.waybill.cli.bench;
 
 import io.waybill.bench.Pairs;
+import io.waybill.bench.app.Application;
 import io.waybill.bench.call.CallLoad;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Work;
@@ -103,6 +104,15 @@ record BenchValues(Map<String, OptionSpec> options) {
                 handler(),
                 options.containsKey("--in-flight") ? positive("--in-flight") : 1,
                 new CallLoad.Timing(number("--warm-up"), positive("--seconds")));
+    }
+
+    Application.Load application() throws UsageException {
+        return new Application.Load(
+                positive("--rate"),
+                positive("--in-flight"),
+                micros("--work"),
+                number("--warm-up"),
+                positive("--seconds"));
     }
 
     Pairs.Pattern pattern() {
