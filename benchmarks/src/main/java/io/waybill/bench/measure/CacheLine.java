@@ -19,6 +19,7 @@ public final class CacheLine {
     // Between processors a line takes some 100 ns. Threads on one processor pass it once in a time slice, 0.7 ms or
     // more.
     private static final long MAX_BATCH_NS = BATCH * 5_000L;
+    private static final long TOO_LONG = Long.MAX_VALUE;
     private static final int SPINS = 1024; // between looks at the clock
     private static final long REST_NS = TimeUnit.MILLISECONDS.toNanos(1);
 
@@ -35,14 +36,13 @@ public final class CacheLine {
         other.start();
         long leastNs = ONE_PROCESSOR;
         long startNs = System.nanoTime();
-        for (long fromNs = startNs; fromNs - startNs < (leastNs == ONE_PROCESSOR ? MAX_NS : FOR_NS); ) {
-            if (isForOther(line) || !passes(line, fromNs)) {
+        while (System.nanoTime() - startNs < (leastNs == ONE_PROCESSOR ? MAX_NS : FOR_NS)) {
+            long batchNs = isForOther(line) ? TOO_LONG : pass(line);
+            if (batchNs == TOO_LONG) {
                 LockSupport.parkNanos(REST_NS);
-            } else {
-                long meanNs = (System.nanoTime() - fromNs) / BATCH;
-                leastNs = leastNs == ONE_PROCESSOR ? meanNs : Math.min(leastNs, meanNs);
+            } else if (leastNs == ONE_PROCESSOR || batchNs / BATCH < leastNs) {
+                leastNs = Math.max(1, batchNs / BATCH);
             }
-            fromNs = System.nanoTime();
         }
         line.set(-1);
         return leastNs;
@@ -52,18 +52,20 @@ public final class CacheLine {
         return (line.get() & 1) == 1;
     }
 
-    /** Passes the line for a batch. Returns false when that takes too long for two processors: then it may be for the other thread. */
-    private static boolean passes(AtomicLong line, long sinceNs) {
+    /** Passes the line for a batch. Returns how long that took, or {@link #TOO_LONG} for two processors: then it may be for the other thread. */
+    private static long pass(AtomicLong line) {
+        long sinceNs = System.nanoTime();
         for (int i = 0; i < BATCH; i++) {
             line.set(line.get() + 1);
             for (int spins = 1; isForOther(line); spins++) {
                 Thread.onSpinWait();
                 if (spins % SPINS == 0 && System.nanoTime() - sinceNs > MAX_BATCH_NS) {
-                    return false;
+                    return TOO_LONG;
                 }
             }
         }
-        return System.nanoTime() - sinceNs <= MAX_BATCH_NS;
+        long batchNs = System.nanoTime() - sinceNs;
+        return batchNs > MAX_BATCH_NS ? TOO_LONG : batchNs;
     }
 
     private static void passBack(AtomicLong line) {

@@ -63,11 +63,13 @@ public final class Children implements AutoCloseable {
      */
     public static Children ofProgram() throws IOException {
         String variable = System.getenv(FURTHER_OPTIONS);
-        List<String> asked =
-                variable == null ? List.of() : List.of(variable.strip().split("\\s+"));
-        return new Children(
-                flags().filter(flag -> asked.contains(flag) || REQUIRED.stream().anyMatch(flag::startsWith)),
-                List.of());
+        return new Children(ofProgram(flags(), variable == null ? "" : variable), List.of());
+    }
+
+    /** Returns those of a JVM's flags that a program of a user has, too. */
+    static Stream<String> ofProgram(Stream<String> flags, String furtherOptions) {
+        List<String> further = List.of(furtherOptions.strip().split("\\s+"));
+        return flags.filter(flag -> further.contains(flag) || REQUIRED.stream().anyMatch(flag::startsWith));
     }
 
     private static Stream<String> flags() {
