@@ -17,7 +17,7 @@ class PhasesTest {
 
     @Test
     void takesTheWorkOfTheOtherSideFromTheTime() throws IOException {
-        Figures figures = new Phases(0, 1, 3).measure(pid, Phases.oneByOne(() -> SECOND_NS));
+        Figures figures = new Phases(0, 60, 3).measure(pid, Phases.oneByOne(() -> SECOND_NS));
 
         assertThat(figures.integer("calls")).isEqualTo(3);
         assertThat(figures.integer("max_ns"))
@@ -27,14 +27,18 @@ class PhasesTest {
 
     @Test
     void countsTheCallsOfEachSecondOfTheWarmUp() throws IOException {
-        Figures figures = new Phases(1, 1, 5).measure(pid, Phases.oneByOne(() -> 0));
+        Figures figures = new Phases(30, 30, 5).measure(pid, Phases.oneByOne(() -> 0));
 
-        assertThat(figures.integer("second_1")).isEqualTo(5);
+        long calls = 0;
+        for (int second = 1; second <= 30; second++) {
+            calls += figures.integer("second_" + second);
+        }
+        assertThat(calls).isEqualTo(5);
     }
 
     @Test
     void countsWhatThreadsWereWokenForEachCall() throws IOException {
-        Figures figures = new Phases(0, 10, 50).measure(pid, Phases.oneByOne(() -> {
+        Figures figures = new Phases(0, 60, 50).measure(pid, Phases.oneByOne(() -> {
             LockSupport.parkNanos(1_000_000);
             return 0;
         }));
