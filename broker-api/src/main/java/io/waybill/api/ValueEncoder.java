@@ -125,8 +125,7 @@ public final class ValueEncoder {
         int length = value.remaining();
         room(5 + (long) length);
         buffer.put(BINARY).putInt(length);
-        buffer.put(value.duplicate());
-        return this;
+        return copied(value);
     }
 
     ValueEncoder tensor(Tensor value) {
@@ -160,7 +159,13 @@ public final class ValueEncoder {
     /** Writes raw bytes, without a tag. */
     ValueEncoder raw(ByteBuffer bytes) {
         room(bytes.remaining());
-        buffer.put(bytes.duplicate());
+        return copied(bytes);
+    }
+
+    private ValueEncoder copied(ByteBuffer bytes) {
+        int at = buffer.position();
+        buffer.position(at + bytes.remaining());
+        bytes.get(bytes.position(), buffer.array(), at, bytes.remaining());
         return this;
     }
 
