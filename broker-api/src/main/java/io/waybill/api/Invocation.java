@@ -2,7 +2,6 @@ package io.waybill.api;
 
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,7 +36,7 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
     /** Maximum length of an operation's name, in bytes of UTF-8. */
     public static final int MAX_NAME_BYTES = 256;
 
-    private static final int ASYNC_BIT = 0x8000;
+    static final int ASYNC_BIT = 0x8000;
 
     public Invocation {
         positional = List.copyOf(positional);
@@ -84,23 +83,6 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
     /** Decodes a whole payload with references. */
     public static Invocation decode(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
-        ValueDecoder decoder = new ValueDecoder(payload, tensors, references);
-        Mode mode = (decoder.peekShort() & ASYNC_BIT) == 0 ? Mode.DIRECT : Mode.ASYNC;
-        String name = decoder.name();
-        int positionalCount = decoder.count(1);
-        List<Value> positional = new ArrayList<>(positionalCount);
-        for (int i = 0; i < positionalCount; i++) {
-            positional.add(decoder.value());
-        }
-        int namedCount = decoder.count(6);
-        Map<String, Value> named = new LinkedHashMap<>();
-        for (int i = 0; i < namedCount; i++) {
-            String key = decoder.text();
-            if (named.put(key, decoder.value()) != null) {
-                throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "the argument " + key + " comes twice");
-            }
-        }
-        decoder.end();
-        return new Invocation(name, positional, named, mode);
+        return new NamedFields().call(payload, tensors, references).invocation();
     }
 }

@@ -13,7 +13,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * a tensor stays valid if it was retained.
  *
  * <p><b>Errors.</b> The getters of fields throw {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY}
- * when the field is missing or of another kind, so a handler need not check.
+ * when the field is missing or of another kind, so a handler need not check; and when there is a fault anywhere in the payload, which the first getter
+ * checks as a whole. A getter finds its field in the payload, and creates nothing but its result.
  */
 @ProviderType
 public interface Message {
@@ -68,6 +69,7 @@ public interface Message {
 
     boolean bool(String name) throws RejectedMessageException;
 
+    /** Returns a copy of the bytes of the named field. */
     byte[] bytes(String name) throws RejectedMessageException;
 
     Tensor tensor(String name) throws RejectedMessageException;

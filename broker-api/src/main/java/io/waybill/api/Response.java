@@ -14,7 +14,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * it is invalid after the callback returns. A reference stays valid if one more handle of it was
  * {@linkplain RRef#retain taken}.
  *
- * <p>The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY}.
+ * <p><b>Errors.</b> The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY} when the field is missing or of another
+ * kind, or when there is a fault anywhere in the payload, which the first getter checks as a whole.
  */
 @ProviderType
 public interface Response extends AutoCloseable {
@@ -53,6 +54,9 @@ public interface Response extends AutoCloseable {
     double float64(String name);
 
     boolean bool(String name);
+
+    /** Returns a copy of the bytes of the named field. */
+    byte[] bytes(String name);
 
     Tensor tensor(String name);
 

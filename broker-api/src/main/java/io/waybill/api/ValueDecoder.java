@@ -1,31 +1,24 @@
 package io.waybill.api;
 
-import io.waybill.api.tensor.DType;
-import io.waybill.api.tensor.Device;
-import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * Decodes what {@link ValueEncoder} wrote. The bytes are untrusted: every count is compared with the remaining bytes
- * before anything is allocated, so decoding allocates at most a small multiple of the input.
+ * Decodes what {@link ValueEncoder} wrote. The bytes are untrusted: a value is checked with everything nested in it before anything of it is allocated,
+ * so decoding allocates at most a small multiple of the input.
  *
  * <p>Not thread-safe. Every failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY} that
  * names the offset, and never quotes the bytes.
  */
 public final class ValueDecoder {
 
-    private final ByteBuffer buffer;
-    private final List<Tensor> tensors;
-    private final List<? extends RRef> references;
+    private final EncodedValues values;
+    private int at;
 
     /**
      * Creates a decoder of the buffer's remaining bytes, for a message without references; the buffer itself is not
@@ -40,68 +33,32 @@ public final class ValueDecoder {
      * changed.
      */
     public ValueDecoder(ByteBuffer bytes, List<Tensor> tensors, List<? extends RRef> references) {
-        this.references = references;
-        this.buffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
-        this.tensors = tensors;
+        this(new EncodedValues(), bytes.position());
+        values.open(bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN), tensors, references);
+    }
+
+    /** Creates a decoder of values that were checked, for {@link #read}. */
+    ValueDecoder(EncodedValues values, int at) {
+        this.values = values;
+        this.at = at;
     }
 
     /** Decodes one value with everything nested in it. */
     public Value value() throws RejectedMessageException {
-        try {
-            return read(0);
-        } catch (BufferUnderflowException e) {
-            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "the payload ends inside a value", e);
-        }
+        values.check(at, 0);
+        return read();
     }
 
     /** Fails unless all bytes were read. */
     public void end() throws RejectedMessageException {
-        if (buffer.hasRemaining()) {
-            throw malformed(buffer.remaining() + " bytes are left after the last value");
-        }
+        values.checkEnd(at);
     }
 
-    /** Returns the next two bytes without consuming them. */
-    int peekShort() throws RejectedMessageException {
-        if (buffer.remaining() < 2) {
-            throw malformed("the payload ends inside an operation's name");
-        }
-        return Short.toUnsignedInt(buffer.getShort(buffer.position()));
-    }
-
-    String name() throws RejectedMessageException {
-        int length = Invocation.nameLength(peekShort());
-        buffer.getShort();
-        if (length == 0 || length > Invocation.MAX_NAME_BYTES) {
-            throw malformed("an operation's name has 1 to " + Invocation.MAX_NAME_BYTES + " bytes, not " + length);
-        }
-        return utf8(length);
-    }
-
-    int count(int leastBytesEach) throws RejectedMessageException {
-        if (buffer.remaining() < 4) {
-            throw malformed("the payload ends inside a count");
-        }
-        long count = Integer.toUnsignedLong(buffer.getInt());
-        if (count * leastBytesEach > buffer.remaining()) {
-            throw malformed("a count of " + count + " with " + buffer.remaining() + " bytes left");
-        }
-        return (int) count;
-    }
-
-    String text() throws RejectedMessageException {
-        if (!buffer.hasRemaining() || buffer.get() != ValueEncoder.TEXT) {
-            throw malformed("a name must be a string");
-        }
-        return utf8(count(1));
-    }
-
-    private Value read(int depth) throws RejectedMessageException {
-        if (depth > ValueEncoder.MAX_NESTING) {
-            throw malformed("values nest at most " + ValueEncoder.MAX_NESTING + " deep");
-        }
-        byte tag = buffer.get();
-        switch (tag) {
+    /** Decodes one value that was checked. */
+    Value read() throws RejectedMessageException {
+        int from = at;
+        at = values.next(from);
+        switch (values.tag(from)) {
             case ValueEncoder.NONE:
                 return Value.NONE;
             case ValueEncoder.FALSE:
@@ -109,131 +66,49 @@ public final class ValueDecoder {
             case ValueEncoder.TRUE:
                 return Value.of(true);
             case ValueEncoder.INT:
-                return Value.of(buffer.getLong());
+                return Value.of(values.int64(from));
             case ValueEncoder.FLOAT:
-                return Value.of(buffer.getDouble());
+                return Value.of(values.float64(from));
             case ValueEncoder.COMPLEX:
-                return new Value.Complex(buffer.getDouble(), buffer.getDouble());
+                return values.complex(from);
             case ValueEncoder.TEXT:
-                return Value.of(utf8(count(1)));
+                return Value.of(values.text(from));
             case ValueEncoder.BINARY:
-                byte[] bytes = new byte[count(1)];
-                buffer.get(bytes);
-                return new Value.Binary(bytes);
+                return new Value.Binary(values.binary(from));
             case ValueEncoder.TENSOR:
-                return Value.of(tensor());
+                return Value.of(values.tensor(from));
             case ValueEncoder.SPARSE:
-                return sparse();
+                return Value.of(values.sparse(from));
             case ValueEncoder.RREF:
-                return reference(Integer.toUnsignedLong(buffer.getInt()));
+                return Value.of(values.reference(from));
             case ValueEncoder.LIST:
-                return new Value.Items(elements(depth));
+                return new Value.Items(elements(values.length(from)));
             case ValueEncoder.TUPLE:
-                return new Value.Tuple(elements(depth));
+                return new Value.Tuple(elements(values.length(from)));
             case ValueEncoder.DICT:
-                return dict(depth);
+                return dict(values.length(from));
             case ValueEncoder.DEVICE:
-                return device();
-            case ValueEncoder.DTYPE:
-                return dtype(Byte.toUnsignedInt(buffer.get()));
+                return Value.of(values.device(from));
             default:
-                throw malformed("no value has the tag " + Byte.toUnsignedInt(tag));
+                return Value.of(values.dtype(from));
         }
     }
 
-    private Tensor tensor() throws RejectedMessageException {
-        long index = Integer.toUnsignedLong(buffer.getInt());
-        if (index >= tensors.size()) {
-            throw malformed("tensor " + index + " of " + tensors.size());
-        }
-        return tensors.get((int) index);
-    }
-
-    private Value sparse() throws RejectedMessageException {
-        Tensor indices = tensor();
-        Tensor values = tensor();
-        int flags = Byte.toUnsignedInt(buffer.get());
-        int dimensions = Byte.toUnsignedInt(buffer.get());
-        if ((flags & ~ValueEncoder.COALESCED_BIT) != 0 || dimensions > Tensor.MAX_DIMENSIONS) {
-            throw malformed("a sparse tensor with the flags " + flags + " and " + dimensions + " dimensions");
-        }
-        long[] sizes = new long[dimensions];
-        for (int i = 0; i < dimensions; i++) {
-            sizes[i] = buffer.getLong();
-        }
-        try {
-            return Value.of(new SparseTensor(indices, values, sizes, flags == ValueEncoder.COALESCED_BIT));
-        } catch (IllegalArgumentException e) {
-            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, e.getMessage(), e);
-        }
-    }
-
-    private Value reference(long index) throws RejectedMessageException {
-        if (index >= references.size()) {
-            throw malformed("reference " + index + " of " + references.size());
-        }
-        return Value.of(references.get((int) index));
-    }
-
-    private List<Value> elements(int depth) throws RejectedMessageException {
-        int count = count(1);
-        List<Value> values = new ArrayList<>(count);
+    /** Decodes so many values that were checked. */
+    List<Value> elements(int count) throws RejectedMessageException {
+        List<Value> elements = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
-            values.add(read(depth + 1));
+            elements.add(read());
         }
-        return values;
+        return elements;
     }
 
-    private Value dict(int depth) throws RejectedMessageException {
-        int count = count(2);
+    private Value dict(int count) throws RejectedMessageException {
         Map<Value, Value> entries = new LinkedHashMap<>();
         for (int i = 0; i < count; i++) {
-            Value key = read(depth + 1);
-            if (entries.put(key, read(depth + 1)) != null) {
-                throw malformed("a dict's key comes twice");
-            }
+            Value key = read();
+            entries.put(key, read());
         }
         return new Value.Dict(entries);
-    }
-
-    private Value device() throws RejectedMessageException {
-        int index = buffer.get();
-        int length = Byte.toUnsignedInt(buffer.get());
-        if (length > buffer.remaining()) {
-            throw malformed("the payload ends inside a device");
-        }
-        String type = utf8(length);
-        try {
-            return Value.of(new Device(type, index));
-        } catch (IllegalArgumentException e) {
-            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, e.getMessage(), e);
-        }
-    }
-
-    private Value dtype(int code) throws RejectedMessageException {
-        if (!DType.isKnown(code)) {
-            throw malformed("no element type with plain storage has the code " + code);
-        }
-        return Value.of(DType.of(code));
-    }
-
-    private String utf8(int length) throws RejectedMessageException {
-        if (length > buffer.remaining()) {
-            throw malformed("a string of " + length + " bytes with " + buffer.remaining() + " bytes left");
-        }
-        ByteBuffer part = buffer.slice(buffer.position(), length);
-        try {
-            String text = StandardCharsets.UTF_8.newDecoder().decode(part).toString();
-            buffer.position(buffer.position() + length);
-            return text;
-        } catch (CharacterCodingException e) {
-            throw new RejectedMessageException(
-                    ErrorCode.MALFORMED_BODY, "a string at offset " + buffer.position() + " is not UTF-8", e);
-        }
-    }
-
-    private RejectedMessageException malformed(String what) {
-        return new RejectedMessageException(
-                ErrorCode.MALFORMED_BODY, "malformed payload at offset " + buffer.position() + ": " + what);
     }
 }

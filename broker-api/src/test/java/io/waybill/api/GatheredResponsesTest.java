@@ -159,6 +159,11 @@ class GatheredResponsesTest {
         }
 
         @Override
+        public byte[] bytes(String name) {
+            return new byte[0];
+        }
+
+        @Override
         public Tensor tensor(String name) {
             throw new UnsupportedOperationException();
         }

@@ -8,7 +8,7 @@ import org.agrona.DirectBuffer;
  *
  * <p><b>Threads.</b> Any. Its entries are immutable, so that a race costs one more object.
  */
-final class OperationNames {
+public final class OperationNames {
 
     private static final int PLACES = 1024;
 
@@ -30,7 +30,8 @@ final class OperationNames {
         }
     }
 
-    String of(DirectBuffer buffer, int at, int length) {
+    /** Returns the name in these bytes of UTF-8: the same string as last time, unless another name has taken its place. */
+    public String of(DirectBuffer buffer, int at, int length) {
         int hash = length;
         for (int i = 0; i < length; i++) {
             hash = 31 * hash + buffer.getByte(at + i);

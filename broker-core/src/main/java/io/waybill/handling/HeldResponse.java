@@ -4,6 +4,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 
 /** A response on the heap. Holds one count of each tensor's storage until it is closed. Thread-safe. */
@@ -55,6 +56,11 @@ public class HeldResponse extends ResponseFields {
     @Override
     public ByteBuffer payload() {
         return ByteBuffer.wrap(payload).asReadOnlyBuffer();
+    }
+
+    @Override
+    protected ByteBuffer values() {
+        return ByteBuffer.wrap(payload).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package io.waybill.handling;
 
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.NamedFields;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
@@ -23,6 +25,7 @@ public final class InboundMessage implements InterceptedMessage {
     private Delivered delivered = Delivered.FIRST;
     private List<Tensor> tensors = List.of();
     private List<? extends RRef> references = List.of();
+    private final NamedFields fields = new NamedFields(); // open from the first getter of a field on
     private Invocation invocation;
     private Object attached; // by the interceptor that is called; null for nothing
 
@@ -42,7 +45,7 @@ public final class InboundMessage implements InterceptedMessage {
         delivered = how;
         tensors = arrived;
         references = List.of();
-        invocation = null;
+        forgetFields();
     }
 
     @Override
@@ -60,11 +63,18 @@ public final class InboundMessage implements InterceptedMessage {
     /** Sets the tensors after their conversion for a device. */
     public void tensors(List<Tensor> converted) {
         tensors = converted;
+        forgetFields();
     }
 
     /** Sets the references. */
     public void references(List<? extends RRef> arrived) {
         references = arrived;
+        forgetFields();
+    }
+
+    private void forgetFields() {
+        fields.close();
+        invocation = null;
     }
 
     /** Forgets what a handler's bundle might pin. */
@@ -72,7 +82,7 @@ public final class InboundMessage implements InterceptedMessage {
         key = null;
         tensors = List.of();
         references = List.of();
-        invocation = null;
+        forgetFields();
         attached = null;
     }
 
@@ -165,49 +175,57 @@ public final class InboundMessage implements InterceptedMessage {
         return references;
     }
 
+    private NamedFields fields() throws RejectedMessageException {
+        if (fields.isOpen()) {
+            return fields;
+        }
+        if (key == null) {
+            throw new IllegalStateException("message " + MessageId.text(view.id())
+                    + " was read after its handler had returned: read its fields before, and keep copies");
+        }
+        return fields.call(view.values(), tensors, references);
+    }
+
     @Override
     public Invocation invocation() throws RejectedMessageException {
         if (invocation == null) {
-            invocation = Invocation.decode(view.payload(), tensors, references);
+            invocation = fields().invocation();
         }
         return invocation;
     }
 
     @Override
     public Value value(String name) throws RejectedMessageException {
-        return Fields.present(invocation().named().get(name), name);
+        return fields().value(name);
     }
 
     @Override
     public String text(String name) throws RejectedMessageException {
-        return Fields.as(value(name), name, Value.Text.class).value();
+        return fields().text(name);
     }
 
     @Override
     public long int64(String name) throws RejectedMessageException {
-        return Fields.as(value(name), name, Value.Int.class).value();
+        return fields().int64(name);
     }
 
     @Override
     public double float64(String name) throws RejectedMessageException {
-        Value value = value(name);
-        return value instanceof Value.Int integer
-                ? integer.value()
-                : Fields.as(value, name, Value.Float.class).value();
+        return fields().float64(name);
     }
 
     @Override
     public boolean bool(String name) throws RejectedMessageException {
-        return Fields.as(value(name), name, Value.Bool.class).value();
+        return fields().bool(name);
     }
 
     @Override
     public byte[] bytes(String name) throws RejectedMessageException {
-        return Fields.as(value(name), name, Value.Binary.class).value().clone();
+        return fields().bytes(name);
     }
 
     @Override
     public Tensor tensor(String name) throws RejectedMessageException {
-        return Fields.as(value(name), name, Value.OfTensor.class).value();
+        return fields().tensor(name);
     }
 }

@@ -1,71 +1,115 @@
 package io.waybill.handling;
 
 import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.NamedFields;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
-import io.waybill.api.ValueDecoder;
 import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
 
-/** The fields of a response, read from its payload at each call. */
+/** The fields of a response, found in its payload. The payload is checked when the first of them is asked for. */
 public abstract class ResponseFields implements Response {
+
+    // Written by the thread that asks first, read by all that ask; null before that, and closed when the content was
+    // replaced.
+    private volatile NamedFields fields;
+
+    /** Returns the payload, which is not changed; a little-endian one is not duplicated. */
+    protected ByteBuffer values() {
+        return payload();
+    }
+
+    /** The content was replaced, or is gone. By the only thread that uses the response. */
+    protected final void forgetFields() {
+        if (fields != null) {
+            fields.close();
+        }
+    }
+
+    private NamedFields fields() throws RejectedMessageException {
+        NamedFields open = fields;
+        if (open == null || !open.isOpen()) {
+            open = (open == null ? new NamedFields() : open).result(values(), tensors(), references());
+            fields = open;
+        }
+        return open;
+    }
+
+    private CallException refused(RejectedMessageException e) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), id(), "response: " + e.getMessage(), e);
+    }
 
     @Override
     public Value value() {
         try {
-            ValueDecoder decoder = new ValueDecoder(payload(), tensors(), references());
-            Value value = decoder.value();
-            decoder.end();
-            return value;
+            return fields().value();
         } catch (RejectedMessageException e) {
-            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), id(), "response: " + e.getMessage(), e);
+            throw refused(e);
         }
     }
 
     @Override
     public Value value(String name) {
         try {
-            return Fields.require(value(), name);
+            return fields().value(name);
         } catch (RejectedMessageException e) {
-            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), id(), "response: " + e.getMessage(), e);
+            throw refused(e);
         }
     }
 
     @Override
     public String text(String name) {
-        return field(name, Value.Text.class).value();
+        try {
+            return fields().text(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public long int64(String name) {
-        return field(name, Value.Int.class).value();
+        try {
+            return fields().int64(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public double float64(String name) {
-        Value value = value(name);
-        return value instanceof Value.Int integer
-                ? integer.value()
-                : field(name, Value.Float.class).value();
+        try {
+            return fields().float64(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public boolean bool(String name) {
-        return field(name, Value.Bool.class).value();
+        try {
+            return fields().bool(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
+    }
+
+    @Override
+    public byte[] bytes(String name) {
+        try {
+            return fields().bytes(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public Tensor tensor(String name) {
-        return field(name, Value.OfTensor.class).value();
-    }
-
-    private <T extends Value> T field(String name, Class<T> kind) {
         try {
-            return Fields.as(value(name), name, kind);
+            return fields().tensor(name);
         } catch (RejectedMessageException e) {
-            throw new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, id(), e.getMessage(), e);
+            throw refused(e);
         }
     }
 }

@@ -6,6 +6,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.HandlerTable.Absence;
+import io.waybill.event.OperationNames;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.RecordView;
 import java.nio.ByteOrder;
@@ -26,6 +27,8 @@ public final class Route {
     private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();
     private static final int NAME_AT = Envelope.HEADER_LENGTH + 2;
     private static final byte[] OPERATORS = "torch.ops.".getBytes(StandardCharsets.US_ASCII);
+
+    private static final OperationNames NAMES = new OperationNames();
 
     private static final int FETCH = MessageType.SCRIPT_RREF_FETCH_CALL.code();
     private static final int FIRST_OF_REFERENCES = MessageType.RREF_USER_DELETE.code();
@@ -133,9 +136,7 @@ public final class Route {
     }
 
     private static String name(RecordView request, int length) {
-        byte[] utf8 = new byte[length];
-        request.buffer().memory().getBytes(NAME_AT, utf8);
-        return new String(utf8, StandardCharsets.UTF_8);
+        return NAMES.of(request.buffer().memory(), NAME_AT, length);
     }
 
     /** Returns whether a script call names a function that has, had, or may still get a handler of its own. */

@@ -23,6 +23,7 @@ public final class UnwrappedResponse extends ResponseFields implements Replaceab
 
     @Override
     public void unwrap(MessageType newType, byte[] newPayload) {
+        forgetFields();
         type = newType;
         payload = newPayload;
     }

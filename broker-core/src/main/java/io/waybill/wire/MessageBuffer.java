@@ -27,6 +27,7 @@ public final class MessageBuffer {
     private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
     private ByteBuffer bytes;
     private ByteBuffer readOnly;
+    private ByteBuffer values;
     private int length;
 
     public MessageBuffer() {
@@ -37,6 +38,7 @@ public final class MessageBuffer {
         bytes = BufferUtil.allocateDirectAligned(capacity, ALIGNMENT).order(ByteOrder.LITTLE_ENDIAN);
         readOnly = bytes.slice(Envelope.HEADER_LENGTH, capacity - Envelope.HEADER_LENGTH)
                 .asReadOnlyBuffer();
+        values = readOnly.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         memory.wrap(bytes);
     }
 
@@ -55,6 +57,11 @@ public final class MessageBuffer {
      */
     public ByteBuffer payload() {
         return readOnly.limit(valuesLength()).position(0).order(ByteOrder.BIG_ENDIAN);
+    }
+
+    /** Returns another such view, little-endian, which the handler does not get and so does not move. */
+    ByteBuffer values() {
+        return values.limit(valuesLength());
     }
 
     /** Bytes of the payload without context, observations and references. */

@@ -28,6 +28,7 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
     private List<? extends RRef> passedReferences; // a handle of each
 
     public void open(RecordView of, List<Tensor> arrived, ReceivedReferences shared) {
+        forgetFields();
         dropped = false;
         failed = null;
         record = of;
@@ -56,6 +57,7 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
 
     @Override
     public void unwrap(MessageType type, byte[] payload) {
+        forgetFields();
         unwrappedType = type;
         unwrappedPayload = payload;
     }
@@ -109,6 +111,7 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
     }
 
     void closeView() {
+        forgetFields();
         record = null;
         tensors = List.of();
         if (unwrappedType != null) {
@@ -144,6 +147,11 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
         return unwrappedType == null
                 ? record.payload()
                 : ByteBuffer.wrap(unwrappedPayload).asReadOnlyBuffer();
+    }
+
+    @Override
+    protected ByteBuffer values() {
+        return unwrappedType == null ? record.values() : payload();
     }
 
     @Override

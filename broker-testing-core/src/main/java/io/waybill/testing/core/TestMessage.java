@@ -1,9 +1,9 @@
 package io.waybill.testing.core;
 
-import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.NamedFields;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
@@ -124,58 +124,47 @@ public final class TestMessage implements InterceptedMessage {
         return references;
     }
 
+    private NamedFields fields() throws RejectedMessageException {
+        return new NamedFields().call(payload, tensors, references);
+    }
+
     @Override
     public Invocation invocation() throws RejectedMessageException {
-        return Invocation.decode(payload.duplicate(), tensors, references);
+        return fields().invocation();
     }
 
     @Override
     public Value value(String name) throws RejectedMessageException {
-        Value value = invocation().named().get(name);
-        if (value == null) {
-            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "no field " + name);
-        }
-        return value;
-    }
-
-    private <T extends Value> T value(String name, Class<T> type) throws RejectedMessageException {
-        Value value = value(name);
-        if (!type.isInstance(value)) {
-            throw new RejectedMessageException(
-                    ErrorCode.MALFORMED_BODY,
-                    "field " + name + ": expected " + type.getSimpleName() + ", found "
-                            + value.getClass().getSimpleName());
-        }
-        return type.cast(value);
+        return fields().value(name);
     }
 
     @Override
     public String text(String name) throws RejectedMessageException {
-        return value(name, Value.Text.class).value();
+        return fields().text(name);
     }
 
     @Override
     public long int64(String name) throws RejectedMessageException {
-        return value(name, Value.Int.class).value();
+        return fields().int64(name);
     }
 
     @Override
     public double float64(String name) throws RejectedMessageException {
-        return value(name, Value.Float.class).value();
+        return fields().float64(name);
     }
 
     @Override
     public boolean bool(String name) throws RejectedMessageException {
-        return value(name, Value.Bool.class).value();
+        return fields().bool(name);
     }
 
     @Override
     public byte[] bytes(String name) throws RejectedMessageException {
-        return value(name, Value.Binary.class).value();
+        return fields().bytes(name);
     }
 
     @Override
     public Tensor tensor(String name) throws RejectedMessageException {
-        return value(name, Value.OfTensor.class).value();
+        return fields().tensor(name);
     }
 }

@@ -1,15 +1,14 @@
 package io.waybill.testing.core;
 
 import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.NamedFields;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
-import io.waybill.api.ValueDecoder;
 import io.waybill.api.ValueEncoder;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -86,65 +85,84 @@ public final class TestResponse implements Response {
         return references;
     }
 
+    private NamedFields fields() throws RejectedMessageException {
+        return new NamedFields().result(payload, tensors, references);
+    }
+
+    private CallException refused(RejectedMessageException e) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), id(), "response: " + e.getMessage(), e);
+    }
+
     @Override
     public Value value() {
         try {
-            ValueDecoder decoder = new ValueDecoder(payload(), tensors, references);
-            Value value = decoder.value();
-            decoder.end();
-            return value;
+            return fields().value();
         } catch (RejectedMessageException e) {
-            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), id(), "response: " + e.getMessage(), e);
+            throw refused(e);
         }
     }
 
     @Override
     public Value value(String name) {
-        Value found = value() instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
-        if (found == null) {
-            throw malformed("no field " + name);
+        try {
+            return fields().value(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
         }
-        return found;
-    }
-
-    private <T extends Value> T value(String name, Class<T> kind) {
-        Value value = value(name);
-        if (!kind.isInstance(value)) {
-            throw malformed("field " + name + ": expected " + kind.getSimpleName() + ", found "
-                    + value.getClass().getSimpleName());
-        }
-        return kind.cast(value);
-    }
-
-    private CallException malformed(String text) {
-        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, id(), "response: " + text);
     }
 
     @Override
     public String text(String name) {
-        return value(name, Value.Text.class).value();
+        try {
+            return fields().text(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public long int64(String name) {
-        return value(name, Value.Int.class).value();
+        try {
+            return fields().int64(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public double float64(String name) {
-        return value(name) instanceof Value.Int integer
-                ? integer.value()
-                : value(name, Value.Float.class).value();
+        try {
+            return fields().float64(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public boolean bool(String name) {
-        return value(name, Value.Bool.class).value();
+        try {
+            return fields().bool(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
+    }
+
+    @Override
+    public byte[] bytes(String name) {
+        try {
+            return fields().bytes(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override
     public Tensor tensor(String name) {
-        return value(name, Value.OfTensor.class).value();
+        try {
+            return fields().tensor(name);
+        } catch (RejectedMessageException e) {
+            throw refused(e);
+        }
     }
 
     @Override

@@ -50,7 +50,7 @@ class HandlerAloneTest {
         TestMessage message = TestMessage.of("greet", Map.of("hello", Value.of("hi")));
         assertThatExceptionOfType(RejectedMessageException.class)
                 .isThrownBy(() -> message.int64("hello"))
-                .withMessageContaining("expected Int, found Text")
+                .withMessageContaining("the field hello must be of kind int, and is of kind text")
                 .extracting(RejectedMessageException::code)
                 .isEqualTo(ErrorCode.MALFORMED_BODY);
         assertThatExceptionOfType(RejectedMessageException.class).isThrownBy(() -> message.text("bye"));

@@ -1,0 +1,182 @@
+package io.waybill.api;
+
+import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The named fields of a payload, found where they are encoded: the named arguments of a call by name, or the entries of a response that is a dict. A getter
+ * creates nothing but its result: no map, and nothing for other fields. Reusable.
+ *
+ * <p>The payload is not trusted. {@link #call} and {@link #result} check all of it, so a getter of any field refuses a payload with a fault anywhere.
+ *
+ * <p><b>Ownership.</b> Neither the payload nor the tensors and references are copied: none of them may change until {@link #close}.
+ *
+ * <p><b>Threads.</b> One at a time. Once it is open, any number may call the getters.
+ *
+ * <p><b>Errors.</b> Each failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY}.
+ */
+public final class NamedFields {
+
+    private static final String[] KINDS = {
+        "none", "bool", "bool", "int", "float", "complex", "text", "binary",
+        "tensor", "items", "tuple", "dict", "device", "dtype", "sparse", "rref"
+    };
+
+    private static final int MIN_ARGUMENT_BYTES = 6; // a string without characters, and a value without content
+
+    private final EncodedValues values = new EncodedValues();
+    private boolean isOpen;
+    private boolean isNamed; // whether the payload has named fields
+    private int from;
+    private int positionalCount;
+    private int positionalAt;
+    private int expected; // index of the field behind the one that was asked for last: most often the next one
+
+    /**
+     * Opens the payload of a call by name: the buffer's remaining bytes. The buffer is not changed; a little-endian one is read itself, so its limit may not
+     * change either.
+     */
+    public NamedFields call(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
+            throws RejectedMessageException {
+        close();
+        values.open(payload, tensors, references);
+        from = payload.position();
+        int at = values.checkName(from);
+        positionalCount = values.count(at, 1);
+        positionalAt = at + Integer.BYTES;
+        at = positionalAt;
+        for (int i = 0; i < positionalCount; i++) {
+            at = values.check(at, 0);
+        }
+        int count = values.count(at, MIN_ARGUMENT_BYTES);
+        values.checkEnd(values.keys().checkArguments(at + Integer.BYTES, count));
+        isNamed = true;
+        isOpen = true;
+        return this;
+    }
+
+    /** Opens the payload of a response, one value: the buffer's remaining bytes, used as {@link #call} uses them. */
+    public NamedFields result(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
+            throws RejectedMessageException {
+        close();
+        values.open(payload, tensors, references);
+        from = payload.position();
+        isNamed = payload.hasRemaining() && values.tag(from) == ValueEncoder.DICT;
+        values.checkEnd(
+                isNamed
+                        ? values.keys().checkEntries(values.next(from), values.length(from), 1)
+                        : values.check(from, 0));
+        isOpen = true;
+        return this;
+    }
+
+    /** Returns whether a payload was opened, and not closed. */
+    public boolean isOpen() {
+        return isOpen;
+    }
+
+    /** Forgets the payload, its tensors and its references. */
+    public void close() {
+        isOpen = false;
+        isNamed = false;
+        expected = 0;
+        values.close();
+    }
+
+    /** Decodes the whole call. */
+    public Invocation invocation() throws RejectedMessageException {
+        List<Value> positional = new ValueDecoder(values, positionalAt).elements(positionalCount);
+        Map<String, Value> named = new LinkedHashMap<>();
+        CheckedKeys keys = values.keys();
+        for (int i = 0; i < keys.count(); i++) {
+            int key = keys.at(i);
+            named.put(values.text(key), values.value(values.behindText(key)));
+        }
+        boolean isAsync = (values.firstTwoBytes(from) & Invocation.ASYNC_BIT) != 0;
+        return new Invocation(
+                values.name(from), positional, named, isAsync ? Invocation.Mode.ASYNC : Invocation.Mode.DIRECT);
+    }
+
+    /** Decodes the whole response. */
+    public Value value() throws RejectedMessageException {
+        return values.value(from);
+    }
+
+    /** Decodes a field. */
+    public Value value(String name) throws RejectedMessageException {
+        return values.value(find(name));
+    }
+
+    public String text(String name) throws RejectedMessageException {
+        return values.text(find(name, ValueEncoder.TEXT));
+    }
+
+    public long int64(String name) throws RejectedMessageException {
+        return values.int64(find(name, ValueEncoder.INT));
+    }
+
+    /** Returns a field as a float; an int is converted. */
+    public double float64(String name) throws RejectedMessageException {
+        int at = find(name);
+        return values.tag(at) == ValueEncoder.INT
+                ? values.int64(at)
+                : values.float64(require(name, at, ValueEncoder.FLOAT));
+    }
+
+    public boolean bool(String name) throws RejectedMessageException {
+        int at = find(name);
+        boolean isTrue = values.tag(at) == ValueEncoder.TRUE;
+        if (!isTrue) {
+            require(name, at, ValueEncoder.FALSE);
+        }
+        return isTrue;
+    }
+
+    /** Returns a copy of the bytes of a field. */
+    public byte[] bytes(String name) throws RejectedMessageException {
+        return values.binary(find(name, ValueEncoder.BINARY));
+    }
+
+    public Tensor tensor(String name) throws RejectedMessageException {
+        return values.tensor(find(name, ValueEncoder.TENSOR));
+    }
+
+    /** Returns the position of a field's value. */
+    private int find(String name) throws RejectedMessageException {
+        if (!isNamed) {
+            throw malformed("the payload has no named fields, and the field " + name + " was asked for");
+        }
+        CheckedKeys keys = values.keys();
+        int count = keys.count();
+        int first = expected;
+        for (int i = 0; i < count; i++) {
+            int index = first + i < count ? first + i : first + i - count;
+            int key = keys.at(index);
+            if (keys.isText(key, name)) {
+                expected = index + 1 == count ? 0 : index + 1;
+                return values.behindText(key);
+            }
+        }
+        throw malformed("the field " + name + " is missing");
+    }
+
+    private int find(String name, byte tag) throws RejectedMessageException {
+        return require(name, find(name), tag);
+    }
+
+    private int require(String name, int at, byte tag) throws RejectedMessageException {
+        byte found = values.tag(at);
+        if (found != tag) {
+            throw malformed(
+                    "the field " + name + " must be of kind " + KINDS[tag] + ", and is of kind " + KINDS[found]);
+        }
+        return at;
+    }
+
+    private static RejectedMessageException malformed(String text) {
+        return new RejectedMessageException(ErrorCode.MALFORMED_BODY, text);
+    }
+}
