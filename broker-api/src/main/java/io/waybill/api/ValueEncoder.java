@@ -62,6 +62,8 @@ public final class ValueEncoder {
 
     static final int COALESCED_BIT = 1;
 
+    private static final int SPARE_BYTES = 1024; // small fields behind a large one need no second copy of it
+
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
     private final UnaryOperator<RRef> taken;
@@ -277,9 +279,11 @@ public final class ValueEncoder {
             if (wanted > Integer.MAX_VALUE - 8) {
                 throw new IllegalArgumentException("a payload has less than 2 GiB: " + wanted + " bytes");
             }
-            int capacity = (int) Math.min(Integer.MAX_VALUE - 8, Math.max(wanted, 2L * buffer.capacity()));
-            byte[] grown = Arrays.copyOf(buffer.array(), capacity);
-            buffer = ByteBuffer.wrap(grown).order(ByteOrder.LITTLE_ENDIAN).position(buffer.position());
+            long grown = Math.max(wanted + SPARE_BYTES, 2L * buffer.capacity());
+            int capacity = (int) Math.min(Integer.MAX_VALUE - 8, grown);
+            buffer = ByteBuffer.wrap(Arrays.copyOf(buffer.array(), capacity))
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .position(buffer.position());
         }
     }
 

@@ -2,6 +2,7 @@ package io.waybill.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -49,5 +50,25 @@ class RequestTest {
         assertThat(raw.payloadArray()[0]).isEqualTo((byte) 1);
         raw.payload(ByteBuffer.wrap(new byte[] {2, 3}), List.of());
         assertThat(raw.payloadLength()).isEqualTo(2);
+    }
+
+    @Test
+    void copiesLargeBytesOnce() throws RejectedMessageException {
+        int length = 1 << 20;
+        ByteBuffer large = ByteBuffer.allocate(length + 2).position(1).limit(length + 1);
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        Request.operation("ps0", "text.count")
+                .body()
+                .bytes("x", large.duplicate().limit(2))
+                .int64("n", 7); // loads what it takes
+        Request request = Request.operation("ps0", "text.count");
+        long before = threads.getCurrentThreadAllocatedBytes();
+        request.body().bytes("blob", large).int64("limit", 7).text("text", "to be");
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        assertThat(allocated).as("bytes allocated for %s bytes", length).isBetween((long) length, length + length / 8L);
+        assertThat(large.position()).isEqualTo(1);
+        assertThat(used(request))
+                .containsEntry("blob", Value.of(new byte[length]))
+                .hasSize(3);
     }
 }
