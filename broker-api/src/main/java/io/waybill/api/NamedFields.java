@@ -36,8 +36,7 @@ public final class NamedFields {
     private int expected; // index of the field behind the one that was asked for last: most often the next one
 
     /**
-     * Opens the payload of a call by name: the buffer's remaining bytes. The buffer is not changed; a little-endian one is read itself, so its limit may not
-     * change either.
+     * Opens the payload of a call by name: the buffer's remaining bytes. The buffer is not changed here, and may not be changed elsewhere until it is closed.
      */
     public NamedFields call(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
@@ -64,11 +63,10 @@ public final class NamedFields {
         close();
         values.open(payload, tensors, references);
         from = payload.position();
-        isNamed = payload.hasRemaining() && values.tag(from) == ValueEncoder.DICT;
+        boolean isDict = payload.hasRemaining() && values.tag(from) == ValueEncoder.DICT;
         values.checkEnd(
-                isNamed
-                        ? values.keys().checkEntries(values.next(from), values.length(from), 1)
-                        : values.check(from, 0));
+                isDict ? values.keys().checkEntries(values.next(from), values.length(from), 1) : values.check(from, 0));
+        isNamed = isDict;
         isOpen = true;
         return this;
     }

@@ -46,7 +46,7 @@ class FieldsOfRecordsTest {
     }
 
     @Test
-    void readsEachMessageAnew() throws RejectedMessageException {
+    void readsTheFieldsOfEachMessage() throws RejectedMessageException {
         for (int i = 0; i < 3; i++) {
             String text = "x".repeat(1 + i * 5000); // the memory grows
             record(count(text, i));
