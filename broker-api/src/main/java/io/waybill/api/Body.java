@@ -16,6 +16,7 @@ import java.util.List;
 public final class Body {
 
     private final ValueEncoder encoder;
+    private NamedFields written; // null until a request that was used gets a field
     private int countAt;
     private int count;
     private boolean used;
@@ -91,26 +92,40 @@ public final class Body {
         used = true;
     }
 
-    /** Takes a field out of a request that was used. Allocates, as the path of a first use does not. */
+    /** Takes a field out of a request that was used, if the request has it. */
     private void remove(String name) {
-        Invocation written;
+        if (written == null) {
+            written = new NamedFields();
+        }
         try {
-            written = Invocation.decode(
-                    ByteBuffer.wrap(encoder.toBytes()),
-                    List.copyOf(encoder.tensors()),
-                    List.copyOf(encoder.references()));
+            written.call(encoder.written(), encoder.tensors(), encoder.references());
+            int key = written.key(name);
+            if (key == NamedFields.ABSENT) {
+                return;
+            }
+            if (count > 0 && encoder.tensors().isEmpty() && encoder.references().isEmpty()) {
+                encoder.cut(key, written.behind(key));
+                count--;
+            } else {
+                rewriteWithout(name); // the indices of tensors change, or another class wrote the request
+            }
         } catch (RejectedMessageException e) {
             throw new IllegalStateException("the request was not written by its body: " + e.getMessage(), e);
+        } finally {
+            written.close();
         }
-        if (written.named().containsKey(name)) {
-            openRequest(written.name());
-            written.named().forEach((other, value) -> {
-                if (!other.equals(name)) {
-                    value(other, value);
-                }
-            });
-            used = true;
-        }
+    }
+
+    private void rewriteWithout(String name) throws RejectedMessageException {
+        Invocation call = Invocation.decode(
+                ByteBuffer.wrap(encoder.toBytes()), List.copyOf(encoder.tensors()), List.copyOf(encoder.references()));
+        openRequest(call.name());
+        call.named().forEach((other, value) -> {
+            if (!other.equals(name)) {
+                value(other, value);
+            }
+        });
+        used = true;
     }
 
     private ValueEncoder field(String name) {

@@ -25,6 +25,9 @@ public final class NamedFields {
         "tensor", "items", "tuple", "dict", "device", "dtype", "sparse", "rref"
     };
 
+    /** In place of a position. */
+    static final int ABSENT = -1;
+
     private static final int MIN_ARGUMENT_BYTES = 6; // a string without characters, and a value without content
 
     private final EncodedValues values = new EncodedValues();
@@ -144,21 +147,35 @@ public final class NamedFields {
 
     /** Returns the position of a field's value. */
     private int find(String name) throws RejectedMessageException {
-        if (!isNamed) {
-            throw malformed("the payload has no named fields, and the field " + name + " was asked for");
+        int key = key(name);
+        if (key == ABSENT) {
+            throw malformed(
+                    isNamed
+                            ? "the field " + name + " is missing"
+                            : "the payload has no named fields, and the field " + name + " was asked for");
         }
+        return values.behindText(key);
+    }
+
+    /** Returns the position of a field's name, or {@link #ABSENT}. */
+    int key(String name) {
         CheckedKeys keys = values.keys();
-        int count = keys.count();
+        int count = isNamed ? keys.count() : 0;
         int first = expected;
         for (int i = 0; i < count; i++) {
             int index = first + i < count ? first + i : first + i - count;
             int key = keys.at(index);
             if (keys.isText(key, name)) {
                 expected = index + 1 == count ? 0 : index + 1;
-                return values.behindText(key);
+                return key;
             }
         }
-        throw malformed("the field " + name + " is missing");
+        return ABSENT;
+    }
+
+    /** Returns the position behind a field whose name is at this one. */
+    int behind(int key) throws RejectedMessageException {
+        return values.check(values.behindText(key), 0);
     }
 
     private int find(String name, byte tag) throws RejectedMessageException {

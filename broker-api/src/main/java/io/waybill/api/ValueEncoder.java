@@ -158,6 +158,17 @@ public final class ValueEncoder {
         buffer.putInt(at, count);
     }
 
+    /** Takes out bytes that were written. */
+    void cut(int from, int to) {
+        System.arraycopy(buffer.array(), to, buffer.array(), from, buffer.position() - to);
+        buffer.position(buffer.position() - (to - from));
+    }
+
+    /** Returns a view of what was written. */
+    ByteBuffer written() {
+        return buffer.duplicate().flip();
+    }
+
     /** Writes raw bytes, without a tag. */
     ValueEncoder raw(ByteBuffer bytes) {
         room(bytes.remaining());

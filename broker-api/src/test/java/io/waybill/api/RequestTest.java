@@ -2,7 +2,12 @@ package io.waybill.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +46,53 @@ class RequestTest {
     }
 
     @Test
+    void replacesFieldsWithoutDecodingTheOthers() throws RejectedMessageException {
+        Request request = Request.operation("ps0", "text.count");
+        request.body().text("text", "a".repeat(10_000)).int64("limit", 7).value("words", Value.list(Value.of("a")));
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        int rounds = 1000;
+        long before = 0;
+        for (int i = 0; i < 2 * rounds; i++) {
+            if (i == rounds) {
+                before = threads.getCurrentThreadAllocatedBytes();
+            }
+            request.payloadArray();
+            request.body().int64("limit", i).float64("rate", i);
+        }
+        long allocated = threads.getCurrentThreadAllocatedBytes() - before;
+        assertThat(allocated / rounds)
+                .as("bytes for two fields that are replaced")
+                .isLessThan(1000);
+        assertThat(used(request))
+                .isEqualTo(Map.of(
+                        "text", Value.of("a".repeat(10_000)),
+                        "words", Value.list(Value.of("a")),
+                        "limit", Value.of(2 * rounds - 1),
+                        "rate", Value.of(2.0 * rounds - 1)));
+    }
+
+    @Test
+    void replacesAFieldBesideTensors() throws RejectedMessageException {
+        Tensor first = tensor();
+        Tensor second = tensor();
+        Request request = Request.operation("ps0", "text.count");
+        request.body().tensor("a", first).int64("limit", 7).tensor("b", second);
+        used(request);
+        request.body().int64("limit", 8).tensor("a", second);
+
+        assertThat(used(request)).isEqualTo(Map.of("a", Value.of(second), "b", Value.of(second), "limit", Value.of(8)));
+        assertThat(request.tensors()).containsExactly(second, second);
+    }
+
+    private static Tensor tensor() {
+        Storage none = (Storage) Proxy.newProxyInstance(
+                Storage.class.getClassLoader(),
+                new Class<?>[] {Storage.class},
+                (self, method, arguments) -> method.getName().equals("sizeBytes") ? 0L : null);
+        return Tensor.contiguous(DType.INT8, new long[] {0}, none);
+    }
+
+    @Test
     void isUsedAgainAsItIs() throws RejectedMessageException {
         Request request = Request.operation("ps0", "text.count");
         request.body().text("text", "to be");
@@ -56,7 +108,7 @@ class RequestTest {
     void copiesLargeBytesOnce() throws RejectedMessageException {
         int length = 1 << 20;
         ByteBuffer large = ByteBuffer.allocate(length + 2).position(1).limit(length + 1);
-        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         Request.operation("ps0", "text.count")
                 .body()
                 .bytes("x", large.duplicate().limit(2))
@@ -70,5 +122,14 @@ class RequestTest {
         assertThat(used(request))
                 .containsEntry("blob", Value.of(new byte[length]))
                 .hasSize(3);
+    }
+
+    @Test
+    void replacesAFieldOfAnInvocation() throws RejectedMessageException {
+        Invocation call = new Invocation("text.count", List.of(), Map.of("text", Value.of("to be")));
+        Request request = Request.invocation("ps0", MessageType.NAMED_CALL, call);
+        used(request);
+        request.body().text("text", "or not");
+        assertThat(used(request)).isEqualTo(Map.of("text", Value.of("or not")));
     }
 }
