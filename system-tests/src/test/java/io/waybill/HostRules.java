@@ -290,8 +290,8 @@ final class HostRules {
     private static void settings(List<Rule> rules) {
         String instead = "settings that it is told";
         // Chronicle takes the order not to report usage in no other way; and the launcher says where RocksDB's library
-        // lies, as it does to jffi
-        Set<String> users = Set.of("ChronicleFlags", "RocksLibrary");
+        // lies, as it does to jffi; the flags of system calls depend on the architecture
+        Set<String> users = Set.of("ChronicleFlags", "NativeCalls", "RocksLibrary");
         add(rules, "java.lang.System", Set.of("getProperty", "setProperty", "getProperties"), users, instead);
         add(rules, "java.lang.System", Set.of("getenv"), Set.of(), instead);
         for (Class<?> number : List.of(Boolean.class, Integer.class, Long.class)) {

@@ -5,7 +5,6 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntConsumer;
-import jnr.constants.platform.Errno;
 import org.agrona.BufferUtil;
 
 /**
@@ -249,13 +248,13 @@ final class DescriptorWaits {
                 return Passed.WRITTEN;
             }
             int errno = libc.errno();
-            if (errno == Errno.EAGAIN.intValue()) {
+            if (errno == LibC.EAGAIN) {
                 return Passed.FULL;
             }
-            if (errno == Errno.EPIPE.intValue()) {
+            if (errno == LibC.EPIPE) {
                 return Passed.NO_READER;
             }
-            if (errno != Errno.EINTR.intValue()) {
+            if (errno != LibC.EINTR) {
                 throw new NativeCallException(errno, "write to " + path);
             }
             LockSupport.parkNanos(1); // lets the sender of the signals run

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
-import jnr.constants.platform.Errno;
 
 /**
  * Makes, moves, dates and removes the entries of directories by their paths, in trees whose directories were checked before. A link is never
@@ -75,7 +74,7 @@ public final class DirectoryTree {
     }
 
     private void removeOne(Path entry, int flags) throws IOException {
-        if (libc.unlinkat(NativeCalls.AT_FDCWD, bytes(entry), flags) != 0 && libc.errno() != Errno.ENOENT.intValue()) {
+        if (libc.unlinkat(NativeCalls.AT_FDCWD, bytes(entry), flags) != 0 && libc.errno() != LibC.ENOENT) {
             throw NativeCallException.of(libc.errno(), "unlink of ", entry);
         }
     }
@@ -94,10 +93,10 @@ public final class DirectoryTree {
             return;
         }
         int errno = libc.errno();
-        if (errno == Errno.ENOENT.intValue()) {
+        if (errno == LibC.ENOENT) {
             throw new NoSuchFileException(path.toString());
         }
-        if (errno == Errno.EEXIST.intValue()) {
+        if (errno == LibC.EEXIST) {
             throw new FileAlreadyExistsException(path.toString());
         }
         throw NativeCallException.of(errno, what, path);

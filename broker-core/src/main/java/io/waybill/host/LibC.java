@@ -23,6 +23,16 @@ import java.util.Locale;
  * {@link #errno}.
  */
 class LibC {
+    // Numbers of errors, the same on every architecture of Linux; jnr-constants has the names and texts of all, which
+    // take long to load.
+    static final int ENOENT = 2;
+    static final int EINTR = 4;
+    static final int ENXIO = 6;
+    static final int EAGAIN = 11;
+    static final int EEXIST = 17;
+    static final int EINVAL = 22;
+    static final int EPIPE = 32;
+
     private static final Type INT = Type.SINT32;
     private static final Type LONG = Type.SINT64;
     private static final Type POINTER = Type.POINTER;

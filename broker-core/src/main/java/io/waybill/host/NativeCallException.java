@@ -4,14 +4,18 @@ import java.io.IOException;
 import java.nio.file.Path;
 import jnr.constants.platform.Errno;
 
-/** A system call failed. The message reads {@code ENOSPC (No space left on device): fallocate of 64 MiB of /a/file}. */
+/**
+ * A system call failed. The message reads {@code ENOSPC (No space left on device): fallocate of 64 MiB of /a/file}; it is composed when it is asked for, since a
+ * join has some calls that may fail, whose number is all that matters.
+ */
 public final class NativeCallException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final Errno errno;
+    private final int number;
 
     NativeCallException(int errno, String what) {
-        this(Errno.valueOf(errno), errno, what);
+        super(what);
+        this.number = errno;
     }
 
     /** The failure of {@code what}, followed by the path; {@code path} may be null. */
@@ -19,33 +23,36 @@ public final class NativeCallException extends IOException {
         return new NativeCallException(errno, path == null ? what : what + path);
     }
 
-    private NativeCallException(Errno errno, int number, String what) {
-        super((errno == Errno.__UNKNOWN_CONSTANT__ ? "errno " + number : errno.name() + " (" + errno + ")") + ": "
-                + what);
-        this.errno = errno;
-    }
-
     /** Returns the system's text for an error, in the language of the process: what the JDK's exceptions contain. */
     public static String systemText(int errno) {
         return new LibC().strerror(errno);
     }
 
+    @Override
+    public String getMessage() {
+        Errno errno = Errno.valueOf(number);
+        return (errno == Errno.__UNKNOWN_CONSTANT__ ? "errno " + number : errno.name() + " (" + errno + ")") + ": "
+                + super.getMessage();
+    }
+
     /** Returns the symbolic name of the error, such as {@code ENOSPC}. */
     public String errno() {
-        return errno.name();
+        return Errno.valueOf(number).name();
     }
 
     /** Whether it failed for want of space: a full disk or a used-up quota. */
     public boolean isDiskFull() {
+        Errno errno = Errno.valueOf(number);
         return errno == Errno.ENOSPC || errno == Errno.EDQUOT;
     }
 
     /** Whether this kernel or file system does not know the call. */
     public boolean isUnsupported() {
+        Errno errno = Errno.valueOf(number);
         return errno == Errno.EOPNOTSUPP || errno == Errno.ENOTSUP || errno == Errno.ENOSYS || errno == Errno.EINVAL;
     }
 
-    boolean is(Errno other) {
-        return errno == other;
+    boolean is(int errno) {
+        return number == errno;
     }
 }

@@ -5,7 +5,6 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
-import jnr.constants.platform.Errno;
 import jnr.constants.platform.OpenFlags;
 
 /**
@@ -20,15 +19,18 @@ import jnr.constants.platform.OpenFlags;
  * process.
  */
 public final class NativeCalls {
-    static final int O_RDONLY = OpenFlags.O_RDONLY.intValue();
-    static final int O_WRONLY = OpenFlags.O_WRONLY.intValue();
-    static final int O_RDWR = OpenFlags.O_RDWR.intValue();
-    static final int O_CREAT = OpenFlags.O_CREAT.intValue();
-    static final int O_EXCL = OpenFlags.O_EXCL.intValue();
-    static final int O_NONBLOCK = OpenFlags.O_NONBLOCK.intValue();
-    static final int O_CLOEXEC = OpenFlags.O_CLOEXEC.intValue();
-    static final int O_NOFOLLOW = OpenFlags.O_NOFOLLOW.intValue();
-    static final int O_DIRECTORY = OpenFlags.O_DIRECTORY.intValue();
+    /** Other architectures number some flags differently. The table that knows them all takes tens of milliseconds to load. */
+    private static final boolean IS_X86_64 = "amd64".equals(System.getProperty("os.arch"));
+
+    static final int O_RDONLY = 0;
+    static final int O_WRONLY = 1;
+    static final int O_RDWR = 2;
+    static final int O_CREAT = IS_X86_64 ? 0x40 : OpenFlags.O_CREAT.intValue();
+    static final int O_EXCL = IS_X86_64 ? 0x80 : OpenFlags.O_EXCL.intValue();
+    static final int O_NONBLOCK = IS_X86_64 ? 0x800 : OpenFlags.O_NONBLOCK.intValue();
+    static final int O_CLOEXEC = IS_X86_64 ? 0x80000 : OpenFlags.O_CLOEXEC.intValue();
+    static final int O_NOFOLLOW = IS_X86_64 ? 0x20000 : OpenFlags.O_NOFOLLOW.intValue();
+    static final int O_DIRECTORY = IS_X86_64 ? 0x10000 : OpenFlags.O_DIRECTORY.intValue();
     /** Names a file without opening it: no device is touched, no FIFO waits. */
     static final int O_PATH = 0x200000;
 
@@ -200,7 +202,7 @@ public final class NativeCalls {
     }
 
     void unlinkAt(int directory, byte[] name, Path path) throws NativeCallException {
-        if (libc.unlinkat(directory, name, 0) != 0 && libc.errno() != Errno.ENOENT.intValue()) {
+        if (libc.unlinkat(directory, name, 0) != 0 && libc.errno() != LibC.ENOENT) {
             throw failure("unlink of ", path);
         }
     }
@@ -216,7 +218,7 @@ public final class NativeCalls {
         if (libc.renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) {
             return true;
         }
-        if (libc.errno() == Errno.EEXIST.intValue()) {
+        if (libc.errno() == LibC.EEXIST) {
             return false;
         }
         throw failure("rename without replacing to ", path);
@@ -228,7 +230,7 @@ public final class NativeCalls {
             if (libc.flock(fd, LOCK_EX | LOCK_NB) == 0) {
                 return true;
             }
-            if (libc.errno() == Errno.EWOULDBLOCK.intValue()) {
+            if (libc.errno() == LibC.EAGAIN) {
                 return false;
             }
             throwUnlessInterrupted("flock of ", path);
@@ -301,10 +303,10 @@ public final class NativeCalls {
             return found;
         }
         int errno = libc.errno();
-        if (errno == Errno.ENXIO.intValue()) {
+        if (errno == LibC.ENXIO) {
             return Long.MAX_VALUE;
         }
-        if (errno == Errno.EINVAL.intValue()) { // a file system that knows no holes
+        if (errno == LibC.EINVAL) { // a file system that knows no holes
             return position;
         }
         throw NativeCallException.of(errno, "lseek of ", path);
@@ -374,7 +376,7 @@ public final class NativeCalls {
 
     private void throwUnlessInterrupted(String what, Path path) throws NativeCallException {
         NativeCallException failure = failure(what, path);
-        if (!failure.is(Errno.EINTR)) {
+        if (!failure.is(LibC.EINTR)) {
             throw failure;
         }
         LockSupport.parkNanos(1); // lets the sender of the signals run

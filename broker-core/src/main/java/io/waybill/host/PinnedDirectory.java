@@ -6,7 +6,6 @@ import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import jnr.constants.platform.Errno;
 
 /**
  * A name in a checked directory that is held open, so that it can't be replaced by another directory between two steps.
@@ -108,7 +107,7 @@ final class PinnedDirectory implements AutoCloseable {
         try {
             calls.makeFifoAt(directory.descriptor(), name, path);
         } catch (NativeCallException e) {
-            if (!e.is(Errno.EEXIST)) {
+            if (!e.is(LibC.EEXIST)) {
                 throw e;
             }
         }
@@ -137,10 +136,10 @@ final class PinnedDirectory implements AutoCloseable {
         try {
             return new NativeFile(calls, calls.openAt(at, name, flags, 0600, opened), opened);
         } catch (NativeCallException e) {
-            if (e.is(Errno.ENOENT)) {
+            if (e.is(LibC.ENOENT)) {
                 throw new NoSuchFileException(asked.toString());
             }
-            if (e.is(Errno.EEXIST)) {
+            if (e.is(LibC.EEXIST)) {
                 throw new FileAlreadyExistsException(asked.toString());
             }
             throw e;

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
-import jnr.constants.platform.Errno;
 
 /**
  * Opens every file and directory of the broker, and opens nothing else: a regular file, owned by this process's user and
@@ -324,7 +323,7 @@ public final class SafeFiles {
             return Optional.of(new Fifo(
                     calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_WRONLY | NativeCalls.O_NONBLOCK, 0), false));
         } catch (NativeCallException e) {
-            if (e.is(Errno.ENXIO)) {
+            if (e.is(LibC.ENXIO)) {
                 return Optional.empty();
             }
             throw e;
