@@ -21,20 +21,34 @@ final class NamedCounters {
             throw new IllegalArgumentException("the name of a counter is 1 to 64 of a-z 0-9 . - _, and not " + name);
         }
         synchronized (byOwner) {
-            Map<String, Adding> ofOwner = byOwner.computeIfAbsent(owner, none -> new HashMap<>());
-            if (!ofOwner.containsKey(name) && ofOwner.size() >= MAX_PER_OWNER) {
-                throw new IllegalStateException(
-                        owner + " has " + (MAX_PER_OWNER - 1) + " counters, and at most as many are possible");
+            Map<String, Adding> ofOwner = byOwner.get(owner);
+            if (ofOwner == null) {
+                ofOwner = new HashMap<>();
+                byOwner.put(owner, ofOwner);
             }
-            return ofOwner.computeIfAbsent(name, none -> new Adding());
+            Adding counter = ofOwner.get(name);
+            if (counter == null) {
+                if (ofOwner.size() >= MAX_PER_OWNER) {
+                    throw new IllegalStateException(
+                            owner + " has " + (MAX_PER_OWNER - 1) + " counters, and at most as many are possible");
+                }
+                counter = new Adding();
+                ofOwner.put(name, counter);
+            }
+            return counter;
         }
     }
 
     SortedMap<String, Long> sums() {
         SortedMap<String, Long> sums = new TreeMap<>();
         synchronized (byOwner) {
-            byOwner.forEach((owner, ofOwner) ->
-                    ofOwner.forEach((name, counter) -> sums.put(owner + "/" + name, counter.sum())));
+            for (Map.Entry<String, Map<String, Adding>> owner : byOwner.entrySet()) {
+                for (Map.Entry<String, Adding> counter : owner.getValue().entrySet()) {
+                    sums.put(
+                            owner.getKey() + "/" + counter.getKey(),
+                            counter.getValue().sum());
+                }
+            }
         }
         return sums;
     }

@@ -8,7 +8,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.StringJoiner;
 
 /**
  * The devices of a worker, and on which device of a peer the tensors of each of them arrive. Immutable. A worker publishes both in its
@@ -36,7 +36,9 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         devices = List.copyOf(devices);
         sharing = List.copyOf(sharing);
         Map<String, Map<Device, Device>> copy = new LinkedHashMap<>();
-        maps.forEach((peer, map) -> copy.put(peer, Collections.unmodifiableMap(new LinkedHashMap<>(map))));
+        for (Map.Entry<String, Map<Device, Device>> each : maps.entrySet()) {
+            copy.put(each.getKey(), Collections.unmodifiableMap(new LinkedHashMap<>(each.getValue())));
+        }
         maps = Collections.unmodifiableMap(copy);
         if (text(devices).length() + text(maps).length() > MAX_TEXT) {
             throw new IllegalArgumentException(
@@ -189,19 +191,27 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     private static String text(List<Device> devices) {
-        return devices.stream().map(Device::toString).collect(Collectors.joining(" "));
+        StringJoiner text = new StringJoiner(" ");
+        for (Device device : devices) {
+            text.add(device.toString());
+        }
+        return text.toString();
     }
 
     private static String text(Map<String, Map<Device, Device>> maps) {
-        return maps.entrySet().stream()
-                .map(entry -> entry.getKey() + " " + pairs(entry.getValue()))
-                .collect(Collectors.joining("; "));
+        StringJoiner text = new StringJoiner("; ");
+        for (Map.Entry<String, Map<Device, Device>> entry : maps.entrySet()) {
+            text.add(entry.getKey() + " " + pairs(entry.getValue()));
+        }
+        return text.toString();
     }
 
     private static String pairs(Map<Device, Device> map) {
-        return map.entrySet().stream()
-                .map(entry -> entry.getKey() + "=" + entry.getValue())
-                .collect(Collectors.joining(" "));
+        StringJoiner text = new StringJoiner(" ");
+        for (Map.Entry<Device, Device> entry : map.entrySet()) {
+            text.add(entry.getKey() + "=" + entry.getValue());
+        }
+        return text.toString();
     }
 
     /**
@@ -216,8 +226,11 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         if (new HashSet<>(devices).size() < devices.size()) {
             wrong.add(node + "duplicated devices: " + text(devices));
         }
-        if (!devices.stream().allMatch(device -> isExact(device) && !device.isCpu())) {
-            wrong.add(node + "devices with invalid indices: " + text(devices));
+        for (Device device : devices) {
+            if (!isExact(device) || device.isCpu()) {
+                wrong.add(node + "devices with invalid indices: " + text(devices));
+                break;
+            }
         }
         for (String peer : sharing) {
             try {
@@ -226,23 +239,26 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
                 wrong.add(node + "invalid names of workers that share its devices: " + e.getMessage());
             }
         }
-        maps.forEach((peer, map) -> {
+        for (Map.Entry<String, Map<Device, Device>> each : maps.entrySet()) {
             try {
-                WorkerInfo.requireName(peer);
+                WorkerInfo.requireName(each.getKey());
             } catch (IllegalArgumentException e) {
                 wrong.add(node + "invalid target node names in its device maps: " + e.getMessage());
             }
-            String problem = problemOf(worker, peer, map);
+            String problem = problemOf(worker, each.getKey(), each.getValue());
             if (!problem.isEmpty()) {
                 wrong.add(problem);
             }
-        });
+        }
         if (!wrong.isEmpty()) {
             throw new IllegalArgumentException(String.join("; ", wrong));
         }
     }
 
     private String problemOf(String worker, String peer, Map<Device, Device> map) {
+        if (map.isEmpty()) {
+            return "";
+        }
         String node = "Node " + worker + " has ";
         String where = " in its device map for " + peer + ": " + pairs(map);
         if (new HashSet<>(map.values()).size() < map.size()) {

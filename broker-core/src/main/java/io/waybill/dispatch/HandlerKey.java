@@ -12,7 +12,8 @@ import java.util.Objects;
  * the broker itself; or a pattern for several types or operations.
  *
  * <p>The most specific key with a handler gets a request: the operation before its longest prefix, that before shorter
- * ones, and {@code *} last; the type before {@code type:*}. Immutable.
+ * ones, and {@code *} last; the type before {@code type:*}. Immutable. Equality of keys is written out: every program that joins needs it, and the JVM would generate
+ * code for each kind.
  */
 public sealed interface HandlerKey {
 
@@ -40,6 +41,16 @@ public sealed interface HandlerKey {
         public String text() {
             return type.name();
         }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfType that && type.equals(that.type);
+        }
+
+        @Override
+        public int hashCode() {
+            return type.hashCode();
+        }
     }
 
     /** Calls by name to one operation. */
@@ -51,6 +62,16 @@ public sealed interface HandlerKey {
         @Override
         public String text() {
             return name;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfOperation that && name.equals(that.name);
+        }
+
+        @Override
+        public int hashCode() {
+            return name.hashCode();
         }
     }
 
@@ -72,6 +93,16 @@ public sealed interface HandlerKey {
         public String text() {
             return prefix + ANY_OPERATION;
         }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfOperationPrefix that && prefix.equals(that.prefix);
+        }
+
+        @Override
+        public int hashCode() {
+            return prefix.hashCode();
+        }
     }
 
     /** Calls by name to every operation that nothing more specific takes. */
@@ -79,6 +110,16 @@ public sealed interface HandlerKey {
         @Override
         public String text() {
             return ANY_OPERATION;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfAnyOperation;
+        }
+
+        @Override
+        public int hashCode() {
+            return text().hashCode();
         }
     }
 
@@ -96,6 +137,16 @@ public sealed interface HandlerKey {
         public String text() {
             return ANY_TYPE;
         }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfAnyType;
+        }
+
+        @Override
+        public int hashCode() {
+            return text().hashCode();
+        }
     }
 
     /** Script calls to one function. */
@@ -111,6 +162,16 @@ public sealed interface HandlerKey {
         public String text() {
             return FUNCTION_PREFIX + name;
         }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfFunction that && name.equals(that.name);
+        }
+
+        @Override
+        public int hashCode() {
+            return name.hashCode();
+        }
     }
 
     /** Control calls to one operation of the broker. */
@@ -122,6 +183,16 @@ public sealed interface HandlerKey {
         @Override
         public String text() {
             return CONTROL_PREFIX + name;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof OfControl that && name.equals(that.name);
+        }
+
+        @Override
+        public int hashCode() {
+            return name.hashCode();
         }
     }
 

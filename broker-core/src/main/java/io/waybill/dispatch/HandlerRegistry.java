@@ -5,7 +5,6 @@ import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -41,13 +40,9 @@ public final class HandlerRegistry {
     private final Object lock = new Object();
     // These are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
-    private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
+    private final Map<HandlerKey, HandlerTable.Departure> left = new LinkedHashMap<>();
     private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
     private boolean expectingMore;
-
-    /** The last handler of a key, after it left. */
-    private record Departure(
-            Provider provider, boolean nonBlocking, DeliveryPolicy delivery, long atNs, long atWallNs) {}
 
     /** Is notified on the thread that made a change, and must be quick. */
     @FunctionalInterface
@@ -96,7 +91,7 @@ public final class HandlerRegistry {
         synchronized (lock) {
             entries = publish(spec);
         }
-        listeners.forEach(Listener::changed);
+        notifyListeners();
         return new Stay(entries);
     }
 
@@ -118,7 +113,7 @@ public final class HandlerRegistry {
             }
             entries = publish(spec);
         }
-        listeners.forEach(Listener::changed);
+        notifyListeners();
         return new Stay(entries);
     }
 
@@ -158,7 +153,7 @@ public final class HandlerRegistry {
         }
         // after publishing: a request that an entry refuses does not find it in the table again
         entries.forEach(HandlerEntry::withdraw);
-        listeners.forEach(Listener::changed);
+        notifyListeners();
     }
 
     /** Waits until nothing is in flight at the same time, or for the limit; returns what is still in flight. */
@@ -180,10 +175,16 @@ public final class HandlerRegistry {
         for (HandlerKey key : spec.keys()) {
             HandlerEntry entry = new HandlerEntry(key, spec, sinceWallNs);
             entries.add(entry);
-            List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
-            ofKey.add(entry);
-            // stable, so that of equal rankings the older stays in front
-            ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
+            List<HandlerEntry> ofKey = published.get(key);
+            if (ofKey == null) {
+                ofKey = new ArrayList<>();
+                published.put(key, ofKey);
+            }
+            int at = ofKey.size();
+            while (at > 0 && ofKey.get(at - 1).ranking() < entry.ranking()) {
+                at--; // of equal rankings the older stays in front
+            }
+            ofKey.add(at, entry);
             left.remove(key);
         }
         publish();
@@ -209,7 +210,7 @@ public final class HandlerRegistry {
             expectingMore = more;
             publish();
         }
-        listeners.forEach(Listener::changed);
+        notifyListeners();
     }
 
     /** The handlers as they are now. One volatile read. */
@@ -264,7 +265,7 @@ public final class HandlerRegistry {
 
     /** A handler was taken out of service, or is back. */
     public void serviceChanged() {
-        listeners.forEach(Listener::changed);
+        notifyListeners();
     }
 
     private void roomCame() {
@@ -292,6 +293,12 @@ public final class HandlerRegistry {
         parked.merge(key, (long) change, (count, more) -> count + more == 0 ? null : count + more);
     }
 
+    private void notifyListeners() {
+        for (Listener listener : listeners) {
+            listener.changed();
+        }
+    }
+
     /** Returns how many requests are parked, over all keys. */
     public long parkedRequests() {
         return parked.values().stream().mapToLong(Long::longValue).sum();
@@ -302,20 +309,17 @@ public final class HandlerRegistry {
         List<HandlerStatus> statuses = new ArrayList<>();
         synchronized (lock) {
             Map<HandlerKey, Long> waiting = parkedByDeciding();
-            published.values().forEach(ofKey -> ofKey.forEach(entry -> statuses.add(statusOf(entry, waiting))));
-            draining.keySet().forEach(entry -> statuses.add(statusOf(entry, waiting)));
-            left.forEach((key, departure) -> statuses.add(new HandlerStatus(
-                    key,
-                    HandlerStatus.State.LEFT,
-                    departure.provider,
-                    departure.atWallNs,
-                    departure.nonBlocking,
-                    departure.delivery,
-                    0,
-                    waiting.getOrDefault(key, 0L),
-                    0,
-                    0,
-                    0)));
+            for (List<HandlerEntry> ofKey : published.values()) {
+                for (HandlerEntry entry : ofKey) {
+                    statuses.add(statusOf(entry, waiting));
+                }
+            }
+            for (HandlerEntry entry : draining.keySet()) {
+                statuses.add(statusOf(entry, waiting));
+            }
+            for (Map.Entry<HandlerKey, HandlerTable.Departure> each : left.entrySet()) {
+                statuses.add(each.getValue().status(each.getKey(), waiting.getOrDefault(each.getKey(), 0L)));
+            }
         }
         return statuses;
     }
@@ -323,7 +327,10 @@ public final class HandlerRegistry {
     /** Counts parked requests, which park under their own key, at the pattern whose handler they wait for. */
     private Map<HandlerKey, Long> parkedByDeciding() {
         Map<HandlerKey, Long> waiting = new HashMap<>();
-        parked.forEach((key, count) -> waiting.merge(table.deciding(key), count, Long::sum));
+        for (Map.Entry<HandlerKey, Long> each : parked.entrySet()) {
+            HandlerKey deciding = table.deciding(each.getKey());
+            waiting.put(deciding, waiting.getOrDefault(deciding, 0L) + each.getValue());
+        }
         return waiting;
     }
 
@@ -341,10 +348,10 @@ public final class HandlerRegistry {
 
     private void publish() {
         Map<HandlerKey, HandlerEntry> used = new HashMap<>();
-        published.forEach((key, entries) -> used.put(key, entries.get(0)));
-        Map<HandlerKey, Long> leftAtNs = new HashMap<>();
-        left.forEach((key, departure) -> leftAtNs.put(key, departure.atNs));
-        table = new HandlerTable(used, leftAtNs, expectingMore, parking, clock);
+        for (Map.Entry<HandlerKey, List<HandlerEntry>> each : published.entrySet()) {
+            used.put(each.getKey(), each.getValue().get(0));
+        }
+        table = new HandlerTable(used, left, expectingMore, parking, clock);
     }
 
     private void remove(HandlerEntry entry, Object together) {
@@ -355,14 +362,7 @@ public final class HandlerRegistry {
         draining.put(entry, together);
         if (ofKey.isEmpty()) {
             published.remove(entry.key());
-            left.put(
-                    entry.key(),
-                    new Departure(
-                            entry.provider(),
-                            entry.nonBlocking(),
-                            entry.delivery(),
-                            clock.monotonicNs(),
-                            clock.wallNs()));
+            left.put(entry.key(), HandlerTable.Departure.of(entry, clock));
             Iterator<HandlerKey> oldest = left.keySet().iterator();
             while (left.size() > MAX_REMEMBERED) {
                 oldest.next();

@@ -46,22 +46,43 @@ public final class HandlerTable {
     private final long maxParkingNs;
     private final Clock clock;
 
+    /** The last handler of a key, after it left. */
+    record Departure(Provider provider, boolean nonBlocking, DeliveryPolicy delivery, long atNs, long atWallNs) {
+
+        static Departure of(HandlerEntry entry, Clock clock) {
+            return new Departure(
+                    entry.provider(), entry.nonBlocking(), entry.delivery(), clock.monotonicNs(), clock.wallNs());
+        }
+
+        /** Returns the status of the key, for which so many requests park. */
+        HandlerStatus status(HandlerKey key, long parked) {
+            return new HandlerStatus(
+                    key, HandlerStatus.State.LEFT, provider, atWallNs, nonBlocking, delivery, 0, parked, 0, 0, 0);
+        }
+    }
+
     HandlerTable(
             Map<HandlerKey, HandlerEntry> used,
-            Map<HandlerKey, Long> leftAtNs,
+            Map<HandlerKey, Departure> left,
             boolean expectingMore,
             ParkingSettings parking,
             Clock clock) {
         this.expectingMore = expectingMore;
         this.maxParkingNs = parking.maxDurationNs();
         this.clock = clock;
-        leftAtNs.forEach((key, at) -> byKey.put(key, new Slot(null, at)));
-        used.forEach((key, entry) -> byKey.put(key, new Slot(entry, 0)));
+        for (Map.Entry<HandlerKey, Departure> each : left.entrySet()) {
+            byKey.put(each.getKey(), new Slot(null, each.getValue().atNs()));
+        }
+        for (Map.Entry<HandlerKey, HandlerEntry> each : used.entrySet()) {
+            byKey.put(each.getKey(), new Slot(each.getValue(), 0));
+        }
         Map<String, Slot> operationSlots = new HashMap<>();
         Map<String, Slot> prefixSlots = new HashMap<>();
         Map<String, Slot> controlSlots = new HashMap<>();
         Map<String, Slot> functionSlots = new HashMap<>();
-        byKey.forEach((key, slot) -> {
+        for (Map.Entry<HandlerKey, Slot> each : byKey.entrySet()) {
+            HandlerKey key = each.getKey();
+            Slot slot = each.getValue();
             if (key instanceof HandlerKey.OfType ofType) {
                 byType[ofType.type().code()] = slot;
             } else if (key instanceof HandlerKey.OfOperation operation) {
@@ -73,7 +94,7 @@ public final class HandlerTable {
             } else if (key instanceof HandlerKey.OfFunction function) {
                 functionSlots.put(function.name(), slot);
             }
-        });
+        }
         functions = new NameTable<>(functionSlots);
         hasFunctions = !functionSlots.isEmpty();
         operations = new NameTable<>(operationSlots);

@@ -24,7 +24,9 @@ public final class NameTable<V> {
         names = new byte[capacity][];
         hashes = new int[capacity];
         values = new Object[capacity];
-        entries.forEach((name, value) -> put(name.getBytes(StandardCharsets.UTF_8), value));
+        for (Map.Entry<String, V> each : entries.entrySet()) {
+            put(each.getKey().getBytes(StandardCharsets.UTF_8), each.getValue());
+        }
     }
 
     static int utf8Length(String name) {

@@ -27,7 +27,9 @@ public final class OperationPatterns<V> {
      */
     public OperationPatterns(Map<String, V> prefixes, V any, Predicate<V> counts) {
         this.prefixes = new NameTable<>(prefixes);
-        prefixes.keySet().forEach(prefix -> lengths.set(NameTable.utf8Length(prefix)));
+        for (String prefix : prefixes.keySet()) {
+            lengths.set(NameTable.utf8Length(prefix));
+        }
         this.any = any;
         this.counts = counts;
     }

@@ -88,7 +88,7 @@ final class KnownWorker {
                 return forget();
             }
             WorkerRecord found = WorkerRecordJson.read(host.files().readSmall(file, WorkerRecordJson.MAX_BYTES), file);
-            if (found.equals(record)) {
+            if (record != null && found.equals(record)) {
                 return false;
             }
             requireConsistent(found);

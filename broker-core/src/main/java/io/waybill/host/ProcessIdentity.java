@@ -17,4 +17,20 @@ public record ProcessIdentity(long pid, long startTime, String bootId, String pi
         Objects.requireNonNull(bootId);
         Objects.requireNonNull(pidNamespace);
     }
+
+    // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof ProcessIdentity that
+                && pid == that.pid
+                && startTime == that.startTime
+                && uid == that.uid
+                && bootId.equals(that.bootId)
+                && pidNamespace.equals(that.pidNamespace);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(pid, startTime, bootId, pidNamespace, uid);
+    }
 }

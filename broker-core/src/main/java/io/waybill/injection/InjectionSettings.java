@@ -56,11 +56,13 @@ public record InjectionSettings(
         if (times < 0) {
             throw new IllegalArgumentException("how often a request fails or is lost must not be negative: " + times);
         }
-        delay.forEach((type, time) -> {
+        for (Map.Entry<MessageType, Duration> each : delay.entrySet()) {
+            Duration time = each.getValue();
             if (time.isNegative() || time.compareTo(MAX_DELAY) > 0) {
-                throw new IllegalArgumentException("the delay of " + type + " must be from 0 to a day: " + time);
+                throw new IllegalArgumentException(
+                        "the delay of " + each.getKey() + " must be from 0 to a day: " + time);
             }
-        });
+        }
     }
 
     private static Set<MessageType> requests(Set<MessageType> types) {

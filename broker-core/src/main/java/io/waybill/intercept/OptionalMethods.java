@@ -1,11 +1,9 @@
 package io.waybill.intercept;
 
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The methods of a kind of interceptor that have a default.
@@ -19,11 +17,14 @@ import java.util.stream.Stream;
 record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Predicate<T> intercepting) {
 
     static <T> OptionalMethods<T> of(Class<T> type, Predicate<T> intercepting) {
-        Map<Boolean, List<Method>> defaults = Stream.of(type.getMethods())
-                .filter(Method::isDefault)
-                .collect(Collectors.partitioningBy(each -> each.getReturnType() == boolean.class));
-        return new OptionalMethods<>(
-                type, defaults.get(false), defaults.get(true).get(0), intercepting);
+        List<Method> outcomes = new ArrayList<>();
+        List<Method> asked = new ArrayList<>();
+        for (Method method : type.getMethods()) {
+            if (method.isDefault()) {
+                (method.getReturnType() == boolean.class ? asked : outcomes).add(method);
+            }
+        }
+        return new OptionalMethods<>(type, outcomes, asked.get(0), intercepting);
     }
 
     /** Returns whether an interceptor has any of the methods that follow the first one. */

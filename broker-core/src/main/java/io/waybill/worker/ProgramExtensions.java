@@ -25,10 +25,11 @@ import io.waybill.intercept.InterceptorSpec;
 import io.waybill.tool.ToolCommands;
 import java.lang.annotation.Annotation;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The extensions of a program in its worker, installed by what the annotations of their classes say.
@@ -187,22 +188,22 @@ final class ProgramExtensions implements AutoCloseable {
 
     static List<HandlerKey> handlerKeys(String... texts) {
         List<HandlerKey> keys = keys(texts);
-        keys.forEach(HandlerKey::requireReachable);
+        for (HandlerKey key : keys) {
+            HandlerKey.requireReachable(key);
+        }
         return keys;
     }
 
     private static List<HandlerKey> keys(String... texts) {
-        List<HandlerKey> keys = Arrays.stream(texts)
-                .map(String::strip)
-                .map(HandlerKey::parse)
-                .distinct()
-                .toList();
-        for (HandlerKey key : keys) {
+        Set<HandlerKey> keys = new LinkedHashSet<>();
+        for (String text : texts) {
+            HandlerKey key = HandlerKey.parse(text.strip());
             if (key instanceof HandlerKey.OfControl) {
                 throw new IllegalArgumentException("control operations are the node's own: " + key.text());
             }
+            keys.add(key);
         }
-        return keys;
+        return List.copyOf(keys);
     }
 
     /** Returns the class that an extension is of; that of a lambda is the class that has it. */

@@ -12,12 +12,11 @@ import io.waybill.home.note.Responders.Responder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Predicate;
+import java.util.TreeSet;
 
 /**
  * The handler keys that a worker publishes in its record, up to the room there.
@@ -72,13 +71,23 @@ final class ServedKeys {
 
     /** Returns the keys of handlers in this state, sorted. */
     List<String> keysIn(HandlerStatus.State state) {
-        return keysIn(state, status -> true);
+        Set<String> keys = new TreeSet<>();
+        for (HandlerStatus status : registry.statuses()) {
+            if (status.state() == state) {
+                keys.add(status.key().text());
+            }
+        }
+        return List.copyOf(keys);
     }
 
     /** Returns the served keys: operations first, then functions, up to the room in a record. */
     private Set<String> served() {
-        List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
-        keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
+        List<String> keys = new ArrayList<>();
+        List<String> functions = new ArrayList<>();
+        for (String key : keysIn(HandlerStatus.State.SERVING)) {
+            (key.startsWith(HandlerKey.FUNCTION_PREFIX) ? functions : keys).add(key);
+        }
+        keys.addAll(functions);
         Set<String> served = new LinkedHashSet<>();
         int left = Served.MAX_NAME_BYTES;
         for (String key : keys) {
@@ -98,22 +107,18 @@ final class ServedKeys {
     private List<String> atLeastOnce(Set<String> served) {
         List<String> again = new ArrayList<>();
         int left = MAX_AGAIN_BYTES;
-        for (String key :
-                keysIn(HandlerStatus.State.SERVING, status -> status.delivery() == DeliveryPolicy.AT_LEAST_ONCE)) {
+        Set<String> declared = new TreeSet<>();
+        for (HandlerStatus status : registry.statuses()) {
+            if (status.state() == HandlerStatus.State.SERVING && status.delivery() == DeliveryPolicy.AT_LEAST_ONCE) {
+                declared.add(status.key().text());
+            }
+        }
+        for (String key : declared) {
             left -= key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN;
             if (left >= 0 && served.contains(key)) {
                 again.add(key);
             }
         }
         return again;
-    }
-
-    private List<String> keysIn(HandlerStatus.State state, Predicate<HandlerStatus> which) {
-        return registry.statuses().stream()
-                .filter(status -> status.state() == state && which.test(status))
-                .map(status -> status.key().text())
-                .distinct()
-                .sorted()
-                .toList();
     }
 }

@@ -6,6 +6,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -27,6 +28,20 @@ public record FileStamp(long modifiedNs, long size, Object key) {
         } catch (NoSuchFileException e) {
             return MISSING;
         }
+    }
+
+    // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof FileStamp that
+                && modifiedNs == that.modifiedNs
+                && size == that.size
+                && Objects.equals(key, that.key);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(modifiedNs, size, key);
     }
 
     /** Whether the file, looked at at this time, may yet change without its stamp doing so. */

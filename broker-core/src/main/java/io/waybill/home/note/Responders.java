@@ -48,6 +48,20 @@ public final class Responders {
             return plain.length() > MAX_CHARS ? plain.substring(0, MAX_CHARS) : plain;
         }
 
+        // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Responder that
+                    && number == that.number
+                    && name.equals(that.name)
+                    && version.equals(that.version);
+        }
+
+        @Override
+        public int hashCode() {
+            return Long.hashCode(number);
+        }
+
         /** Returns name and version. */
         @Override
         public String toString() {
