@@ -17,10 +17,13 @@ public final class ChronicleFlags {
     /** Its thread needs Chronicle's affinity library. A journal checks the disk by itself. */
     private static final String DISK_MONITOR = "chronicle.disk.monitor.disable";
 
+    /** It looks for the versions of the library's parts, and logs them where no operator looks. */
+    private static final String ANNOUNCER = "chronicle.announcer.disable";
+
     private ChronicleFlags() {}
 
     /**
-     * Checks the flags, and switches Chronicle's usage reports and its monitor of disks off unless the user decided about them.
+     * Checks the flags, and switches Chronicle's usage reports, its monitor of disks and its announcements off unless the user decided about them.
      *
      * @throws IllegalStateException with the flags that the JVM lacks
      */
@@ -34,7 +37,7 @@ public final class ChronicleFlags {
             throw new IllegalStateException("Waybill can't map files in a JVM that was started without "
                     + String.join(" ", missing) + "; add this to its command line");
         }
-        for (String disable : List.of(ANALYTICS, DISK_MONITOR)) {
+        for (String disable : List.of(ANALYTICS, DISK_MONITOR, ANNOUNCER)) {
             if (System.getProperty(disable) == null) {
                 System.setProperty(disable, "true");
             }
