@@ -43,7 +43,9 @@ public final class ShippedLog extends ContextAwareBase implements Configurator {
                 || !isShipped(System.getProperty(ClassicConstants.CONFIG_FILE_PROPERTY))) {
             return ExecutionStatus.INVOKE_NEXT_IF_ANY;
         }
-        context.getStatusManager().add(new NopStatusListener()); // without one, Logback looks for messages about this, and how to print them
+        context.getStatusManager()
+                .add(new NopStatusListener()); // without one, Logback looks for messages about this, and how to
+        // print them
         LateConsole console = new LateConsole();
         console.setContext(context);
         console.setName(APPENDER);
