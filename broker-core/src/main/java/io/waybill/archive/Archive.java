@@ -352,7 +352,9 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
 
     /** Writes the omissions that could not be written before. */
     private void writeGaps() {
-        backlog.takeSpilled().forEach(gap -> gap.queue.remember(gap));
+        for (Backlog.Gap gap : backlog.takeSpilled()) {
+            gap.queue.remember(gap);
+        }
         try {
             requests.writeGaps();
             responses.writeGaps();

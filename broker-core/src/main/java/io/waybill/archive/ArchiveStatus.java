@@ -111,7 +111,11 @@ public record ArchiveStatus(
 
     /** Storages that were not kept, for whatever reason. */
     public long droppedStorages() {
-        return dropped.values().stream().mapToLong(Long::longValue).sum();
+        long all = 0;
+        for (long count : dropped.values()) {
+            all += count;
+        }
+        return all;
     }
 
     /** Reads the status of a worker; empty when it has archived nothing yet. */

@@ -4,7 +4,6 @@ import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
 import io.waybill.host.Threads;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -119,17 +118,34 @@ public final class AccessPolicies {
 
     /** Notes whether policies may still come, as while a node starts: until then every request waits. */
     public void expectMore(boolean more) {
-        change(() -> expectingMore = more);
+        synchronized (required) {
+            expectingMore = more;
+            update();
+        }
+        notifyListeners();
     }
 
     private void change(Runnable change) {
         synchronized (required) {
             change.run();
-            List<InstalledPolicy> policies = new ArrayList<>(required.values());
-            boolean isComplete = !expectingMore && policies.stream().noneMatch(InstalledPolicy::isAway);
-            current = policies.isEmpty() && isComplete ? null : new Required(List.copyOf(policies), isComplete);
+            update();
         }
-        listeners.forEach(Runnable::run);
+        notifyListeners();
+    }
+
+    /** Under the lock. */
+    private void update() {
+        boolean isComplete = !expectingMore;
+        for (InstalledPolicy policy : required.values()) {
+            isComplete &= !policy.isAway();
+        }
+        current = required.isEmpty() && isComplete ? null : new Required(List.copyOf(required.values()), isComplete);
+    }
+
+    private void notifyListeners() {
+        for (Runnable listener : listeners) {
+            listener.run();
+        }
     }
 
     /** Returns the policies to ask; null for none. One volatile read. */

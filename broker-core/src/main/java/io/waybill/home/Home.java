@@ -284,7 +284,11 @@ public final class Home {
             }
             return Optional.empty(); // the worker was removed between two looks
         }
-        return WorkerDirectory.join(this, new WorkerInfo(id, name), options).map(joined -> joined.named(isNew));
+        Optional<WorkerDirectory> joined = WorkerDirectory.join(this, new WorkerInfo(id, name), options);
+        if (joined.isPresent()) {
+            joined.get().named(isNew);
+        }
+        return joined;
     }
 
     /** Completes a removal of the name whose process ended before it was complete. */

@@ -84,14 +84,18 @@ public final class Membership implements AutoCloseable {
     public void changesEnd(ChangeWatch watching) {
         changes = watching;
         notified = false; // changes may have come before
-        known.values().forEach(worker -> worker.changesEnd(watching));
+        for (KnownWorker worker : known.values()) {
+            worker.changesEnd(watching);
+        }
     }
 
     /** Returns the max time without a scan, unless a wait for changes ends. */
     public long restNs() {
-        return notified && known.values().stream().noneMatch(KnownWorker::mustBeAsked)
-                ? REPORTED_LOOK_INTERVAL_NS
-                : UNTOLD_LOOK_INTERVAL_NS;
+        boolean isReported = notified;
+        for (KnownWorker worker : known.values()) {
+            isReported &= !worker.mustBeAsked();
+        }
+        return isReported ? REPORTED_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
     }
 
     /** The workers as the last {@link #refresh()} found them. */
@@ -245,7 +249,10 @@ public final class Membership implements AutoCloseable {
     private Members snapshot() {
         List<Peer> peers = new ArrayList<>();
         for (KnownWorker worker : known.values()) {
-            worker.toPeer().ifPresent(peers::add);
+            Optional<Peer> peer = worker.toPeer();
+            if (peer.isPresent()) {
+                peers.add(peer.get());
+            }
         }
         peers.sort((a, b) -> Integer.compare(a.id(), b.id()));
         return new Members(peers);

@@ -98,7 +98,8 @@ public final class WorkerDirectory implements AutoCloseable {
                 NameTakeover.requireGone(home, info, previous.get(), options);
             }
             cursors = Cursors.openOwn(path, info.id(), host);
-            long last = Math.max(lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
+            long last = Math.max(
+                    lock.epoch(), previous.isEmpty() ? 0 : previous.get().epoch());
             if (last == 0) { // both files are missing, or never existed
                 last = cursors.epoch();
             }
@@ -210,9 +211,8 @@ public final class WorkerDirectory implements AutoCloseable {
 
     /** Returns whether this is another boot of the host than that of the previous incarnation, or there was none. */
     public boolean isAfterBoot() {
-        return previous.map(last ->
-                        !last.process().bootId().equals(record().process().bootId()))
-                .orElse(true);
+        return previous.isEmpty()
+                || !previous.get().process().bootId().equals(record().process().bootId());
     }
 
     /**

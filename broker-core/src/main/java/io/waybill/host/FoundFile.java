@@ -67,7 +67,9 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     static void requireOwnLinks(Path path, int owner) throws IOException {
         Path reached = path.toAbsolutePath().getRoot();
         Deque<Path> names = new ArrayDeque<>();
-        path.toAbsolutePath().forEach(names::add);
+        for (Path name : path.toAbsolutePath()) {
+            names.add(name);
+        }
         int links = 0;
         while (!names.isEmpty()) {
             Path next = reached.resolve(names.pop()).normalize();

@@ -167,6 +167,10 @@ public record InjectionSettings(
     }
 
     private static List<MessageType> sorted(Collection<MessageType> types) {
-        return types.stream().sorted(Comparator.comparingInt(MessageType::code)).toList();
+        return types.isEmpty()
+                ? List.of()
+                : types.stream()
+                        .sorted(Comparator.comparingInt(MessageType::code))
+                        .toList();
     }
 }

@@ -7,9 +7,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -73,12 +73,14 @@ public final class Responders {
     public static void add(Path worker, Collection<Responder> present, SafeFiles files) throws IOException {
         Map<Long, Responder> known = read(worker, files);
         int before = known.size();
-        present.forEach(each -> known.putIfAbsent(each.number(), each));
+        for (Responder each : present) {
+            known.putIfAbsent(each.number(), each);
+        }
         if (known.size() > before) {
             List<Responder> all = new ArrayList<>(known.values());
             StringBuilder text = new StringBuilder();
             for (Responder each : all.subList(Math.max(0, all.size() - MAX), all.size())) {
-                text.append(String.format(Locale.ROOT, "%016x", each.number()))
+                text.append(HexFormat.of().toHexDigits(each.number()))
                         .append('\t')
                         .append(each.name())
                         .append('\t')

@@ -14,7 +14,6 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,8 +37,7 @@ public final class QueueStructure {
     public static final int TABLE_BYTES = 128 << 10;
 
     private static final int MAX_TABLE_ENTRY_BYTES = 256;
-    private static final List<String> TABLE_HEADERS =
-            Arrays.stream(Roll.values()).map(QueueStructure::tableHeader).toList();
+    private static final List<String> TABLE_HEADERS = tableHeaders();
     private static final String HIGHEST = "listing.highestCycle";
     private static final String LOWEST = "listing.lowestCycle";
     private static final List<String> TABLE_ENTRIES = List.of(HIGHEST, LOWEST, "listing.modCount");
@@ -52,6 +50,14 @@ public final class QueueStructure {
     private static final String ZERO = "\u00a1\0";
 
     private QueueStructure() {}
+
+    private static List<String> tableHeaders() {
+        List<String> headers = new ArrayList<>();
+        for (Roll roll : Roll.values()) {
+            headers.add(tableHeader(roll));
+        }
+        return List.copyOf(headers);
+    }
 
     /**
      * Returns the damage that prevents readers from mapping a queue. Neither a FIFO nor a link can block this.

@@ -81,15 +81,19 @@ public final class MetricsFile {
         putLong(metrics.pid());
         putLong(metrics.startedMs());
         putLong(metrics.publishedMs());
-        new TreeMap<>(metrics.values()).forEach((name, value) -> {
-            putText(name);
-            putLong(value);
-        });
-        new TreeMap<>(figures.unread()).forEach((peer, requests) -> {
-            putInt(peer);
-            putLong(requests);
-        });
-        List.of(metrics.served(), metrics.called()).forEach(side -> side.forEach(this::put));
+        for (Map.Entry<String, Long> value : new TreeMap<>(metrics.values()).entrySet()) {
+            putText(value.getKey());
+            putLong(value.getValue());
+        }
+        for (Map.Entry<Integer, Long> requests : new TreeMap<>(figures.unread()).entrySet()) {
+            putInt(requests.getKey());
+            putLong(requests.getValue());
+        }
+        for (List<OperationMetrics> side : List.of(metrics.served(), metrics.called())) {
+            for (OperationMetrics operation : side) {
+                put(operation);
+            }
+        }
         bytes.putInt(LENGTH_AT, at, ByteOrder.LITTLE_ENDIAN);
         byte[] content = new byte[at];
         bytes.getBytes(0, content);

@@ -221,7 +221,9 @@ public final class OperationTable {
     /** Returns the present figures of each entry that counts a request. */
     public List<OperationMetrics> read() {
         List<OperationMetrics> all = new ArrayList<>();
-        entries().forEach(each -> addUsed(each.read(), all));
+        for (OperationCounts each : entries()) {
+            addUsed(each.read(), all);
+        }
         addUsed(other.read(), all);
         return all;
     }

@@ -5,10 +5,10 @@ import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 
 /**
  * The incarnations of the other workers that are present, with or without a link, and the listener for their ends and
@@ -28,10 +28,12 @@ final class PeerIncarnations {
 
     /** Returns those that are linked, or were noted as present, and are no members any more. */
     List<Integer> departed(Members members, Set<Integer> linked) {
-        return Stream.concat(present.keySet().stream(), linked.stream())
-                .distinct()
-                .filter(id -> members.find(id).isEmpty())
-                .toList();
+        Set<Integer> departed = new LinkedHashSet<>(present.keySet());
+        departed.addAll(linked);
+        for (Peer member : members.all()) {
+            departed.remove(member.id());
+        }
+        return List.copyOf(departed);
     }
 
     /** Notes the state of a peer. Call after its link was updated. */

@@ -123,7 +123,9 @@ public final class MetricsPublisher implements Agent, AutoCloseable {
 
     private WorkerMetrics figures(Map<String, Long> steady) {
         Map<String, Long> all = new HashMap<>(steady);
-        host.processes().jvmFigures().forEach((name, value) -> all.put("jvm." + name, value));
+        for (Map.Entry<String, Long> figure : host.processes().jvmFigures().entrySet()) {
+            all.put("jvm." + figure.getKey(), figure.getValue());
+        }
         List<OperationMetrics> served = counters.served().read();
         all.put("requests.in-flight", sum(served, OperationMetrics::inFlight));
         all.put("requests.parked", sum(served, OperationMetrics::parked));
