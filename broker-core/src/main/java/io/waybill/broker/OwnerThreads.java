@@ -48,7 +48,7 @@ final class OwnerThreads {
         ExecutorSettings settings = new ExecutorSettings(
                 1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
         this.executor = new HandlerExecutor(
-                owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {}, () -> null);
+                owner.name() + "-broker", settings, host.threads(), host.clock(), HandlerExecutor.TaskSource.PLAIN);
     }
 
     /** Waits until a future is done, up to a limit. Returns whether it is done. */

@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,7 +42,7 @@ public final class HandlerExecutor {
     private final ExecutorSettings settings;
     private final Threads threads;
     private final Clock clock;
-    private final Runnable roomListener;
+    private final TaskSource source;
     private final PolledTasks polled;
 
     final Object lock = new Object();
@@ -60,26 +59,34 @@ public final class HandlerExecutor {
     private volatile boolean closed;
     private boolean roomIsWanted;
 
+    /** Where the tasks of an executor come from. Thread-safe. */
+    public interface TaskSource {
+
+        /** Gives tasks at any time, and waits for no room. */
+        TaskSource PLAIN = new TaskSource() {};
+
+        /** There is room again after {@linkplain #hasRoom a check} found none. Called by any thread. */
+        default void roomCame() {}
+
+        /** Returns how the executor's threads poll for tasks themselves; null when they don't. */
+        default PolledTasks.Polling polling() {
+            return null;
+        }
+    }
+
     /**
      * Creates an executor without threads.
      *
      * @param provider prefix of the threads' names
-     * @param roomListener called on any thread when there is room again after {@linkplain #hasRoom a check} found none
-     * @param polling how its threads poll for tasks themselves; the supplier returns null when they don't
      */
     public HandlerExecutor(
-            String provider,
-            ExecutorSettings settings,
-            Threads threads,
-            Clock clock,
-            Runnable roomListener,
-            Supplier<PolledTasks.Polling> polling) {
+            String provider, ExecutorSettings settings, Threads threads, Clock clock, TaskSource source) {
         this.provider = provider;
         this.settings = settings;
         this.threads = threads;
         this.clock = clock;
-        this.roomListener = roomListener;
-        this.polled = new PolledTasks(this, clock, polling);
+        this.source = source;
+        this.polled = new PolledTasks(this, clock, source::polling);
     }
 
     /**
@@ -191,7 +198,7 @@ public final class HandlerExecutor {
             toWake.unpark();
         }
         if (roomCame) {
-            roomListener.run();
+            source.roomCame();
         }
         return true;
     }
@@ -299,7 +306,7 @@ public final class HandlerExecutor {
             roomCame = takeWantedRoom();
         }
         if (roomCame) {
-            roomListener.run();
+            source.roomCame();
         }
         if (polls) {
             polled.poll();
@@ -330,7 +337,7 @@ public final class HandlerExecutor {
 
     /** Notifies of room that {@link #takeWantedRoom} found. */
     void roomCame() {
-        roomListener.run();
+        source.roomCame();
     }
 
     /** Returns what the thread of this executor that polls runs. */

@@ -35,6 +35,17 @@ public final class HandlerRegistry {
     private final AccessPolicies policies;
     private final CallListeners events;
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
+    private final HandlerExecutor.TaskSource ofExecutors = new HandlerExecutor.TaskSource() {
+        @Override
+        public void roomCame() {
+            HandlerRegistry.this.roomCame();
+        }
+
+        @Override
+        public PolledTasks.Polling polling() {
+            return polling;
+        }
+    };
     private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
     private volatile HandlerTable table; // written under lock, read by all serving threads
     private final Object lock = new Object();
@@ -46,15 +57,12 @@ public final class HandlerRegistry {
 
     /** Is notified on the thread that made a change, and must be quick. */
     @FunctionalInterface
-    public interface Listener {
+    public interface Listener extends HandlerExecutor.TaskSource {
         /** The table has changed, or the handlers in service. */
         void changed();
         /** There is room for a request that found none, or the access policies have changed. */
+        @Override
         default void roomCame() {}
-        /** Returns how threads of handlers poll, if no later listener has another way; null for none. */
-        default PolledTasks.Polling polling() {
-            return null;
-        }
     }
 
     /** A handler's stay in the registry. Thread-safe. */
@@ -82,7 +90,7 @@ public final class HandlerRegistry {
 
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
-        return new HandlerExecutor(provider.name(), settings, threads, clock, this::roomCame, () -> polling);
+        return new HandlerExecutor(provider.name(), settings, threads, clock, ofExecutors);
     }
 
     /** Publishes a handler under all its keys at once. */

@@ -1,6 +1,5 @@
 package io.waybill.exchange;
 
-import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.HeldResponse;
@@ -12,14 +11,8 @@ import java.util.List;
 /** The response to a message that was inside another one. Holds counts of its tensors and handles of its references. Thread-safe. */
 public final class DispatchedResponse extends HeldResponse {
 
-    private DispatchedResponse(
-            MessageType type,
-            long id,
-            int from,
-            byte[] payload,
-            List<Tensor> tensors,
-            List<? extends RRef> references) {
-        super(type, id, from, payload, tensors, references);
+    private DispatchedResponse(Header header, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
+        super(header, payload, tensors, references);
     }
 
     /**
@@ -32,9 +25,9 @@ public final class DispatchedResponse extends HeldResponse {
         List<Tensor> tensors = composed.tensors().isEmpty() ? List.of() : List.copyOf(composed.tensors());
         List<? extends RRef> references =
                 composed.references().isEmpty() ? List.of() : List.copyOf(composed.references());
-        MessageType type = OutgoingResponse.typeFor(request.view().type());
-        DispatchedResponse taken =
-                new DispatchedResponse(type, request.view().id(), workerId, payload, tensors, references);
+        Header header = new Header(
+                OutgoingResponse.typeFor(request.view().type()), request.view().id(), workerId);
+        DispatchedResponse taken = new DispatchedResponse(header, payload, tensors, references);
         composed.forget();
         return taken;
     }

@@ -18,21 +18,18 @@ public class HeldResponse extends ResponseFields {
     private final List<? extends RRef> references;
     private boolean closed; // guarded by this
 
+    /** Which response it is. */
+    public record Header(MessageType type, long id, int from) {}
+
     /**
      * Creates a response.
      *
      * @param payload the values alone, which do not change
      */
-    public HeldResponse(
-            MessageType type,
-            long id,
-            int from,
-            byte[] payload,
-            List<Tensor> tensors,
-            List<? extends RRef> references) {
-        this.type = type;
-        this.id = id;
-        this.from = from;
+    public HeldResponse(Header header, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
+        this.type = header.type();
+        this.id = header.id();
+        this.from = header.from();
         this.payload = payload;
         this.tensors = tensors;
         this.references = references;

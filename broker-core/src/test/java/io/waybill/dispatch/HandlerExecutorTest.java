@@ -36,8 +36,12 @@ class HandlerExecutorTest {
                 new ExecutorSettings(2, MAX_TASKS, 200_000, 1_000, keepAlive),
                 new DaemonThreads(),
                 new RunningClock(),
-                ROOM::incrementAndGet,
-                () -> null);
+                new HandlerExecutor.TaskSource() {
+                    @Override
+                    public void roomCame() {
+                        ROOM.incrementAndGet();
+                    }
+                });
     }
 
     @AfterEach
@@ -138,7 +142,11 @@ class HandlerExecutorTest {
         HeldPauses threads = new HeldPauses();
         ManualClock clock = new ManualClock();
         HandlerExecutor held = new HandlerExecutor(
-                "acme", new ExecutorSettings(2, MAX_TASKS, 1, 0, LONG), threads, clock, () -> {}, () -> null);
+                "acme",
+                new ExecutorSettings(2, MAX_TASKS, 1, 0, LONG),
+                threads,
+                clock,
+                HandlerExecutor.TaskSource.PLAIN);
         try {
             CountDownLatch allRun = new CountDownLatch(4);
             for (int i = 0; i < 4; i++) {

@@ -42,8 +42,8 @@ class CallHooksTest {
             Request.raw("b", MessageType.userRequest(0x42), ByteBuffer.wrap(new byte[] {1}), List.of());
 
     private static UnwrappedResponse response() {
-        return new UnwrappedResponse(
-                new HeldResponse(MessageType.of(0x242), 5, 1, new byte[] {2}, List.of(), List.of()));
+        return new UnwrappedResponse(new HeldResponse(
+                new HeldResponse.Header(MessageType.of(0x242), 5, 1), new byte[] {2}, List.of(), List.of()));
     }
 
     private Interceptors.Registration add(CallInterceptor interceptor) {

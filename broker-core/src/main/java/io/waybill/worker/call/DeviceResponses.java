@@ -54,8 +54,7 @@ public final class DeviceResponses implements AutoCloseable {
                         ExecutorSettings.KEEP_ALIVE_DEFAULT),
                 host.threads(),
                 host.clock(),
-                () -> {},
-                () -> null);
+                HandlerExecutor.TaskSource.PLAIN);
     }
 
     /**

@@ -23,7 +23,7 @@ public final class OwnedResponse extends HeldResponse {
     private final List<? extends RRef> passed; // by an interceptor, in place of those; null for none
 
     private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
-        super(view.type(), view.id(), view.from(), payload, tensors, List.of());
+        super(new Header(view.type(), view.id(), view.from()), payload, tensors, List.of());
         this.passed = view.takePassedReferences();
         this.references = view.takeReferences();
     }

@@ -1,7 +1,7 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.RejectedMessageException;
-import io.waybill.host.Host;
+import io.waybill.host.Clock;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ReplayedCall;
@@ -29,13 +29,13 @@ final class HandlerThread implements Runnable {
     private static final String UNREADABLE = "the tensors of its response can't be read from their device: ";
     private static final ResponseComparison EXACT = ContentComparison.exact();
 
-    private final Host host;
+    private final Clock clock;
     private final RecordingAccess records;
     private final List<ReplayCandidate> candidates;
     private final RunSettings settings;
     private final BlockingQueue<CallBatch> waiting;
     private final BlockingQueue<CallBatch> done;
-    private final ReplayStack stack = new ReplayStack();
+    private final ReplayStack stack;
     private final List<RequestRunner> runners = new ArrayList<>();
     private final MessageBuffer buffer = new MessageBuffer();
     private CallBatch batch; // null while it waits for one
@@ -44,21 +44,19 @@ final class HandlerThread implements Runnable {
 
     /** @param begun calls of which another thread ran some; null for none */
     HandlerThread(
-            Host host,
-            RecordingAccess records,
+            RequestRunner.Surroundings surroundings,
             List<ReplayCandidate> candidates,
-            RunSettings settings,
             BlockingQueue<CallBatch> waiting,
             BlockingQueue<CallBatch> done,
             CallBatch begun) {
-        this.host = host;
-        this.records = records;
+        this.clock = surroundings.host().clock();
+        this.records = surroundings.records();
         this.candidates = candidates;
-        this.settings = settings;
+        this.settings = surroundings.settings();
+        this.stack = surroundings.stack();
         this.waiting = waiting;
         this.done = done;
         this.batch = begun;
-        RequestRunner.Surroundings surroundings = new RequestRunner.Surroundings(records, stack, settings, host);
         for (ReplayCandidate candidate : candidates) {
             RequestRunner runner = new RequestRunner(candidate, surroundings);
             candidate.runs(runner);
@@ -151,10 +149,10 @@ final class HandlerThread implements Runnable {
         if (!unfit.isEmpty()) {
             return new Result(name, Verdict.NOT_REPLAYABLE, unfit, Optional.empty());
         }
-        long beganNs = host.clock().bootNs();
+        long beganNs = clock.bootNs();
         RunOutcome outcome = runners.get(candidate).run(read.call());
-        long tookNs = host.clock().bootNs() - beganNs;
-        return judge(read, recorded, outcome, candidate).ran(host.clock().wallNsAt(beganNs), tookNs);
+        long tookNs = clock.bootNs() - beganNs;
+        return judge(read, recorded, outcome, candidate).ran(clock.wallNsAt(beganNs), tookNs);
     }
 
     private Result judge(CallToReplay read, Optional<ComparedResponse> recorded, RunOutcome outcome, int candidate) {

@@ -318,9 +318,7 @@ public final class ReplayCandidate implements Closeable {
             throw value.failure().get();
         }
         return new HeldResponse(
-                MessageType.SCRIPT_RREF_FETCH_RET,
-                MessageId.NONE,
-                worker.id(),
+                new HeldResponse.Header(MessageType.SCRIPT_RREF_FETCH_RET, MessageId.NONE, worker.id()),
                 value.payload(),
                 value.retainTensors(),
                 value.references());

@@ -187,9 +187,7 @@ final class ReplayServices implements HandlerServices {
                     ? List.of()
                     : placed(asked.call().response().orElseThrow());
             return new HeldResponse(
-                    content.type(),
-                    content.id(),
-                    content.from(),
+                    new HeldResponse.Header(content.type(), content.id(), content.from()),
                     content.payload(),
                     tensors,
                     candidate.references(content.references()));

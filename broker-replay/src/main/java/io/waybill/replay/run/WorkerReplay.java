@@ -192,7 +192,12 @@ public final class WorkerReplay {
      * @param begun calls of which another thread ran some; null for none
      */
     private void start(CallBatch begun) {
-        handlers = new HandlerThread(host, records, candidates, settings, waiting, done, begun);
+        handlers = new HandlerThread(
+                new RequestRunner.Surroundings(records, new ReplayStack(), settings, host),
+                candidates,
+                waiting,
+                done,
+                begun);
         thread = host.threads().start("waybill-replay-" + records.worker().name(), handlers);
     }
 
