@@ -5,6 +5,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.handler.SelectivelyBlocking;
+import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Outcome;
@@ -90,6 +91,11 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         }
     }
 
+    /** Notes the handler that has counted the request, and is to get it. */
+    void counted(HandlerEntry by) {
+        entry = by;
+    }
+
     /**
      * Gives the request to a handler that has counted it.
      *
@@ -120,6 +126,19 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     }
 
     // ---- its handler
+
+    /** Passes the request to the threads of its handler, as a task that runs this exchange; fails it, and returns false, when they take none. */
+    public boolean queue(HandlerExecutor.Abandonable task) {
+        try {
+            entry.executor().execute(task);
+            return true;
+        } catch (ExecutorRefusedException e) {
+            boolean isGone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
+            ErrorCode code = isGone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE;
+            fail(Failure.of(code, context.workerId(), e.getMessage()));
+            return false;
+        }
+    }
 
     /** Runs the handler on one of the threads of its bundle. */
     @Override
@@ -152,7 +171,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         }
         ContextScope outside = stack.context().mark();
         HandlerCall enclosing = stack.enter(this);
-        inHandler = thread;
+        inHandler = context.threads().current();
         boolean blocks = false;
         Failure decided = null; // by an interceptor
         Throwable thrown = null;
@@ -334,7 +353,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
 
     /** Throws {@link IllegalStateException} unless the calling thread is inside the handler: this object is reused for other requests. */
     void requireInHandler() {
-        if (inHandler != Thread.currentThread()) {
+        if (inHandler != context.threads().current()) {
             throw new IllegalStateException(
                     "an outbox takes a response from the thread of its handler, until that returned;"
                             + " outbox.later() gives what any thread may respond with afterwards");

@@ -6,8 +6,6 @@ import io.waybill.api.policy.AccessRequest;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.InstalledPolicy;
-import io.waybill.handling.Route;
-import io.waybill.wire.RecordView;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.slf4j.Logger;
@@ -82,15 +80,7 @@ final class InnerAccess {
 
     /** Returns the text of the refusal; null when all policies allow the message. */
     String ask(InnerRequest request, AccessPolicies.Required policies) {
-        RecordView view = request.view();
-        AccessRequest asked = new AccessRequest(
-                view.from(),
-                request.senderName(),
-                uid,
-                view.type(),
-                Route.called(view),
-                view.id(),
-                request.isFromSelf());
+        AccessRequest asked = request.accessRequest(uid);
         HandlerCall outermost = context.stacks().get().outermost();
         HandlerExecutor executor = (outermost == null ? request.outerEntry() : outermost.entry()).executor();
         for (InstalledPolicy policy : policies.policies()) {

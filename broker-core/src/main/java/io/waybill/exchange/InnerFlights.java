@@ -153,16 +153,13 @@ final class InnerFlights {
 
     /** Creates the error of a request that has waited for too long. */
     Failure waitedTooLong(InnerRequest request) {
-        long maxMs = registry.parking().maxDurationNs() / 1_000_000;
+        long maxNs = registry.parking().maxDurationNs();
         AccessPolicies.Required policies = registry.policies().current();
         if (policies != null && !policies.isComplete()) {
-            String text =
-                    "the access policy of " + policies.away() + " is away, and did not return within " + maxMs + " ms";
+            String text = "the access policy of " + policies.away() + " is away, and did not return within "
+                    + maxNs / 1_000_000 + " ms";
             return home.failure(ErrorCode.ACCESS_DENIED, text);
         }
-        String key = Route.key(registry.table(), request.view()).text();
-        String text = "the handler for " + key + " or an interceptor of it left, or is busy, and there was none within "
-                + maxMs + " ms";
-        return home.failure(ErrorCode.HANDLER_GONE, text);
+        return Failure.parkedTooLong(home.context().workerId(), Route.key(registry.table(), request.view()), maxNs);
     }
 }

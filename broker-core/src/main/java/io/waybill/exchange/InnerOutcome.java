@@ -25,8 +25,7 @@ final class InnerOutcome {
     private CompletableFuture<Response> future; // null when the dispatching thread waits
     private CallContext context = CallContext.EMPTY; // of the dispatching thread
     private Thread
-            dispatcher; // the thread that is inside the dispatching method, or was; null once another one may begin the
-    // request
+            dispatcher; // which is inside the dispatching method, or was; null once another may begin the request
     // Published by awaited.
     private Response result;
     private Failure failure;
@@ -47,7 +46,7 @@ final class InnerOutcome {
         number = home.pool().number(number);
         future = toComplete;
         context = current;
-        dispatcher = Thread.currentThread();
+        dispatcher = home.context().threads().current();
         result = null;
         failure = null;
         reusable = false;
@@ -72,7 +71,7 @@ final class InnerOutcome {
 
     /** Returns whether the calling thread has dispatched it: it is inside the dispatching method, or was left the request by itself. */
     boolean isOnDispatcher() {
-        return dispatcher == Thread.currentThread();
+        return dispatcher == home.context().threads().current();
     }
 
     /** Marks that the dispatching thread leaves. */
@@ -109,7 +108,7 @@ final class InnerOutcome {
             result = given;
             failure = why;
             reusable = mayReuse;
-            if (waits == Thread.currentThread()) { // it need not be woken, which takes longer than all else here
+            if (isOnDispatcher()) { // it need not be woken, which takes longer than all else here
                 awaited.lazySet(0);
             } else {
                 awaited.set(0);

@@ -7,10 +7,12 @@ import io.waybill.api.Response;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerTable;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
+import io.waybill.handling.Route;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -22,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>Threads.</b> Belongs to the dispatching thread, then to those of its {@link Exchange}.
  */
-final class InnerRequest implements RequestSource, ResponseSink {
+final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.Seeker {
 
     private final InnerRequests home;
     private final InnerMessage inner = new InnerMessage(deadlineNs -> services().leftNs(deadlineNs));
@@ -35,6 +37,7 @@ final class InnerRequest implements RequestSource, ResponseSink {
     private long deadlineNs;
     private InnerCreation creation; // null when it creates no value
     private boolean allowed; // by the access policies
+    private HandlerStack seeking; // of the thread that looks for its handler
     private boolean inside; // whether its handler runs inside the dispatching method
     // What the handler's end has left for the outcome.
     private Response given;
@@ -69,7 +72,33 @@ final class InnerRequest implements RequestSource, ResponseSink {
 
     // ---- before its handler
 
-    Exchange exchange() {
+    /** @param onThread of the calling thread */
+    HandlerSearch.Seeker seeks(HandlerStack onThread) {
+        seeking = onThread;
+        return this;
+    }
+
+    @Override
+    public boolean hasThread(HandlerEntry by) {
+        boolean onDispatcher = outcome.isOnDispatcher();
+        if (onDispatcher && by.neverBlocks()) {
+            return true;
+        }
+        boolean inline = seeking.isInline();
+        if (onDispatcher && outcome.isBlocking() && inline) {
+            throw Failure.mustNotWait();
+        }
+        return onDispatcher && (home.isSequential() || !inline) || by.executor().hasRoom();
+    }
+
+    /** Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for none. */
+    @Override
+    public HandlerEntry leaving(HandlerTable table) {
+        return outerEntry.isWithdrawn() ? home.registry().leaving(Route.key(table, view()), outerEntry) : null;
+    }
+
+    @Override
+    public Exchange exchange() {
         return exchange;
     }
 
@@ -118,7 +147,8 @@ final class InnerRequest implements RequestSource, ResponseSink {
     }
 
     /** Ends a request that no handler got. */
-    void refuse(Failure refused) {
+    @Override
+    public void refuse(Failure refused) {
         if (creation != null) {
             creation.createFailed(refused);
         }

@@ -7,14 +7,11 @@ import io.waybill.api.Response;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.AccessPolicies;
-import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.dispatch.HandlerTable;
-import io.waybill.dispatch.HandlerTable.Absence;
+import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
-import io.waybill.handling.Route;
 import io.waybill.host.Threads;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
@@ -37,6 +34,7 @@ public final class InnerRequests {
     private final ExchangeContext context;
     private final HandlerLookup handlers;
     private final boolean isSequential;
+    private final HandlerSearch search;
     private final InnerAccess access;
     private final InnerPool pool = new InnerPool(() -> new InnerRequest(this));
     private final InnerFlights flights;
@@ -53,6 +51,7 @@ public final class InnerRequests {
         this.context = context;
         this.handlers = handlers;
         this.isSequential = isSequential;
+        this.search = new HandlerSearch(handlers, context);
         this.access = new InnerAccess(uid, context);
         this.flights = new InnerFlights(this, handlers.registry(), context.clock(), stuck);
     }
@@ -197,12 +196,6 @@ public final class InnerRequests {
             request.refuse(Failure.expired(view, context.clock(), "a handler began"));
             return true;
         }
-        if (!Route.isNamed(view)) {
-            String text =
-                    "the payload of a " + view.type() + " begins with the operation's name, and this one does not";
-            request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
-            return true;
-        }
         if (view.type().isCreating() && !request.isCreating()) {
             String text = "the message that it was inside of has no reference to the value that it creates";
             request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
@@ -219,71 +212,16 @@ public final class InnerRequests {
             }
             request.allow();
         }
-        return find(request, stack, view);
-    }
-
-    private boolean find(InnerRequest request, HandlerStack stack, RecordView view) {
-        while (true) {
-            HandlerTable table = handlers.tableFor(view);
-            HandlerEntry entry = Route.find(table, view);
-            if (entry == null && Route.absence(table, view) == Absence.LEFT) {
-                HandlerEntry leaving = leavingWith(request, table);
-                if (leaving == null
-                        || !mayRun(request, stack, leaving)
-                        || !request.exchange().openInterception()) {
-                    return false;
-                }
-                if (leaving.beginLeaving()) {
-                    return run(request, stack, leaving);
-                }
-                request.exchange().endInterception();
-                return false;
-            }
-            if (entry == null) {
-                request.refuse(handlers.unknown().failure(view, table));
-                return true;
-            }
-            if (entry.isOutOfService()) {
-                request.refuse(Failure.outOfService(context.workerId(), entry));
-                return true;
-            }
-            if (!mayRun(request, stack, entry)) {
-                return false;
-            }
-            if (!request.exchange().openInterception()) {
-                return false;
-            }
-            if (entry.begin()) {
-                return run(request, stack, entry);
-            }
-            request.exchange().endInterception();
-            context.threads().spin(); // withdrawn between lookup and begin: the new table follows
+        HandlerSearch.Found found = search.find(request.seeks(stack));
+        if (found == HandlerSearch.Found.COUNTED) {
+            run(request, stack);
         }
-    }
-
-    /**
-     * Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for none.
-     */
-    private HandlerEntry leavingWith(InnerRequest request, HandlerTable table) {
-        HandlerEntry outer = request.outerEntry();
-        return outer.isWithdrawn() ? handlers.registry().leaving(Route.key(table, request.view()), outer) : null;
-    }
-
-    /** Returns whether there is a thread for the handler. */
-    private boolean mayRun(InnerRequest request, HandlerStack stack, HandlerEntry entry) {
-        boolean onDispatcher = request.outcome().isOnDispatcher();
-        if (onDispatcher && entry.neverBlocks()) {
-            return true;
-        }
-        boolean inline = stack.isInline();
-        if (onDispatcher && request.outcome().isBlocking() && inline) {
-            throw Failure.mustNotWait();
-        }
-        return onDispatcher && (isSequential || !inline) || entry.executor().hasRoom();
+        return found != HandlerSearch.Found.WAITS;
     }
 
     /** Runs a handler that has counted the request. */
-    private boolean run(InnerRequest request, HandlerStack stack, HandlerEntry entry) {
+    private void run(InnerRequest request, HandlerStack stack) {
+        HandlerEntry entry = request.exchange().entry();
         boolean onDispatcher = request.outcome().isOnDispatcher();
         boolean nonBlocking = entry.neverBlocks(); // also if it blocks a poller: the dispatching handler may not wait
         boolean isOwnBundle = entry.executor() == request.outerEntry().executor();
@@ -296,18 +234,9 @@ public final class InnerRequests {
         request.admit(entry, here);
         if (here) {
             runHere(request, stack, nonBlocking && !stack.isInline());
-            return true;
+        } else if (request.outcome().isBlocking() || !stack.keepTask(entry, request.exchange())) {
+            request.exchange().queue(request.exchange());
         }
-        if (!request.outcome().isBlocking() && stack.keepTask(entry, request.exchange())) {
-            return true;
-        }
-        try {
-            entry.executor().execute(request.exchange());
-        } catch (ExecutorRefusedException e) {
-            boolean isGone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
-            request.exchange().fail(failure(isGone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE, e.getMessage()));
-        }
-        return true;
     }
 
     /** Runs the handler on the dispatching thread. @param marks whether that must not wait meanwhile, and might otherwise */
@@ -350,5 +279,14 @@ public final class InnerRequests {
 
     InnerPool pool() {
         return pool;
+    }
+
+    HandlerRegistry registry() {
+        return handlers.registry();
+    }
+
+    /** Returns whether each message is handled on the thread that dispatches it. */
+    boolean isSequential() {
+        return isSequential;
     }
 }

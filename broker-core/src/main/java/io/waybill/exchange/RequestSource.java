@@ -2,10 +2,12 @@ package io.waybill.exchange;
 
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
+import io.waybill.api.policy.AccessRequest;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
+import io.waybill.handling.Route;
 import io.waybill.wire.RecordView;
 
 /**
@@ -76,6 +78,17 @@ public interface RequestSource {
 
     /** Returns whether the worker sent the outermost request to itself. */
     boolean isFromSelf();
+
+    /**
+     * Returns what access policies are asked about.
+     *
+     * @param uid owner of all files that requests are read from
+     */
+    default AccessRequest accessRequest(long uid) {
+        RecordView view = view();
+        return new AccessRequest(
+                view.from(), senderName(), uid, view.type(), Route.called(view), view.id(), isFromSelf());
+    }
 
     /** Returns the creation of a value, for one message inside this request; null when there is none, or it was taken. */
     InnerCreation takeCreation();

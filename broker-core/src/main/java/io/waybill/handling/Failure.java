@@ -147,6 +147,21 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return of(ErrorCode.HANDLER_STUCK, worker, text);
     }
 
+    /** A request waited for its handler, and was not taken within the time for which requests park. */
+    public static Failure parkedTooLong(int worker, HandlerKey key, long maxNs) {
+        return of(ErrorCode.HANDLER_GONE, worker, away(key) + "none came within " + maxNs / 1_000_000 + " ms");
+    }
+
+    /** A request would wait for its handler, and as many as may do already. */
+    public static Failure tooManyParked(int worker, HandlerKey key, int parked) {
+        String text = parked + " requests, the most allowed, wait for handlers already";
+        return of(ErrorCode.HANDLER_GONE, worker, away(key) + text);
+    }
+
+    private static String away(HandlerKey key) {
+        return "the handler for " + key.text() + " or an interceptor of it left, or is busy, and ";
+    }
+
     /** A late response was sent, and there was none in it. */
     public static Failure emptyLateResponse(int worker) {
         return of(ErrorCode.NO_RESPONSE, worker, "a late response was sent without a body");

@@ -111,7 +111,7 @@ public final class Worker implements Caller, AutoCloseable {
         }
         // after the note for the next process: an operator may kill this one when the line appears
         LOG.error("Worker {} stops, because {}", parts.directory.name(), cause.getMessage());
-        parts.requestWriter.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
+        parts.calling.writer.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
         try {
             closing.close(Duration.ZERO); // no response can be written from now on
         } catch (Throwable e) { // the failure is reported in any case
@@ -188,7 +188,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Returns the number of this worker's calls without an outcome. */
     public int pendingCalls() {
-        return parts.pending.size() + parts.repeated.size();
+        return parts.calling.pending.size() + parts.calling.repeated.size();
     }
 
     /** Returns the number of leases of peers' regions that are in use here. */
@@ -204,7 +204,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Returns the number of calls that are being completed; at rest none. */
     int callsTaken() {
-        return parts.pending.taken();
+        return parts.calling.pending.taken();
     }
 
     /** Returns the number of exchanges of requests that are in use; at rest there is one at most. */

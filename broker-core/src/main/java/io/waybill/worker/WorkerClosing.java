@@ -145,9 +145,9 @@ final class WorkerClosing {
     private void leave(CloseSteps steps, Duration forSuccessor) {
         steps.attempt(parts.brokers::close)
                 .attempt(parts.references::close)
-                .attempt(parts.requestWriter::close)
+                .attempt(parts.calling.writer::close)
                 .attempt(parts.earlierCalls::close)
-                .attempt(parts.requestWriter::discardKept)
+                .attempt(parts.calling.writer::discardKept)
                 .attempt(() -> parts.transit.awaitReceivers(parts.settings.drainLimit()))
                 .attempt(parts.upkeep.housekeeper::close)
                 .attempt(parts.upkeep.retention::close)
@@ -155,17 +155,18 @@ final class WorkerClosing {
                 .attempt(() -> parts.registry.removeListener(parts.handlerChanges));
         boolean isUnpolled = stopPolling();
         steps.attempt(
-                () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));
-        steps.attempt(parts.deviceResponses::close).attempt(publisher::close); // while the peers' cursors can be read
+                () -> parts.responseReceiver.failAll(id -> parts.calling.writer.ended(id, parts.directory.name())));
+        steps.attempt(parts.calling.deviceResponses::close)
+                .attempt(publisher::close); // while the peers' cursors can be read
         if (isUnpolled) {
             steps.attempt(parts.upkeep.lowWatermarks::update)
-                    .attempt(parts.reread::closeAll)
+                    .attempt(parts.serving.reread::closeAll)
                     .attempt(parts.links::close);
         }
         steps.attempt(parts.indexer::close) // may take a second; the peers are already notified
                 .attempt(parts.archive::close)
                 .attempt(parts.transit::close)
-                .attempt(parts.responseWriter::close);
+                .attempt(parts.serving.responses::close);
         if (parts.upkeep.syncer != null) {
             steps.attempt(parts.upkeep.syncer::close); // the last responses can be read by then
         }

@@ -6,9 +6,6 @@ import io.waybill.broker.Brokers;
 import io.waybill.broker.KeptStates;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.exchange.CallOrigin;
-import io.waybill.exchange.ExchangeContext;
-import io.waybill.exchange.HandlerLookup;
-import io.waybill.exchange.InnerRequests;
 import io.waybill.handling.CallReports;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
@@ -18,31 +15,17 @@ import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.index.IndexBuilder;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.worker.call.AwaitedReturns;
+import io.waybill.worker.call.CallParts;
 import io.waybill.worker.call.CallSettings;
-import io.waybill.worker.call.CallingContext;
 import io.waybill.worker.call.Calls;
-import io.waybill.worker.call.DeviceResponses;
-import io.waybill.worker.call.FaultInjectingSender;
-import io.waybill.worker.call.InterceptingWriter;
-import io.waybill.worker.call.OutcomeDelivery;
-import io.waybill.worker.call.PendingCalls;
-import io.waybill.worker.call.RecordPool;
-import io.waybill.worker.call.RepeatedCalls;
-import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.WorkerCounters;
-import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.Quarantine;
 import io.waybill.worker.peer.RecordReader;
-import io.waybill.worker.peer.RereadTails;
 import io.waybill.worker.peer.TensorTransit;
-import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.FaultAlarm;
-import io.waybill.worker.poll.HandlerSlots;
 import io.waybill.worker.poll.NeighbourRings;
 import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollPermit;
@@ -50,26 +33,14 @@ import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.publish.PublishingContext;
 import io.waybill.worker.publish.QueueAppender;
-import io.waybill.worker.publish.RecordSender;
 import io.waybill.worker.publish.SelfTails;
 import io.waybill.worker.recover.EarlierCalls;
 import io.waybill.worker.recover.Recovery;
 import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
-import io.waybill.worker.serve.AccessGate;
-import io.waybill.worker.serve.HandlerErrorLog;
-import io.waybill.worker.serve.OpenRequests;
-import io.waybill.worker.serve.ParkedRequests;
 import io.waybill.worker.serve.PeerReceiver;
-import io.waybill.worker.serve.PeerRequest;
-import io.waybill.worker.serve.PreviousIncarnation;
-import io.waybill.worker.serve.RepeatedRequests;
-import io.waybill.worker.serve.RequestDispatcher;
-import io.waybill.worker.serve.RequestPool;
-import io.waybill.worker.serve.RequestReceiver;
-import io.waybill.worker.serve.ResponseWriter;
-import io.waybill.worker.serve.ServingContext;
+import io.waybill.worker.serve.ServeParts;
 import io.waybill.worker.upkeep.CallDrain;
 import io.waybill.worker.upkeep.Indexer;
 import io.waybill.worker.upkeep.PeerUpkeep;
@@ -107,13 +78,9 @@ final class WorkerParts {
     final Poller poller;
     final PeerReceiver receiver;
     final ResponseReceiver responseReceiver;
-    final DeviceResponses deviceResponses;
-    final RereadTails reread;
     final String injects; // empty when no fault is injected
-    final RequestWriter requestWriter;
+    final CallParts calling;
     final Calls calls;
-    final PendingCalls pending;
-    final RepeatedCalls repeated;
     final WorkerReferences references;
     final WorkerRpc rpc;
     final Brokers brokers;
@@ -122,12 +89,12 @@ final class WorkerParts {
     final Recovery recovery;
     final String lost; // why the worker's files needed a repair before it joined; empty when they did not
     final Indexer indexer;
+    final ServeParts serving;
     final UpkeepParts upkeep;
     final String durability;
     final Map<String, String> declaredDevices;
     final WaitingCallers waiting;
     final CallDrain callDrain;
-    final ResponseWriter responseWriter;
     final WorkerSettings settings;
 
     WorkerParts(
@@ -161,13 +128,10 @@ final class WorkerParts {
         CallReports reports = new CallReports(registry.events(), host.clock());
         PollContext polling =
                 new PollContext(directory.name(), settings.waiting(), host, directory.cursors(), directory.doorbell());
-        Deadlines deadlines = polling.deadlines();
-        HandlerSlots invocations = polling.invocations();
         FaultAlarm faults = polling.faults();
         permit = polling.permit();
         requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);
         responseAppender = new QueueAppender(responses, archive.responses(), faults, counters);
-        pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, serves, settings.journal(), permit, transit);
         opened.add(links::close);
         poller = new Poller(polling);
@@ -180,26 +144,13 @@ final class WorkerParts {
                 !settings.recovery().returnLimit().isZero());
         PublishingContext publishing = new PublishingContext(
                 directory.info(), host.clock(), transit, settings.journal().maxRecordBytes(), reports, counters);
-        OutcomeDelivery delivery =
-                new OutcomeDelivery(permit, reports, counters, new NotedOutcomes(directory.path(), host));
-        CallingContext calling = new CallingContext(
-                publishing,
-                callSettings,
-                pending,
-                poller,
-                waiting,
-                deadlines,
-                new AwaitedReturns(links, settings.recovery().returnLimit()),
-                delivery);
-        RecordSender injection = settings.injection().isNone()
-                ? null
-                : new FaultInjectingSender(calling, settings.injection(), host, requestAppender, faults);
-        requestWriter =
-                new RequestWriter(calling, requestAppender, injection, new LinkLookup(links, host, waiting::mayBlock));
-        InterceptingWriter intercepting = new InterceptingWriter(calling, requestWriter, interceptors.calls());
-        repeated = intercepting.repeated();
-        calls = new Calls(calling, intercepting);
-        responseWriter = new ResponseWriter(publishing, responseAppender, invocations);
+        calling = new CallParts(
+                new CallParts.Context(host, publishing, polling, poller, waiting, links, interceptors.calls()),
+                new CallParts.Settings(
+                        callSettings, settings.recovery().returnLimit(), settings.injection(), firstCounter),
+                requestAppender,
+                new NotedOutcomes(directory.path(), host));
+        calls = calling.calls;
         references = new WorkerReferences(directory, settings.references(), calls, links);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
@@ -208,60 +159,28 @@ final class WorkerParts {
         brokers = new Brokers(new WorkerBackend(directory, origin, calls, rpc, links), registry.errors(), host, states);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, queues.asking());
-        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, requestWriter);
-        ExchangeContext exchanges = new ExchangeContext(
-                id,
-                host.clock(),
-                host.threads(),
-                interceptors.handlers(),
-                invocations::own,
-                reports,
-                new HandlerErrorLog(registry.errors()));
-        HandlerLookup lookup = HandlerLookup.of(registry, references.handlers(), id);
-        InnerRequests inner = new InnerRequests(
-                exchanges, lookup, settings.stuck(), host.files().owner(), false);
-        ServingContext context = new ServingContext(
-                exchanges, inner, responseWriter, calls, transit, invocations, references, faults, counters.served());
-        OpenRequests open = new OpenRequests();
-        RequestPool pool = new RequestPool(own -> new PeerRequest(context, own), open);
-        ParkedRequests parking = new ParkedRequests();
-        PreviousIncarnation earlier = PreviousIncarnation.of(directory);
-        UnansweredScan scan =
-                new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
-        recovery = new Recovery(directory.name(), earlier, scan, host, faults);
+        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, calling.writer);
+        serving = new ServeParts(
+                new ServeParts.Context(
+                        directory, registry, interceptors, polling, poller, publishing, calls, references),
+                responseAppender,
+                settings.journal(),
+                settings.stuck());
+        UnansweredScan scan = new UnansweredScan(
+                id, serving.earlier.epoch(), settings.journal(), responses.directory(), responses.size());
+        recovery = new Recovery(directory.name(), serving.earlier, scan, host, faults);
         links.onMake(recovery::made);
-        reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
-        RequestDispatcher.Context dispatching = new RequestDispatcher.Context(
-                lookup,
-                host.clock(),
-                poller.handlers(),
-                transit,
-                responseWriter,
-                open,
-                parking,
-                new AccessGate(registry.policies(), permit, host.files().owner()),
-                interceptors.handlers(),
-                counters);
-        RequestDispatcher serving = new RequestDispatcher(
-                dispatching,
-                pool,
-                reread,
-                earlier,
-                new RepeatedRequests(directory, settings.journal(), responseWriter, poller::wake));
         this.settings = settings;
-        handlerChanges = new HandlerChanges(inner, serving, poller);
-        links.onDrop(reread::close);
+        handlerChanges = new HandlerChanges(serving.inner, serving.dispatcher, poller);
+        links.onDrop(serving.reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
-        RecordPool records = new RecordPool();
-        deviceResponses = new DeviceResponses(calling, host, records);
         Quarantine quarantine = new Quarantine(links, host.clock(), faults);
         RecordReader reader = new RecordReader(id, quarantine, counters);
-        responseReceiver = new ResponseReceiver(calling, references, reader, deviceResponses, repeated);
-        receiver = new PeerReceiver(
-                polling, links, responseReceiver, new RequestReceiver(serving, pool, reader), selfTails);
+        responseReceiver = calling.receiver(references, reader);
+        receiver = serving.receiver(links, responseReceiver, reader, selfTails);
         indexer = opened.add(new Indexer(
                 IndexBuilder.open(directory.path(), settings.journal(), host), requests, responses, counters, host));
-        callDrain = new CallDrain(host, pending, repeated, deviceResponses, waiting);
+        callDrain = new CallDrain(host, calling, waiting);
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().presentPath()));
         links.changesEnd(changes);
@@ -272,7 +191,7 @@ final class WorkerParts {
                 settings.journal(),
                 registry,
                 links,
-                pending,
+                calling.pending,
                 poller,
                 waiting,
                 faults,
@@ -282,7 +201,7 @@ final class WorkerParts {
         upkeep = new UpkeepParts( // the last step that can fail
                 maintained,
                 new UpkeepParts.Settings(settings.retention(), settings.stuck(), queues.quota()),
-                new UpkeepParts.Served(invocations, open, parking, serving, inner::look),
+                serving,
                 new PeerUpkeep(maintained, changes, brokers, transit),
                 references);
     }

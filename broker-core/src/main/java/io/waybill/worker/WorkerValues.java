@@ -58,7 +58,7 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
 
     /** As the links count them: a look at all places for calls takes a millisecond of a worker that has used them. */
     private long callsInFlight() {
-        long calls = parts.repeated.size();
+        long calls = parts.calling.repeated.size();
         for (PeerLink link : parts.links.current()) {
             calls += link.flow().inFlight();
         }

@@ -50,7 +50,7 @@ class SharedRegistryTest {
             worker.call(Request.operation("server", "text.slow")).close();
             worker.call(Request.operation("server", "text.fast")).close();
             WorkerParts parts = worker.parts;
-            for (Object each : List.of(worker, parts, parts.poller, parts.receiver, parts.pending)) {
+            for (Object each : List.of(worker, parts, parts.poller, parts.receiver, parts.calling.pending)) {
                 left.add(new WeakReference<>(each));
             }
         }

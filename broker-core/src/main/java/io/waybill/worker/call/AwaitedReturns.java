@@ -44,7 +44,7 @@ public final class AwaitedReturns {
     private final List<Awaited> all = new ArrayList<>();
     private long nextLookNs;
 
-    public AwaitedReturns(Links links, Duration limit) {
+    AwaitedReturns(Links links, Duration limit) {
         this.links = links;
         this.limitNs = limit.toNanos();
     }

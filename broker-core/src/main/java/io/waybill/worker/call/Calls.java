@@ -31,7 +31,7 @@ public final class Calls implements Caller, ReferenceCalls {
     private final WaitingCallers waits;
     private final CallReports reports;
 
-    public Calls(CallingContext context, InterceptingWriter writer) {
+    Calls(CallingContext context, InterceptingWriter writer) {
         this.writer = writer;
         this.defaultTimeout = context.settings().defaultTimeout();
         this.clock = context.publishing().clock();

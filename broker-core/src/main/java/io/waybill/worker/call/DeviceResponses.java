@@ -11,12 +11,14 @@ import io.waybill.host.Host;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.tensor.Storages;
+import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.reference.ReceivedReferences;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
  * Completes calls whose responses contain tensors for a device. A bundle's converter copies the tensors on threads of
@@ -30,18 +32,39 @@ public final class DeviceResponses implements AutoCloseable {
     private static final int MAX_CONVERSIONS = 256;
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
 
+    /** Pool of buffers for the records of responses. Thread-safe. */
+    static final class RecordPool {
+
+        private static final int MAX_KEPT = 256;
+        /** Maximum size of a pooled buffer, in bytes. */
+        private static final int MAX_KEPT_BYTES = 1 << 20;
+
+        private final ManyToManyConcurrentArrayQueue<RecordView> free = new ManyToManyConcurrentArrayQueue<>(MAX_KEPT);
+
+        RecordView take() {
+            RecordView record = free.poll();
+            return record != null ? record : new RecordView(new MessageBuffer());
+        }
+
+        /** Returns to the pool a record without references to it. */
+        void give(RecordView record) {
+            if (record.buffer().memory().capacity() <= MAX_KEPT_BYTES) {
+                free.offer(record); // a full pool leaves it to the garbage collector
+            }
+        }
+    }
+
     private final PendingCalls pending;
     private final OutcomeDelivery delivery;
-    private final RecordPool records;
+    private final RecordPool records = new RecordPool();
     private final WorkerCounters counters;
     private final Clock clock;
     private final HandlerExecutor threads;
     private final AtomicInteger converting = new AtomicInteger();
 
-    public DeviceResponses(CallingContext context, Host host, RecordPool records) {
+    DeviceResponses(CallingContext context, Host host) {
         this.pending = context.pending();
         this.delivery = context.delivery();
-        this.records = records;
         this.counters = context.counters();
         this.clock = host.clock();
         this.threads = new HandlerExecutor(

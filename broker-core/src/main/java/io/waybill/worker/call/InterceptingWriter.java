@@ -26,7 +26,7 @@ import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
  *
  * <p><b>Threads.</b> Any.
  */
-public final class InterceptingWriter {
+final class InterceptingWriter {
 
     private static final int POOL_SIZE = 256;
     private static final long NOT_WAITING = -1;
@@ -45,8 +45,7 @@ public final class InterceptingWriter {
     private final AtomicReference<CallInterception> spare = new AtomicReference<>(); // one of the pool, quicker to get
     private final InterceptorDepth depth = new InterceptorDepth();
 
-    public InterceptingWriter(
-            CallingContext context, RequestWriter writer, Interceptors<CallInterceptor> interceptors) {
+    InterceptingWriter(CallingContext context, RequestWriter writer, Interceptors<CallInterceptor> interceptors) {
         this.writer = writer;
         this.interceptors = interceptors;
         this.pending = context.pending();
@@ -204,7 +203,7 @@ public final class InterceptingWriter {
     }
 
     /** Returns the calls between two attempts. */
-    public RepeatedCalls repeated() {
+    RepeatedCalls repeated() {
         return repeated;
     }
 

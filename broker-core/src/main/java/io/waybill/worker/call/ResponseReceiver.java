@@ -45,14 +45,14 @@ public final class ResponseReceiver {
     private final RepeatedCalls repeated;
     private final OutcomeDelivery delivery;
     private final DeviceResponses deviceResponses;
-    private final RecordPool records;
+    private final DeviceResponses.RecordPool records;
     private final WorkerCounters counters;
     private final ArrivalClock arrivals;
     // Both are null while a listener uses them: if the permit is revoked then, the next holder must not reuse them.
     private ResponseView response;
     private RecordView next;
 
-    public ResponseReceiver(
+    ResponseReceiver(
             CallingContext context,
             WorkerReferences references,
             RecordReader reader,

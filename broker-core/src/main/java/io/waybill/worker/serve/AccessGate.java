@@ -9,7 +9,6 @@ import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.InstalledPolicy;
 import io.waybill.handling.Route;
-import io.waybill.wire.RecordView;
 import io.waybill.worker.poll.PollPermit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, except where stated.
  */
-public final class AccessGate {
+final class AccessGate {
 
     /** Key under which requests park that wait for a policy. */
     static final HandlerKey UNDECIDED = new HandlerKey.OfControl("access-policy");
@@ -46,7 +45,7 @@ public final class AccessGate {
     }
 
     /** @param uid owner of all files that requests are read from */
-    public AccessGate(AccessPolicies policies, PollPermit permit, long uid) {
+    AccessGate(AccessPolicies policies, PollPermit permit, long uid) {
         this.policies = policies;
         this.permit = permit;
         this.uid = uid;
@@ -74,7 +73,7 @@ public final class AccessGate {
     }
 
     private Verdict ask(PeerRequest request, AccessPolicies.Required now) {
-        AccessRequest about = request(request);
+        AccessRequest about = request.accessRequest(uid);
         for (InstalledPolicy policy : now.policies()) {
             if (!policy.enter()) {
                 refuse(request, policy, "has not returned from an earlier decision");
@@ -100,18 +99,6 @@ public final class AccessGate {
             }
         }
         return Verdict.ALLOWED;
-    }
-
-    private AccessRequest request(PeerRequest request) {
-        RecordView view = request.view();
-        return new AccessRequest(
-                request.link().id(),
-                request.link().name(),
-                uid,
-                view.type(),
-                Route.called(view),
-                view.id(),
-                request.link().isSelf());
     }
 
     /** Refuses the request of a thread that lost the permit inside a policy. Called by the next holder. */
@@ -141,6 +128,7 @@ public final class AccessGate {
     }
 
     private void refuse(PeerRequest request, String why) {
-        request.response().refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(request), why));
+        request.response()
+                .refuse(ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request.accessRequest(uid), why));
     }
 }

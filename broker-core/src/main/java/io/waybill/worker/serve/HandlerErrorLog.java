@@ -11,7 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Counts and logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
-public final class HandlerErrorLog implements HandlerErrors {
+final class HandlerErrorLog implements HandlerErrors {
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);
     private static final int MAX_PLACES = 1000;
@@ -19,7 +19,7 @@ public final class HandlerErrorLog implements HandlerErrors {
     private final ProviderErrors errors;
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
-    public HandlerErrorLog(ProviderErrors errors) {
+    HandlerErrorLog(ProviderErrors errors) {
         this.errors = errors;
     }
 

@@ -5,6 +5,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import io.waybill.intercept.Interceptors;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -27,20 +28,22 @@ final class ParkingLot {
     private final ParkedRequests parked;
     private final AccessGate gate;
     private final Interceptors<HandlerInterceptor> interceptors;
-    private final Refusals refusals;
     private final WorkerCounters counters;
     private WeakReference<HandlerTable> unparkedFor = new WeakReference<>(null); // its bundles may have left
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
 
-    ParkingLot(RequestDispatcher.Context context, Refusals refusals) {
+    ParkingLot(ServingContext context, AccessGate gate, ParkedRequests parked) {
         this.registry = context.lookup().registry();
         this.clock = context.clock();
-        this.parked = context.parking();
-        this.gate = context.gate();
-        this.interceptors = context.interceptors();
-        this.refusals = refusals;
+        this.parked = parked;
+        this.gate = gate;
+        this.interceptors = context.exchanges().interceptors();
         this.counters = context.counters();
+    }
+
+    AccessGate gate() {
+        return gate;
     }
 
     boolean isEmpty() {
@@ -72,7 +75,7 @@ final class ParkingLot {
             if (key == AccessGate.UNDECIDED) {
                 gate.refuseUndecided(request, "too many requests wait already");
             } else {
-                refusals.tooManyParked(request, key, parked.size());
+                request.response().refuse(Failure.tooManyParked(request.view().to(), key, parked.size()));
             }
             return;
         }
@@ -187,7 +190,7 @@ final class ParkingLot {
         if (request == null) {
             return true;
         }
-        if (ready) {
+        if (ready || registry.table().neverKnew(key)) {
             long before = parked.size();
             boolean mine = by.serveNow(request, parkedRequest);
             if (mine && parked.size() > before) {
@@ -195,11 +198,9 @@ final class ParkingLot {
             }
             return mine;
         }
-        if (registry.table().neverKnew(key)) {
-            by.absent(registry.table(), request, parkedRequest);
-            return true;
-        }
-        refusals.parkedTooLong(request, key, registry.parking().maxDurationNs());
+        request.response()
+                .refuse(Failure.parkedTooLong(
+                        request.view().to(), key, registry.parking().maxDurationNs()));
         return true;
     }
 }

@@ -52,7 +52,7 @@ public final class PeerReceiver implements Polled {
     private Reads reads = Reads.ALL_AND_SLOTS; // of this poll
     private long nextUnannouncedNs;
 
-    public PeerReceiver(
+    PeerReceiver(
             PollContext context,
             Links links,
             ResponseReceiver responses,

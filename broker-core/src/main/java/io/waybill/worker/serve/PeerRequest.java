@@ -1,10 +1,8 @@
 package io.waybill.worker.serve;
 
-import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.CallContext;
-import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.exchange.Exchange;
@@ -30,7 +28,7 @@ import io.waybill.worker.poll.HandlerSlot;
  * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that
  * responds.
  */
-public final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
+final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
 
     private final ServingContext context;
     private final RequestPool pool;
@@ -54,7 +52,7 @@ public final class PeerRequest implements RequestSource, HandlerExecutor.Abandon
     private Thread inlineThread;
     private boolean freedInline;
 
-    public PeerRequest(ServingContext context, RequestPool pool) {
+    PeerRequest(ServingContext context, RequestPool pool) {
         this.context = context;
         this.pool = pool;
         this.services = new PeerServices(context, this);
@@ -64,7 +62,7 @@ public final class PeerRequest implements RequestSource, HandlerExecutor.Abandon
         this.attachments =
                 new Attachments(context, e -> context.exchanges().errors().notReleased(exchange.entry(), e));
         this.inFlight = pool.open(exchange);
-        this.counts = new RequestCounts(context.served(), view);
+        this.counts = new RequestCounts(context.counters().served(), view);
     }
 
     private CallReports reports() {
@@ -204,19 +202,13 @@ public final class PeerRequest implements RequestSource, HandlerExecutor.Abandon
             exchange.failExpired("its references were known to their owners");
             return;
         }
-        try {
-            queue();
-        } catch (ExecutorRefusedException e) {
-            boolean gone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
-            ErrorCode code = gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE;
-            exchange.fail(Failure.of(code, context.exchanges().workerId(), e.getMessage()));
-        }
+        queue();
     }
 
-    /** Passes the request to the threads of its handler. */
-    void queue() throws ExecutorRefusedException {
+    /** Passes the request to the threads of its handler; fails it, and returns false, when they take none. */
+    boolean queue() {
         times.queuedNs = reports().nowNs();
-        exchange.entry().executor().execute(this);
+        return exchange.queue(this);
     }
 
     @Override
@@ -337,7 +329,7 @@ public final class PeerRequest implements RequestSource, HandlerExecutor.Abandon
 
     /** Returns whether the calling thread runs the handler while it polls, and goes on to use this object, which is free now. */
     boolean isKeptInline() {
-        freedInline = inlineThread == Thread.currentThread();
+        freedInline = inlineThread == context.exchanges().threads().current();
         return freedInline;
     }
 

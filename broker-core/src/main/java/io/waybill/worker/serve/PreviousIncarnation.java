@@ -1,5 +1,9 @@
 package io.waybill.worker.serve;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.wire.RecordView;
 
@@ -50,6 +54,18 @@ public final class PreviousIncarnation {
      */
     boolean isFromEarlierBoot(RecordView request) {
         return !sameBoot && request.deadlineNs() != 0;
+    }
+
+    /** Returns the error of a request to a previous incarnation, or of one that was sent before, which may not be run again. */
+    Failure lost(RecordView request, Delivered delivered) {
+        String call = "call " + MessageId.text(request.id());
+        return Failure.of(
+                ErrorCode.WORKER_LOST,
+                request.to(),
+                delivered == Delivered.AGAIN
+                        ? call + " was sent before to this worker, which may have begun it and did not respond"
+                        : call + " was sent to incarnation " + request.epoch()
+                                + " of this worker, which did not begin it; this is incarnation " + epoch);
     }
 
     /** Returns the epoch of this incarnation, as recorded. */

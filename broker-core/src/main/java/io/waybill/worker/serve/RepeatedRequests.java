@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> {@link #add}, {@link #isAnyFound} and {@link #takeFound} belong to the holder of the
  * {@link io.waybill.worker.poll.PollPermit}.
  */
-public final class RepeatedRequests {
+final class RepeatedRequests {
 
     /** Max requests in one search. */
     static final int MAX = 16_384;
@@ -63,8 +63,7 @@ public final class RepeatedRequests {
     private final Set<Long> open = new HashSet<>(); // by the permit's holder
     private boolean running; // guarded by this
 
-    public RepeatedRequests(
-            WorkerDirectory own, JournalSettings settings, ResponseWriter responses, Runnable foundListener) {
+    RepeatedRequests(WorkerDirectory own, JournalSettings settings, ResponseWriter responses, Runnable foundListener) {
         this.host = own.home().host();
         this.workerName = own.name();
         this.directory = own.path();

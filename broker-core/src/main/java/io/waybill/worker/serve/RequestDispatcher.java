@@ -1,20 +1,17 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.DeliveryPolicy;
-import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.dispatch.HandlerTable;
-import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.dispatch.Outcome;
+import io.waybill.exchange.Exchange;
 import io.waybill.exchange.HandlerLookup;
+import io.waybill.exchange.HandlerSearch;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
-import io.waybill.intercept.Interceptors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -38,11 +35,12 @@ public final class RequestDispatcher {
     private static final long RELEASE_NS = 1_000_000_000;
 
     private final HandlerLookup lookup;
+    private final HandlerSearch search;
+    private final Sought sought = new Sought();
     private final Clock clock;
     private final PollPermit permit;
     private final HandlerPolling handlers;
     private final RequestPool pool;
-    private final Refusals refusals;
     private final RequestClock time;
     private final Admission admission;
     private final AccessGate gate;
@@ -53,51 +51,31 @@ public final class RequestDispatcher {
     private final ResponseWriter responses;
     private final PreviousIncarnation earlier;
     private final RepeatedRequests repeats;
-    private final OpenRequests open;
     private long nextReleaseNs;
     private volatile boolean leaving; // set by the thread that closes the worker
     private PeerRequest spare;
 
-    /**
-     * Dependencies of the dispatch of requests.
-     *
-     * @param handlers whose threads may poll
-     */
-    public record Context(
-            HandlerLookup lookup,
-            Clock clock,
-            HandlerPolling handlers,
-            TensorTransit transit,
-            ResponseWriter responses,
-            OpenRequests open,
-            ParkedRequests parking,
-            AccessGate gate,
-            Interceptors<HandlerInterceptor> interceptors,
-            WorkerCounters counters) {}
+    /** What reads requests again that wait, are repeated, or were not responded to by an earlier incarnation. */
+    record Again(RereadTails reread, PreviousIncarnation earlier, RepeatedRequests repeats) {}
 
-    public RequestDispatcher(
-            Context context,
-            RequestPool pool,
-            RereadTails reread,
-            PreviousIncarnation earlier,
-            RepeatedRequests repeats) {
+    RequestDispatcher(
+            ServingContext context, HandlerPolling handlers, RequestPool pool, ParkingLot parking, Again again) {
         this.lookup = context.lookup();
+        this.search = new HandlerSearch(lookup, context.exchanges());
         this.clock = context.clock();
-        this.handlers = context.handlers();
+        this.handlers = handlers;
         this.permit = handlers.permit();
         this.pool = pool;
         this.counters = context.counters();
-        this.refusals = new Refusals(counters);
         this.responses = context.responses();
         this.time = new RequestClock(clock, responses);
         this.transit = context.transit();
         this.admission = new Admission(transit);
-        this.reread = reread;
-        this.earlier = earlier;
-        this.repeats = repeats;
-        this.open = context.open();
-        this.parking = new ParkingLot(context, refusals);
-        this.gate = context.gate();
+        this.reread = again.reread();
+        this.earlier = again.earlier();
+        this.repeats = again.repeats();
+        this.parking = parking;
+        this.gate = parking.gate();
     }
 
     /** Returns whether requests may be read; otherwise they stay in the journal. */
@@ -131,7 +109,9 @@ public final class RequestDispatcher {
     /** Handles a repeated request: one in flight or waiting has one response for all repeats. */
     private void takeRepeat(PeerRequest request) {
         if (repeats.isFull()) {
-            refusals.tooManyRepeats(request);
+            String text = "the responses to " + RepeatedRequests.MAX
+                    + " repeated requests, the max, are being looked for already";
+            request.response().refuse(ErrorCode.BACK_PRESSURE, text);
             return;
         }
         PeerLink link = request.link();
@@ -139,7 +119,7 @@ public final class RequestDispatcher {
         long id = request.view().id();
         transit.discard(request.view(), link); // a request with leased tensors is not sent again
         request.leave();
-        if (!repeats.has(id) && !parking.hasId(id) && !open.has(id)) {
+        if (!repeats.has(id) && !parking.hasId(id) && !pool.isOpen(id)) {
             repeats.add(link, index, id);
         }
     }
@@ -193,69 +173,88 @@ public final class RequestDispatcher {
         RecordView view = request.view();
         long deadlineNs = view.deadlineNs();
         if (deadlineNs != 0 && time.nowNs(view) >= deadlineNs) {
-            refusals.expired(request, Failure.expired(view, clock, "a handler began"));
-            return true;
+            return refuseExpired(request, Failure.expired(view, clock, "a handler began"));
         }
         boolean isForEarlier = earlier.isFor(view);
         boolean isLeft = isForEarlier && isLeft(request);
         if (isForEarlier && !isLeft && !view.isAcrossIncarnations()) {
-            refusals.lost(request, earlier.epoch());
-            return true;
+            return refuseExpired(request, earlier.lost(view, request.delivered()));
         }
         if (isForEarlier && earlier.isFromEarlierBoot(view)) {
-            refusals.expired(request, Failure.expiredAtBoot(view));
-            return true;
+            return refuseExpired(request, Failure.expiredAtBoot(view));
         }
         if (!responses.isComfortable()) {
-            refusals.noRoomForResponse(request);
+            String text = "the request was not begun, because the journal's disk has no room for its response";
+            request.response().refuse(ErrorCode.JOURNAL_FULL, text);
             return true;
         }
-        while (true) {
-            HandlerTable table = lookup.tableFor(view);
-            HandlerEntry entry = Route.find(table, view);
-            if (entry == null) {
-                absent(table, request, left);
-                return true;
-            }
-            boolean mayHaveBegun = isForEarlier && !isLeft || request.delivered() == Delivered.AGAIN;
-            if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
-                refusals.lost(request, earlier.epoch());
-                return true;
-            }
-            if (entry.isOutOfService()) {
-                refusals.outOfService(request, entry);
-                return true;
-            }
-            boolean onPoller = entry.runsOnPoller();
-            boolean here = !onPoller && handlers.mayRun(entry);
-            boolean mayNeedThread = !onPoller && !here || entry.selects() != null;
-            if (mayNeedThread
-                    && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
-                parking.park(request, Route.key(table, view), left);
-                return true;
-            }
-            if (!request.exchange().openInterception()) {
-                parking.park(request, Route.key(table, view), left);
-                return true;
-            }
-            if (entry.begin()) {
-                if (!admission.admit(request, entry)) {
-                    entry.end(Outcome.FAILED);
-                    return true;
-                }
-                counters.countBegun();
-                if (request.attachments().mustWait()) {
-                    request.runWhenReady();
-                    return true;
-                }
-                if (!onPoller && !here || request.attachments().isForDevice()) { // a converter may be slow
-                    return runElsewhere(request, entry);
-                }
-                return here ? runPolled(request, entry) : runInline(request);
-            }
-            request.exchange().endInterception();
-            handlers.threads().spin(); // withdrawn between lookup and begin: the new table follows
+        sought.request = request;
+        sought.mayHaveBegun = isForEarlier && !isLeft || request.delivered() == Delivered.AGAIN;
+        HandlerSearch.Found found = search.find(sought);
+        if (found == HandlerSearch.Found.WAITS) { // in the journal, after those that came before it
+            parking.park(request, Route.key(lookup.tableFor(view), view), left);
         }
+        return found != HandlerSearch.Found.COUNTED
+                || begin(request, request.exchange().entry());
+    }
+
+    /** Refuses a request that no caller waits for any more, or that may have begun before. */
+    private boolean refuseExpired(PeerRequest request, Failure why) {
+        counters.countExpired();
+        request.response().refuse(why);
+        return true;
+    }
+
+    /** The request that looks for its handler, and how the one that was found last would run it. */
+    private final class Sought implements HandlerSearch.Seeker {
+        private PeerRequest request;
+        private boolean mayHaveBegun; // in an earlier incarnation
+        private boolean onPoller;
+        private boolean here;
+
+        @Override
+        public Exchange exchange() {
+            return request.exchange();
+        }
+
+        @Override
+        public Failure refusal(HandlerEntry by) {
+            if (!mayHaveBegun || by.delivery() == DeliveryPolicy.AT_LEAST_ONCE) {
+                return null;
+            }
+            counters.countExpired();
+            return earlier.lost(request.view(), request.delivered());
+        }
+
+        @Override
+        public boolean hasThread(HandlerEntry by) {
+            onPoller = by.runsOnPoller();
+            here = !onPoller && handlers.mayRun(by);
+            boolean mayNeedThread = !onPoller && !here || by.selects() != null;
+            return !mayNeedThread || by.executor().hasRoom();
+        }
+
+        @Override
+        public void refuse(Failure why) {
+            request.response().refuse(why);
+        }
+    }
+
+    /** Begins a request that its handler has counted. Returns whether this thread has the permit. */
+    private boolean begin(PeerRequest request, HandlerEntry entry) {
+        if (!admission.admit(request, entry)) {
+            entry.end(Outcome.FAILED);
+            return true;
+        }
+        counters.countBegun();
+        if (request.attachments().mustWait()) {
+            request.runWhenReady();
+            return true;
+        }
+        if (!sought.onPoller && !sought.here || request.attachments().isForDevice()) { // a converter may be slow
+            return runElsewhere(request, entry);
+        }
+        return sought.here ? runPolled(request, entry) : runInline(request);
     }
 
     /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
@@ -324,28 +323,10 @@ public final class RequestDispatcher {
     }
 
     private boolean runElsewhere(PeerRequest request, HandlerEntry entry) {
-        try {
-            request.queue();
+        if (request.queue()) {
             handlers.passedOn(entry);
-        } catch (ExecutorRefusedException e) {
-            request.response()
-                    .refuseDecoded(
-                            Failure.of(ErrorCode.BACK_PRESSURE, request.view().to(), e.getMessage()));
-            entry.end(Outcome.FAILED);
         }
         return true;
-    }
-
-    void absent(HandlerTable table, PeerRequest request, ParkedRequests.Parked left) {
-        RecordView view = request.view();
-        if (!Route.isNamed(view)) {
-            refusals.unnamed(request);
-        } else if (Route.absence(table, view) == Absence.LEFT) {
-            parking.park(request, Route.key(table, view), left);
-        } else {
-            HandlerKey key = Route.key(table, view);
-            refusals.unknown(request, key, table);
-        }
     }
 
     /** Returns how many exchanges are in use; at rest there is one at most, the next request's. Inexact while requests are served. */

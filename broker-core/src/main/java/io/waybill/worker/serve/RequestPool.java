@@ -6,7 +6,7 @@ import java.util.function.Function;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /** Pool of unused exchanges, with their buffers. Thread-safe. */
-public final class RequestPool {
+final class RequestPool {
 
     private static final int KEPT = 1024;
     /** Max size of a pooled buffer. */
@@ -17,7 +17,7 @@ public final class RequestPool {
     private final Function<RequestPool, PeerRequest> maker;
     private final OpenRequests open;
 
-    public RequestPool(Function<RequestPool, PeerRequest> maker, OpenRequests open) {
+    RequestPool(Function<RequestPool, PeerRequest> maker, OpenRequests open) {
         this.maker = maker;
         this.open = open;
     }
@@ -45,6 +45,11 @@ public final class RequestPool {
     /** Returns how many exchanges are neither unused here nor dropped. */
     int held() {
         return open.slots() - free.size() - (last.get() == null ? 0 : 1);
+    }
+
+    /** Returns whether a request with this id is in flight. */
+    boolean isOpen(long id) {
+        return open.has(id);
     }
 
     /** Creates the request slot of a new exchange. */

@@ -13,7 +13,7 @@ import io.waybill.worker.poll.Polled;
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
-public final class RequestReceiver {
+final class RequestReceiver {
 
     private static final int MAX_PER_POLL = 64;
 
@@ -23,7 +23,7 @@ public final class RequestReceiver {
     // Null while a handler or the dispatcher uses it: if the permit is lost then, the next holder must not reuse it.
     private PeerRequest next;
 
-    public RequestReceiver(RequestDispatcher serving, RequestPool pool, RecordReader reader) {
+    RequestReceiver(RequestDispatcher serving, RequestPool pool, RecordReader reader) {
         this.serving = serving;
         this.pool = pool;
         this.reader = reader;

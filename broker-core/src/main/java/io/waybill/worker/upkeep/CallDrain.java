@@ -1,6 +1,7 @@
 package io.waybill.worker.upkeep;
 
 import io.waybill.host.Host;
+import io.waybill.worker.call.CallParts;
 import io.waybill.worker.call.DeviceResponses;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RepeatedCalls;
@@ -24,16 +25,11 @@ public final class CallDrain {
     private final DeviceResponses deviceResponses;
     private final WaitingCallers waits;
 
-    public CallDrain(
-            Host host,
-            PendingCalls pending,
-            RepeatedCalls repeated,
-            DeviceResponses deviceResponses,
-            WaitingCallers waits) {
+    public CallDrain(Host host, CallParts calling, WaitingCallers waits) {
         this.host = host;
-        this.pending = pending;
-        this.repeated = repeated;
-        this.deviceResponses = deviceResponses;
+        this.pending = calling.pending;
+        this.repeated = calling.repeated;
+        this.deviceResponses = calling.deviceResponses;
         this.waits = waits;
     }
 

@@ -4,11 +4,8 @@ import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.Threads;
 import io.waybill.journal.Quota;
 import io.waybill.journal.RetentionSettings;
-import io.waybill.worker.poll.HandlerSlots;
 import io.waybill.worker.reference.WorkerReferences;
-import io.waybill.worker.serve.OpenRequests;
-import io.waybill.worker.serve.ParkedRequests;
-import io.waybill.worker.serve.RequestDispatcher;
+import io.waybill.worker.serve.ServeParts;
 import java.io.IOException;
 import java.util.function.Consumer;
 
@@ -26,18 +23,6 @@ public final class UpkeepParts {
      */
     public record Settings(RetentionSettings retention, StuckSettings stuck, Quota quota) {}
 
-    /**
-     * What the worker serves.
-     *
-     * @param innerLook looks at the messages that handlers dispatched from inside others
-     */
-    public record Served(
-            HandlerSlots invocations,
-            OpenRequests open,
-            ParkedRequests parking,
-            RequestDispatcher dispatcher,
-            Runnable innerLook) {}
-
     public final LowWatermarks lowWatermarks;
     public final OwnQueues ownQueues;
     public final Housekeeper housekeeper;
@@ -48,10 +33,10 @@ public final class UpkeepParts {
 
     /** Makes the parts; the last step, a first sync, is the one that takes long and may fail. */
     public UpkeepParts(
-            UpkeepContext context, Settings settings, Served served, PeerUpkeep peers, WorkerReferences references)
+            UpkeepContext context, Settings settings, ServeParts served, PeerUpkeep peers, WorkerReferences references)
             throws IOException {
         groupShutdown = new GroupShutdown(context);
-        lowWatermarks = new LowWatermarks(context.links(), served.open(), served.parking(), context.responses());
+        lowWatermarks = new LowWatermarks(context.links(), served.open, served.parking, context.responses());
         retention = new Retention(
                 context,
                 settings.retention(),
@@ -62,12 +47,12 @@ public final class UpkeepParts {
                         settings.retention().absentPeers().toNanos(),
                         context.links()::members));
         Watchdog watchdog = new Watchdog(
-                served.invocations(),
-                served.open(),
-                served.innerLook(),
+                served.invocations,
+                served.open,
+                served.inner::look,
                 new StuckCalls(settings.stuck(), context.registry(), context.counters()),
                 context.clock());
-        drain = new RequestDrain(context.host(), served.dispatcher(), served.open(), context.waiting(), watchdog);
+        drain = new RequestDrain(context.host(), served.dispatcher, served.open, context.waiting(), watchdog);
         ownQueues = new OwnQueues(context.directory(), context.pending(), context.requests(), context.responses());
         housekeeper = new Housekeeper(
                 context, peers, new JournalUpkeep(context, ownQueues, lowWatermarks), watchdog, references);

@@ -1,0 +1,105 @@
+package io.waybill.exchange;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.HandlerTable.Absence;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Route;
+import io.waybill.host.Threads;
+import io.waybill.wire.RecordView;
+
+/**
+ * Finds the handler of a request, and counts the request in there and at its interceptors. The same for a request of a peer and for a message inside another one: who
+ * is refused, and who waits for a handler, a thread or an interceptor, is decided here alone.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class HandlerSearch {
+
+    /** What came of a search. */
+    public enum Found {
+        /** The handler has counted the request, and is the {@linkplain Exchange#entry entry} of its exchange. */
+        COUNTED,
+        /** There is no handler, thread or interceptor for it now. Nothing is counted. */
+        WAITS,
+        /** The request has ended with an error. */
+        REFUSED
+    }
+
+    /** A request that has no handler yet: what depends on where it comes from. */
+    public interface Seeker {
+
+        Exchange exchange();
+
+        /** Returns why this handler must not run the request, although it is in service; null when it may. */
+        default Failure refusal(HandlerEntry by) {
+            return null;
+        }
+
+        /** Returns whether there is a thread for it to run on. */
+        boolean hasThread(HandlerEntry by);
+
+        /** Returns the handler that leaves, and that the request must not outlive; null for none. Asked when the request's own has left. */
+        default HandlerEntry leaving(HandlerTable table) {
+            return null;
+        }
+
+        /** Ends the request, which no handler got. */
+        void refuse(Failure why);
+    }
+
+    private final HandlerLookup lookup;
+    private final int workerId;
+    private final Threads threads;
+
+    public HandlerSearch(HandlerLookup lookup, ExchangeContext context) {
+        this.lookup = lookup;
+        this.workerId = context.workerId();
+        this.threads = context.threads();
+    }
+
+    /** Finds the handler of a request. */
+    public Found find(Seeker seeker) {
+        Exchange exchange = seeker.exchange();
+        RecordView view = exchange.source().view();
+        while (true) {
+            HandlerTable table = lookup.tableFor(view);
+            HandlerEntry entry = Route.find(table, view);
+            boolean hasLeft = entry == null && Route.absence(table, view) == Absence.LEFT;
+            Failure why = hasLeft ? null : refusal(seeker, entry, table);
+            if (why != null) {
+                seeker.refuse(why);
+                return Found.REFUSED;
+            }
+            HandlerEntry chosen = hasLeft ? seeker.leaving(table) : entry;
+            if (chosen == null || !seeker.hasThread(chosen) || !exchange.openInterception()) {
+                return Found.WAITS;
+            }
+            if (hasLeft ? chosen.beginLeaving() : chosen.begin()) {
+                exchange.counted(chosen);
+                return Found.COUNTED;
+            }
+            exchange.endInterception();
+            if (hasLeft) {
+                return Found.WAITS;
+            }
+            threads.spin(); // withdrawn between lookup and begin: the new table follows
+        }
+    }
+
+    /** Returns why the request gets no handler, or not this one; null when it does. */
+    private Failure refusal(Seeker seeker, HandlerEntry entry, HandlerTable table) {
+        RecordView view = seeker.exchange().source().view();
+        if (entry != null) {
+            Failure why = seeker.refusal(entry);
+            return why == null && entry.isOutOfService() ? Failure.outOfService(workerId, entry) : why;
+        }
+        if (!Route.isNamed(view)) {
+            String text =
+                    "the payload of a " + view.type() + " begins with the operation's name, and this one does not";
+            return Failure.of(ErrorCode.MALFORMED_BODY, workerId, text);
+        }
+        return lookup.unknown().failure(view, table);
+    }
+}
