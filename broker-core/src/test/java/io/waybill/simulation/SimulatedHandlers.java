@@ -31,6 +31,7 @@ final class SimulatedHandlers {
     private final Random random;
     private final Consumer<String> note;
     private final Consumer<String> problem;
+    private final SimulatedObjects objects;
     private final Map<String, Handling> kinds = new LinkedHashMap<>();
     private final List<Deferred> deferred = new ArrayList<>();
     private final List<Deferred> left = new ArrayList<>();
@@ -47,6 +48,7 @@ final class SimulatedHandlers {
         this.random = random;
         this.note = note;
         this.problem = problem;
+        this.objects = new SimulatedObjects(random, problem);
         Handling plain = member -> (message, outbox) -> outbox.response().int64("n", message.int64("n"));
         kinds.put(PLAIN, plain);
         kinds.put(POLLED, plain);
@@ -76,6 +78,18 @@ final class SimulatedHandlers {
                 outbox.response().int64("n", response.int64("n"));
             }
         });
+        kinds.put(SimulatedObjects.TENSOR, objects::takingTensors);
+        kinds.put(SimulatedObjects.READING, member -> SimulatedObjects::read);
+        kinds.put(SimulatedObjects.GIVING, member -> SimulatedObjects::give);
+    }
+
+    SimulatedObjects objects() {
+        return objects;
+    }
+
+    /** Returns interceptors for a worker. */
+    SimulatedInterceptors interceptors() {
+        return new SimulatedInterceptors(random, problem);
     }
 
     String anyOperation() {

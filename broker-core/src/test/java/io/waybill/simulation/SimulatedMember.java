@@ -12,6 +12,9 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.SimulatedProcess;
+import io.waybill.intercept.InterceptorSpec;
+import io.waybill.intercept.Interceptors;
+import io.waybill.rref.status.RRefCounters;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
@@ -34,6 +37,8 @@ final class SimulatedMember {
     private final HandlerRegistry registry;
     private final Worker worker;
     private final Map<String, Installed> installed = new LinkedHashMap<>();
+    private Interceptors.Registration aroundCalls;
+    private Interceptors.Registration aroundHandlers;
     private int versions;
 
     /** A handler with the threads of its provider. */
@@ -90,8 +95,17 @@ final class SimulatedMember {
         }
     }
 
-    boolean has(String operation) {
-        return installed.containsKey(operation);
+    /** Puts interceptors around its calls and handlers. */
+    void intercept(SimulatedInterceptors around) {
+        Provider provider = new Provider(name + "-interceptors", "1.0." + versions++);
+        aroundHandlers = worker.interceptors().handlers().add(InterceptorSpec.ofAll(around, provider));
+        aroundCalls = worker.interceptors().calls().add(InterceptorSpec.ofAll(around, provider));
+    }
+
+    /** Takes them out, and waits for the calls that they have begun. */
+    void interceptNothing() {
+        aroundCalls.withdraw(DRAIN);
+        aroundHandlers.withdraw(DRAIN);
     }
 
     /** Returns each count that is not zero. */
@@ -107,6 +121,20 @@ final class SimulatedMember {
         }
         if (registry.parkedRequests() != 0) {
             counts.add(name + ": " + registry.parkedRequests() + " parked");
+        }
+        if (Workers.takenSlots(worker) != 0 || Workers.leases(worker) != 0 || Workers.exchanges(worker) > 1) {
+            counts.add(name + ": " + Workers.takenSlots(worker) + " slots, " + Workers.leases(worker) + " leases, "
+                    + Workers.exchanges(worker) + " exchanges");
+        }
+        for (Interceptors<?> each :
+                List.of(worker.interceptors().calls(), worker.interceptors().handlers())) {
+            each.statuses().stream()
+                    .filter(status -> status.inFlight() != 0)
+                    .forEach(status -> counts.add(name + ": " + status));
+        }
+        RRefCounters references = Workers.references(worker).counters();
+        if (!references.isClean()) {
+            counts.add(name + ": " + references);
         }
         return counts;
     }

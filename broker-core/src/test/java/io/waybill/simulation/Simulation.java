@@ -12,6 +12,10 @@ import io.waybill.host.SimulatedTime;
 import io.waybill.host.agent.Invoker;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.rref.Keeping;
+import io.waybill.rref.RRefSettings;
+import io.waybill.rref.control.ControlRetries;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.recover.RecoverySettings;
 import java.io.IOException;
@@ -40,12 +44,20 @@ final class Simulation {
     private static final long MAX_END_NS = 300 * SECOND_NS;
     private static final long MAX_LATE_NS = SECOND_NS / 2;
     private static final int MAX_TROUBLED = 20;
+    private static final int INTERCEPTORS_ONE_IN = 6;
     private static final long REST_NS = 10 * SECOND_NS;
     private static final long[] TIMEOUTS_MS = {3, 100, 3_000};
     private static final WorkerSettings SETTINGS = WorkerSettings.builder()
             .defaultTimeout(Duration.ofSeconds(20))
             .drainLimit(Duration.ofSeconds(1))
             .journal(new JournalSettings(Roll.HOURLY, 1 << 20, 1 << 16, 1 << 20))
+            .tensors(new TensorConfig(256 << 10, 16 << 20, 4 << 10, 64 << 10))
+            .references(new RRefSettings(
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(2),
+                    new ControlRetries(5, Duration.ofMillis(200), Duration.ofSeconds(1), Duration.ofSeconds(1)),
+                    Keeping.ON_REQUEST))
             .recovery(new RecoverySettings(Duration.ofSeconds(2), Duration.ofSeconds(1)))
             .build();
 
@@ -92,6 +104,7 @@ final class Simulation {
 
         @Override
         public void onResponse(Response response) {
+            handlers.objects().check(number, response.tensors());
             long given = response.int64("n");
             if (given != number) {
                 problems.add("call " + number + " got the response to " + given);
@@ -161,15 +174,19 @@ final class Simulation {
             NAMES.forEach(this::begin);
             while (begun < calls) {
                 act();
-                int steps = random.nextInt(40);
-                for (int i = 0; i < steps; i++) {
-                    invoker.step(time.monotonicNs() + STEP_NS);
-                }
+                someSteps(40);
             }
             finish();
             judge();
         } finally {
             end();
+        }
+    }
+
+    private void someSteps(int max) {
+        int steps = random.nextInt(max);
+        for (int i = 0; i < steps; i++) {
+            invoker.step(time.monotonicNs() + STEP_NS);
         }
     }
 
@@ -221,10 +238,14 @@ final class Simulation {
         Call call = new Call(number, caller, timeoutMs);
         open.put(number, call);
         note("call " + number + " of " + caller.name() + " to " + to + " " + operation);
+        Runnable giveBack = () -> {};
         try {
+            giveBack = handlers.objects().attach(caller, operation, request, number);
             caller.worker().call(request, call);
         } catch (CallException e) {
             call.ended("refused: " + e.code());
+        } finally {
+            giveBack.run();
         }
     }
 
@@ -233,13 +254,17 @@ final class Simulation {
         if (member == null) {
             return;
         }
+        if (random.nextInt(INTERCEPTORS_ONE_IN) == 0) {
+            note("swap interceptors of " + member.name());
+            member.interceptNothing();
+            someSteps(30);
+            member.intercept(handlers.interceptors());
+            return;
+        }
         String operation = handlers.anyOperation();
         note("swap " + member.name() + " " + operation);
         member.remove(operation);
-        int steps = random.nextInt(30);
-        for (int i = 0; i < steps; i++) {
-            invoker.step(time.monotonicNs() + STEP_NS);
-        }
+        someSteps(30);
         handlers.install(member, operation);
     }
 
@@ -269,6 +294,7 @@ final class Simulation {
             SimulatedMember member = new SimulatedMember(name, process, home, SETTINGS);
             members.put(name, member);
             handlers.installAll(member);
+            member.intercept(handlers.interceptors());
             member.ready();
             note(name + " joined");
         } catch (IOException | RuntimeException e) {

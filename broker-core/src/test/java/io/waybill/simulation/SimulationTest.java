@@ -2,29 +2,75 @@ package io.waybill.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.waybill.host.DirectoryTree;
 import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
+import org.slf4j.LoggerFactory;
 
-/** Workers in one thread, in orders that seeds decide. */
-@Timeout(value = 24, unit = java.util.concurrent.TimeUnit.HOURS)
+/** Workers in one thread, in orders that seeds decide. Several simulations run at once, each in a thread of its own. */
+@Timeout(value = 24, unit = TimeUnit.HOURS)
 class SimulationTest {
 
     private static final int SEEDS = Integer.getInteger("waybill.simulation.seeds", 4);
     private static final int CALLS = Integer.getInteger("waybill.simulation.calls", 100);
+    private static final int THREADS = Integer.getInteger(
+            "waybill.simulation.threads", Runtime.getRuntime().availableProcessors());
 
-    @TempDir
+    private final Logger log = (Logger) LoggerFactory.getLogger("io.waybill");
+
+    @TempDir(factory = InMemory.class)
     private Path directory;
 
+    /** In memory, where there is room: on a disk, simulations spend three quarters of their time waiting for what is written when a worker leaves. */
+    static final class InMemory implements TempDirFactory {
+        private static final Path MEMORY = Path.of("/dev/shm");
+        private static final long BYTES_EACH = 256L << 20;
+
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
+            boolean hasRoom = Files.isWritable(MEMORY)
+                    && Files.getFileStore(MEMORY).getUsableSpace() >= BYTES_EACH * THREADS;
+            return hasRoom
+                    ? Files.createTempDirectory(MEMORY, "waybill-simulation")
+                    : Files.createTempDirectory("waybill-simulation");
+        }
+    }
+
+    /** A seed that is repeated says what it does; of many, the log takes longer than all else. */
+    @BeforeEach
+    void logOneSeedAlone() {
+        log.setLevel(Long.getLong(Seeds.PROPERTY) == null ? Level.OFF : Level.DEBUG);
+    }
+
+    @AfterEach
+    void log() {
+        log.setLevel(null);
+    }
+
     private Simulation.Result run(long seed) throws IOException {
-        Path home = directory.resolve("home");
+        Path home = directory.resolve("home-" + seed);
         try {
             return Simulation.run(seed, home, CALLS);
         } finally {
@@ -33,24 +79,39 @@ class SimulationTest {
     }
 
     @Test
-    void eachCallHasOneOutcomeAndEachCountReturnsToZero() throws IOException {
-        Map<String, Integer> outcomes = new TreeMap<>();
-        long turns = 0;
+    void eachCallHasOneOutcomeAndEachCountReturnsToZero() throws Exception {
+        Map<String, Integer> outcomes = new ConcurrentSkipListMap<>();
+        LongAdder turns = new LongAdder();
+        LongAdder cpuNs = new LongAdder();
         long beganNs = System.nanoTime();
-        long cpuBeganNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
         long[] seeds = Seeds.count(1, SEEDS).toArray();
-        for (long seed : seeds) {
-            Simulation.Result result = run(seed);
-            assertThat(result.problems())
-                    .as("seed %d; repeat it with %s", seed, Seeds.option(seed))
-                    .isEmpty();
-            turns += result.turns();
-            result.outcomes().forEach((how, count) -> outcomes.merge(how, count, Integer::sum));
+        ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+        try {
+            List<Future<?>> running = new ArrayList<>();
+            for (long seed : seeds) {
+                running.add(threads.submit(() -> {
+                    long cpuBeganNs = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+                    Simulation.Result result = run(seed);
+                    assertThat(result.problems())
+                            .as("seed %d; repeat it with %s", seed, Seeds.option(seed))
+                            .isEmpty();
+                    turns.add(result.turns());
+                    cpuNs.add(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - cpuBeganNs);
+                    result.outcomes().forEach((how, count) -> outcomes.merge(how, count, Integer::sum));
+                    return null;
+                }));
+            }
+            for (Future<?> each : running) {
+                each.get();
+            }
+        } finally {
+            threads.shutdownNow();
+            assertThat(threads.awaitTermination(1, TimeUnit.MINUTES))
+                    .as("whether the simulations have ended")
+                    .isTrue();
         }
         System.out.println(seeds.length + " seeds in " + (System.nanoTime() - beganNs) / 1_000_000 + " ms, "
-                + (ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - cpuBeganNs) / 1_000_000
-                + " of them on a processor, " + turns
-                + " turns: " + outcomes);
+                + cpuNs.sum() / 1_000_000 + " on processors, " + turns.sum() + " turns: " + outcomes);
         assertThat(outcomes).containsKeys("response");
     }
 

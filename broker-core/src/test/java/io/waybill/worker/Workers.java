@@ -20,6 +20,7 @@ import io.waybill.host.Threads;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.rref.References;
 import io.waybill.testing.core.Waits;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.Announcement;
@@ -229,12 +230,17 @@ public final class Workers implements AutoCloseable {
     /** Ends the calls of a worker as the thread does that closes it. */
     public static void failCalls(Worker worker) {
         worker.parts.responseReceiver.failAll(
-                id -> worker.parts.requestWriter.ended(id, worker.info().name()));
+                id -> worker.parts.calling.writer.ended(id, worker.info().name()));
     }
 
     /** Leases that a worker holds, and that others hold of its regions. */
     public static long leases(Worker worker) {
         return worker.leasesHeld() + worker.leased();
+    }
+
+    /** Returns the remote references of a worker. */
+    public static References references(Worker worker) {
+        return worker.parts.references.references();
     }
 
     /** Slots of calls that were taken and are not free; at rest none. */
