@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.host.ManualClock;
+import io.waybill.host.Threads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -78,6 +80,66 @@ class InFlightCountTest {
         count.end();
         assertThat(count.awaitDrained(clock, Host.real().threads(), untilNs())).isZero();
         assertThat(count.ended()).isEqualTo(3);
+    }
+
+    /** A thread that waits, and what happens meanwhile. */
+    private static final class Meanwhile implements Threads {
+        private final List<Long> waits = new ArrayList<>();
+        private final Waited then;
+
+        private interface Waited {
+            void happens() throws InterruptedException;
+        }
+
+        Meanwhile(Waited then) {
+            this.then = then;
+        }
+
+        @Override
+        public Thread start(String name, Runnable body) {
+            throw new UnsupportedOperationException("no thread is started here");
+        }
+
+        @Override
+        public void waitOn(Object monitor, long maxMs) throws InterruptedException {
+            waits.add(maxMs);
+            then.happens();
+        }
+    }
+
+    @Test
+    void waitsUntilTheLastCallHasEnded() {
+        count.begin();
+        count.begin();
+        count.withdraw();
+        Meanwhile threads = new Meanwhile(count::end);
+        assertThat(count.awaitDrained(clock, threads, untilNs())).isZero();
+        assertThat(threads.waits)
+                .as("waits in ms, none long, because a clock may move by itself")
+                .containsExactly(50L, 50L);
+    }
+
+    @Test
+    void givesUpAtItsMoment() {
+        ManualClock manual = new ManualClock();
+        count.begin();
+        Meanwhile threads = new Meanwhile(() -> manual.advance(Duration.ofMillis(20)));
+        long untilNs = manual.monotonicNs() + Duration.ofMillis(50).toNanos();
+        assertThat(count.awaitDrained(manual, threads, untilNs)).isOne();
+        assertThat(threads.waits).as("waits in ms, none beyond the moment").containsExactly(50L, 30L, 10L);
+    }
+
+    @Test
+    void returnsWhatIsInFlightWhenItsThreadIsInterrupted() {
+        count.begin();
+        Meanwhile threads = new Meanwhile(() -> {
+            throw new InterruptedException("planted");
+        });
+        assertThat(count.awaitDrained(clock, threads, untilNs())).isOne();
+        assertThat(Thread.interrupted())
+                .as("the interrupt, which is its caller's")
+                .isTrue();
+        assertThat(threads.waits).hasSize(1);
     }
 
     /** Waits for other threads. */

@@ -17,6 +17,9 @@ import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.handler.SelectivelyBlocking;
+import io.waybill.api.intercept.HandledMessage;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.intercept.InterceptedMessage;
 import io.waybill.dispatch.DaemonThreads;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerEntry;
@@ -24,6 +27,7 @@ import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.StuckSettings;
@@ -35,6 +39,8 @@ import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.intercept.InterceptorSpec;
+import io.waybill.intercept.Interceptors;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
@@ -42,9 +48,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The life of a request without a worker: each has one outcome, and every count is back at zero afterwards, whatever its handler does. */
 @Timeout(60)
@@ -54,6 +63,7 @@ class ExchangeTest {
     private static final MessageType OUTER = MessageType.of(0x150);
     private static final MessageType INNER = MessageType.of(0x151);
     private static final int WORKER = 7;
+    private static final ClassLoader OUTSIDE = new ClassLoader() {};
 
     private final ManualClock clock = new ManualClock();
     private final DaemonThreads threads = new DaemonThreads();
@@ -62,14 +72,9 @@ class ExchangeTest {
     private final HandlerExecutor executor = registry.newExecutor(ACME, ExecutorSettings.forProcessors(1));
     private final Stack stack = new Stack();
     private final List<String> errors = new ArrayList<>();
+    private final Interceptors<HandlerInterceptor> interceptors = new InterceptorRegistry(Host.real()).handlers();
     private final ExchangeContext context = new ExchangeContext(
-            WORKER,
-            clock,
-            threads,
-            new InterceptorRegistry(Host.real()).handlers(),
-            () -> stack,
-            new CallReports(own.events(), clock),
-            new Errors());
+            WORKER, clock, threads, interceptors, () -> stack, new CallReports(own.events(), clock), new Errors());
     private final InnerRequests inner =
             new InnerRequests(context, HandlerLookup.of(registry, own, WORKER), StuckSettings.DEFAULT, 0, false);
     private final Request request = new Request();
@@ -78,6 +83,7 @@ class ExchangeTest {
 
     @AfterEach
     void endThreads() {
+        Thread.currentThread().setContextClassLoader(getClass().getClassLoader());
         executor.close(Duration.ofSeconds(30));
     }
 
@@ -169,6 +175,84 @@ class ExchangeTest {
                 .isInstanceOf(OutOfMemoryError.class);
         assertThat(entry.inFlight()).as("requests in flight at the handler").isZero();
         assertThat(request.ends).containsExactly("released", "ended, reusable, returned");
+    }
+
+    /** Where the thread and the counts are when a step of the end is taken. */
+    private String state() {
+        ClassLoader loader = Thread.currentThread().getContextClassLoader();
+        return stack.depth + " handlers around the thread" + (loader == OUTSIDE ? "" : " and its class loader") + ", "
+                + entry.inFlight() + " in flight at the handler, "
+                + interceptors.statuses().get(0).inFlight() + " at its interceptor";
+    }
+
+    /** An update waits for the response; who sees that the request has ended finds it counted out. */
+    @ParameterizedTest(name = "deferred: {0}")
+    @ValueSource(booleans = {false, true})
+    void leavesItsHandlerAndInterceptorsThenRespondsThenIsCountedOut(boolean isDeferred) {
+        List<String> steps = new ArrayList<>();
+        interceptors.add(InterceptorSpec.ofAll(
+                new HandlerInterceptor() {
+                    @Override
+                    public void before(InterceptedMessage message, Outbox outbox) {
+                        steps.add("before");
+                    }
+
+                    @Override
+                    public void after(HandledMessage outcome) {
+                        steps.add("after");
+                    }
+                },
+                new Provider("around", "1.0.0")));
+        request.onStep = step -> steps.add(step + ": " + state());
+        Thread.currentThread().setContextClassLoader(OUTSIDE);
+        AtomicReference<LateResponse> late = new AtomicReference<>();
+        serve((message, outbox) -> {
+            if (isDeferred) {
+                late.set(outbox.later());
+            } else {
+                outbox.respond(Value.of("yes"));
+            }
+        });
+        if (isDeferred) {
+            late.get().send(Value.of("yes"));
+        }
+        String left = "0 handlers around the thread, ";
+        assertThat(steps)
+                .containsExactly(
+                        "before",
+                        "after",
+                        "respond: " + left + "1 in flight at the handler, 0 at its interceptor",
+                        "release: " + left + "1 in flight at the handler, 0 at its interceptor",
+                        "ended: " + left + "0 in flight at the handler, 0 at its interceptor");
+        hasEnded("response");
+        assertThat(CallContext.current()).isEqualTo(CallContext.EMPTY);
+    }
+
+    @Test
+    void canBeTakenBackFromAHandlerAndGivenToAnother() {
+        admit((message, outbox) -> outbox.respond(Value.of("never")));
+        exchange.withdraw();
+        assertThat(exchange.isOpen(1))
+                .as("whether a request that was taken back is open")
+                .isFalse();
+        assertThat(exchange.entry()).isNull();
+        exchange.abandon(1); // by the watchdog, which has seen it before
+        exchange.abandoned();
+        assertThat(request.outcomes)
+                .as("outcomes of a request that was taken back")
+                .isEmpty();
+        assertThat(request.ends).isEmpty();
+        entry.end(Outcome.FAILED); // by who took it back
+        assertThat(serve((message, outbox) -> outbox.respond(Value.of("yes")))).isEqualTo(Exchange.Called.ENDED);
+        hasEnded("response");
+    }
+
+    @Test
+    void failsWhenTheThreadsOfItsHandlerHaveEnded() {
+        admit((message, outbox) -> outbox.respond(Value.of("never")));
+        executor.close(Duration.ZERO);
+        assertThat(exchange.queue(exchange)).as("whether a thread takes it").isFalse();
+        hasEnded("HANDLER_GONE");
     }
 
     @Test
@@ -382,9 +466,11 @@ class ExchangeTest {
         private boolean hasBadContext;
         private boolean failsToRespond;
         private Failure damage;
+        private Consumer<String> onStep = step -> {};
 
         @Override
         public boolean respond(OutgoingResponse composed, Failure failed, boolean returned) {
+            onStep.accept("respond");
             if (failsToRespond) {
                 throw new OutOfMemoryError("planted");
             }
@@ -394,6 +480,7 @@ class ExchangeTest {
 
         @Override
         public void ended(boolean reusable, boolean returned) {
+            onStep.accept("ended");
             ends.add("ended" + (reusable ? ", reusable" : "") + (returned ? ", returned" : ""));
         }
 
@@ -466,6 +553,7 @@ class ExchangeTest {
 
         @Override
         public boolean release() {
+            onStep.accept("release");
             ends.add("released");
             return true;
         }

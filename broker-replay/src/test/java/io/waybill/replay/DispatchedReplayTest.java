@@ -12,14 +12,21 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.exchange.Wrapping;
 import io.waybill.replay.compare.Verdict;
+import io.waybill.testing.core.BufferStorage;
 import io.waybill.worker.Worker;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -138,6 +145,109 @@ class DispatchedReplayTest {
             }
         });
         assertThat(nested.replay(home).run().isAllSame()).isTrue();
+    }
+
+    /** A storage that counts. */
+    private static final class Counted implements Storage {
+        private final AtomicInteger counts = new AtomicInteger(1);
+        private final AtomicInteger lowest = new AtomicInteger(1);
+        private final Storage bytes = BufferStorage.counting(8);
+
+        @Override
+        public Device device() {
+            return Device.CPU;
+        }
+
+        @Override
+        public long sizeBytes() {
+            return bytes.sizeBytes();
+        }
+
+        @Override
+        public long address() {
+            return bytes.address();
+        }
+
+        @Override
+        public ByteBuffer bytes(long offset, int length) {
+            return bytes.bytes(offset, length);
+        }
+
+        @Override
+        public Storage retain() {
+            counts.incrementAndGet();
+            return this;
+        }
+
+        @Override
+        public void release() {
+            int left = counts.decrementAndGet();
+            lowest.accumulateAndGet(left, Math::min);
+        }
+    }
+
+    /** A value with a tensor is made, kept and fetched, each by a message inside another one: every count of the tensor is given once. */
+    @Test
+    void givesEachCountOfAFetchedTensorOnce() throws Exception {
+        List<Counted> made = Collections.synchronizedList(new ArrayList<>());
+        ReplayScenario fetching = new ReplayScenario()
+                .handles("a", "0x150", Wrapping.BLOCKING)
+                .handles("a", "SCRIPT_CALL", (message, outbox) -> {
+                    Counted storage = new Counted();
+                    made.add(storage);
+                    outbox.respond(Value.of(Tensor.contiguous(DType.UINT8, new long[] {8}, storage)));
+                });
+        Path home = fetching.record(directory, caller -> {
+            Wrapping.add(caller, "type:*", 0x50, 0);
+            for (int i = 0; i < CALLS; i++) {
+                try (RRef created = caller.rpc().remote("a", new Invocation("test::tensor", List.of(), Map.of()))) {
+                    created.toHere().close();
+                    created.toHere().close();
+                }
+            }
+        });
+        made.clear(); // what comes from here on is the replay's
+        ReplayReport same = fetching.replay(home).run();
+        assertThat(same.calls()).isEqualTo(3 * CALLS);
+        assertThat(same.isAllSame()).isTrue();
+        assertThat(made).hasSize(CALLS).allSatisfy(storage -> {
+            assertThat(storage.counts).as("counts that were not given back").hasValue(0);
+            assertThat(storage.lowest).as("the lowest count").hasValue(0);
+        });
+    }
+
+    /** A run that was stopped makes no value: what it would be made of is not what is on record. */
+    @Test
+    void makesNoValueInARunThatWasStopped() throws Exception {
+        ReplayScenario creating = creating("text.other", 7);
+        Path home = creating.record(directory, caller -> {
+            try (RRef created = caller.rpc().remote("a", new Invocation("test::made", List.of(), Map.of()));
+                    Response value = created.toHere()) {
+                assertThat(value.value()).isEqualTo(Value.of(7));
+            }
+        });
+        assertThat(creating.replay(home).run().isAllSame()).isTrue();
+        List<String> verdicts = new ArrayList<>();
+        creating("text.unrecorded", 8)
+                .replay(home)
+                .run(call -> call.results().forEach(result -> verdicts.add(call.operation() + " " + result.verdict())));
+        assertThat(verdicts)
+                .as("a value of 8 was not made, and so nothing is said of it")
+                .isEqualTo(List.of());
+    }
+
+    /** Makes a value with the help of another worker, and does without when there is none. */
+    private static ReplayScenario creating(String operation, int value) {
+        return new ReplayScenario()
+                .handles("a", "SCRIPT_CALL", (message, outbox) -> {
+                    try {
+                        outbox.caller().call(Request.operation("b", operation)).close();
+                    } catch (CallException e) {
+                        assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_CALL);
+                    }
+                    outbox.respond(Value.of(value));
+                })
+                .handles("b", "text.other", (message, outbox) -> outbox.respond(Value.of("other")));
     }
 
     @Test
