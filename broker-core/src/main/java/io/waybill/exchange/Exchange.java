@@ -3,7 +3,6 @@ package io.waybill.exchange;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.context.ContextScope;
-import io.waybill.api.handler.Outbox;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
@@ -41,7 +40,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     private final ExchangeContext context;
     private final RequestSource source;
     private final ResponseSink sink;
-    private final OutgoingResponse response = new OutgoingResponse(e -> notReleased(entry(), e));
+    private final OutgoingResponse response;
     private final ExchangeOutbox outbox;
     private final DispatchedCount dispatched = new DispatchedCount();
     private final AtomicLong open = new AtomicLong(); // the number of the request without an outcome; otherwise 0
@@ -59,6 +58,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         this.context = context;
         this.source = source;
         this.sink = sink;
+        this.response = new OutgoingResponse(e -> context.errors().notReleased(entry, e));
         this.outbox = new ExchangeOutbox(this, inner, response);
     }
 
@@ -133,9 +133,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
             entry.executor().execute(task);
             return true;
         } catch (ExecutorRefusedException e) {
-            boolean isGone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
-            ErrorCode code = isGone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE;
-            fail(Failure.of(code, context.workerId(), e.getMessage()));
+            fail(Failure.notTaken(context.workerId(), e));
             return false;
         }
     }
@@ -341,15 +339,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
                         by.provider() + " did not finish " + by.key().text() + " before it left");
     }
 
-    private void notReleased(HandlerEntry by, Throwable e) {
-        context.errors().notReleased(by, e);
-    }
-
     // ---- for its outbox, and for messages inside its own
-
-    public Outbox outbox() {
-        return outbox;
-    }
 
     /** Throws {@link IllegalStateException} unless the calling thread is inside the handler: this object is reused for other requests. */
     void requireInHandler() {
@@ -364,7 +354,8 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     DeferredResponse defer() {
         if (late == null) {
             HandlerEntry by = entry;
-            OutgoingResponse content = new OutgoingResponse(e -> notReleased(by, e));
+            OutgoingResponse content =
+                    new OutgoingResponse(e -> context.errors().notReleased(by, e));
             late = new DeferredResponse(this, number, content, context.workerId());
         }
         return late;

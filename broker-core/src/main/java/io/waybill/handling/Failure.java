@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.Outbox;
+import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerTable;
@@ -160,6 +161,12 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
 
     private static String away(HandlerKey key) {
         return "the handler for " + key.text() + " or an interceptor of it left, or is busy, and ";
+    }
+
+    /** The threads of a handler did not take a request that it had counted. */
+    public static Failure notTaken(int worker, ExecutorRefusedException e) {
+        boolean isGone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
+        return of(isGone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE, worker, e.getMessage());
     }
 
     /** A late response was sent, and there was none in it. */

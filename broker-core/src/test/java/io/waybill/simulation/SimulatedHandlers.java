@@ -6,6 +6,7 @@ import io.waybill.api.Response;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -81,6 +82,13 @@ final class SimulatedHandlers {
         kinds.put(SimulatedObjects.TENSOR, objects::takingTensors);
         kinds.put(SimulatedObjects.READING, member -> SimulatedObjects::read);
         kinds.put(SimulatedObjects.GIVING, member -> SimulatedObjects::give);
+    }
+
+    /** Returns a call of the plainest operation. */
+    static Request plain(String to, long number) {
+        Request request = Request.operation(to, PLAIN).timeout(Duration.ofMinutes(1));
+        request.body().int64("n", number);
+        return request;
     }
 
     SimulatedObjects objects() {

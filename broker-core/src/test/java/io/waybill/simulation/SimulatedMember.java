@@ -11,9 +11,12 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
 import io.waybill.host.SimulatedProcess;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.intercept.Interceptors;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.read.QueueReader;
 import io.waybill.rref.status.RRefCounters;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
@@ -22,9 +25,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /** One incarnation of a worker of a simulation, in a process of its own. <b>Threads.</b> The simulation's. */
 final class SimulatedMember {
@@ -137,6 +143,23 @@ final class SimulatedMember {
             counts.add(name + ": " + references);
         }
         return counts;
+    }
+
+    /** Returns each id that more than one record of its responses has. */
+    Set<Long> respondedTwice() throws IOException {
+        Set<Long> once = new HashSet<>();
+        Set<Long> twice = new TreeSet<>();
+        Path responses = JournalQueue.RESPONSES.in(worker.directory().path());
+        try (QueueReader reader = QueueReader.open(responses, Host.real().files(), Simulation.JOURNAL)) {
+            QueueReader.Step step = reader.next();
+            while (step == QueueReader.Step.RECORD) {
+                if (!once.add(reader.record().id())) {
+                    twice.add(reader.record().id());
+                }
+                step = reader.next();
+            }
+        }
+        return twice;
     }
 
     /** Leaves. */

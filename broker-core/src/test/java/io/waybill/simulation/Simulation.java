@@ -1,6 +1,7 @@
 package io.waybill.simulation;
 
 import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
@@ -39,10 +40,12 @@ import java.util.TreeMap;
 final class Simulation {
 
     static final List<String> NAMES = List.of("a", "b", "c");
+    static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 1 << 20, 1 << 16, 1 << 20);
     private static final long SECOND_NS = 1_000_000_000L;
     private static final long STEP_NS = 2_000_000;
     private static final long MAX_END_NS = 300 * SECOND_NS;
     private static final long MAX_LATE_NS = SECOND_NS / 2;
+    private static final long MAX_AWAKE_NS = 3_000_000; // with a new thread for the handler, and turns of all others
     private static final int MAX_TROUBLED = 20;
     private static final int INTERCEPTORS_ONE_IN = 6;
     private static final long REST_NS = 10 * SECOND_NS;
@@ -50,7 +53,7 @@ final class Simulation {
     private static final WorkerSettings SETTINGS = WorkerSettings.builder()
             .defaultTimeout(Duration.ofSeconds(20))
             .drainLimit(Duration.ofSeconds(1))
-            .journal(new JournalSettings(Roll.HOURLY, 1 << 20, 1 << 16, 1 << 20))
+            .journal(JOURNAL)
             .tensors(new TensorConfig(256 << 10, 16 << 20, 4 << 10, 64 << 10))
             .references(new RRefSettings(
                     Duration.ofSeconds(1),
@@ -178,6 +181,7 @@ final class Simulation {
             }
             finish();
             judge();
+            callAtRest();
         } finally {
             end();
         }
@@ -336,6 +340,27 @@ final class Simulation {
         members.values().forEach(member -> problems.addAll(member.counts()));
     }
 
+    /** All workers rest by now: a message that does not wake its receiver waits until a rest is over. */
+    private void callAtRest() {
+        members.values().forEach(SimulatedMember::interceptNothing);
+        for (SimulatedMember caller : members.values()) {
+            for (SimulatedMember callee : members.values()) {
+                long beganNs = time.monotonicNs();
+                Request request = SimulatedHandlers.plain(callee.name(), begun);
+                Call call = new Call(begun++, caller, SECOND_NS);
+                caller.worker().call(request, call);
+                while (call.heard == 0 && time.monotonicNs() - beganNs < MAX_END_NS) {
+                    invoker.step(beganNs + MAX_END_NS);
+                }
+                long tookNs = time.monotonicNs() - beganNs;
+                if (tookNs > MAX_AWAKE_NS) {
+                    problems.add("a call of " + caller.name() + ", at rest, to " + callee.name() + " took "
+                            + tookNs / 1_000 + " us");
+                }
+            }
+        }
+    }
+
     private void end() throws IOException {
         disk.trouble(SimulatedDisk.Trouble.NONE);
         for (SimulatedMember member : members.values()) {
@@ -352,6 +377,11 @@ final class Simulation {
         }
         note("end after " + time.turns() + " turns, " + disk.failed() + " failed calls");
         isOver = true;
+        for (SimulatedMember member : members.values()) {
+            for (long id : member.respondedTwice()) {
+                problems.add(MessageId.text(id) + " has two responses on record, of " + member.name());
+            }
+        }
         killed.forEach(SimulatedMember::discard);
     }
 }

@@ -38,7 +38,8 @@ class SimulationTest {
     private static final int THREADS = Integer.getInteger(
             "waybill.simulation.threads", Runtime.getRuntime().availableProcessors());
 
-    private final Logger log = (Logger) LoggerFactory.getLogger("io.waybill");
+    private static final Logger LOG = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
+    private static final Logger CHRONICLES = (Logger) LoggerFactory.getLogger("net.openhft");
 
     @TempDir(factory = InMemory.class)
     private Path directory;
@@ -50,8 +51,8 @@ class SimulationTest {
 
         @Override
         public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
-            boolean hasRoom = Files.isWritable(MEMORY)
-                    && Files.getFileStore(MEMORY).getUsableSpace() >= BYTES_EACH * THREADS;
+            boolean hasRoom =
+                    Files.isWritable(MEMORY) && Files.getFileStore(MEMORY).getUsableSpace() >= BYTES_EACH * THREADS;
             return hasRoom
                     ? Files.createTempDirectory(MEMORY, "waybill-simulation")
                     : Files.createTempDirectory("waybill-simulation");
@@ -61,12 +62,16 @@ class SimulationTest {
     /** A seed that is repeated says what it does; of many, the log takes longer than all else. */
     @BeforeEach
     void logOneSeedAlone() {
-        log.setLevel(Long.getLong(Seeds.PROPERTY) == null ? Level.OFF : Level.DEBUG);
+        if (Long.getLong(Seeds.PROPERTY) == null) {
+            LOG.setLevel(Level.OFF);
+            CHRONICLES.setLevel(Level.OFF);
+        }
     }
 
     @AfterEach
     void log() {
-        log.setLevel(null);
+        LOG.setLevel(Level.DEBUG);
+        CHRONICLES.setLevel(Level.WARN);
     }
 
     private Simulation.Result run(long seed) throws IOException {
