@@ -6,6 +6,7 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.PolledTasks;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
@@ -48,7 +49,7 @@ final class OwnerThreads {
         ExecutorSettings settings = new ExecutorSettings(
                 1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
         this.executor = new HandlerExecutor(
-                owner.name() + "-broker", settings, host.threads(), host.clock(), HandlerExecutor.TaskSource.PLAIN);
+                owner.name() + "-broker", settings, host.threads(), host.clock(), PolledTasks.Source.PLAIN);
     }
 
     /** Waits until a future is done, up to a limit. Returns whether it is done. */

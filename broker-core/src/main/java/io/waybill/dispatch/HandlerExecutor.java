@@ -42,7 +42,7 @@ public final class HandlerExecutor {
     private final ExecutorSettings settings;
     private final Threads threads;
     private final Clock clock;
-    private final TaskSource source;
+    private final PolledTasks.Source source;
     private final PolledTasks polled;
 
     final Object lock = new Object();
@@ -59,34 +59,19 @@ public final class HandlerExecutor {
     private volatile boolean closed;
     private boolean roomIsWanted;
 
-    /** Where the tasks of an executor come from. Thread-safe. */
-    public interface TaskSource {
-
-        /** Gives tasks at any time, and waits for no room. */
-        TaskSource PLAIN = new TaskSource() {};
-
-        /** There is room again after {@linkplain #hasRoom a check} found none. Called by any thread. */
-        default void roomCame() {}
-
-        /** Returns how the executor's threads poll for tasks themselves; null when they don't. */
-        default PolledTasks.Polling polling() {
-            return null;
-        }
-    }
-
     /**
      * Creates an executor without threads.
      *
      * @param provider prefix of the threads' names
      */
     public HandlerExecutor(
-            String provider, ExecutorSettings settings, Threads threads, Clock clock, TaskSource source) {
+            String provider, ExecutorSettings settings, Threads threads, Clock clock, PolledTasks.Source source) {
         this.provider = provider;
         this.settings = settings;
         this.threads = threads;
         this.clock = clock;
         this.source = source;
-        this.polled = new PolledTasks(this, clock, source::polling);
+        this.polled = new PolledTasks(this, clock, source.polling());
     }
 
     /**
@@ -198,7 +183,7 @@ public final class HandlerExecutor {
             toWake.unpark();
         }
         if (roomCame) {
-            source.roomCame();
+            source.roomListener().run();
         }
         return true;
     }
@@ -306,7 +291,7 @@ public final class HandlerExecutor {
             roomCame = takeWantedRoom();
         }
         if (roomCame) {
-            source.roomCame();
+            source.roomListener().run();
         }
         if (polls) {
             polled.poll();
@@ -337,7 +322,7 @@ public final class HandlerExecutor {
 
     /** Notifies of room that {@link #takeWantedRoom} found. */
     void roomCame() {
-        source.roomCame();
+        source.roomListener().run();
     }
 
     /** Returns what the thread of this executor that polls runs. */

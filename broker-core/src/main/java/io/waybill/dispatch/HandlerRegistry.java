@@ -6,7 +6,6 @@ import io.waybill.host.Threads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,17 +34,6 @@ public final class HandlerRegistry {
     private final AccessPolicies policies;
     private final CallListeners events;
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
-    private final HandlerExecutor.TaskSource ofExecutors = new HandlerExecutor.TaskSource() {
-        @Override
-        public void roomCame() {
-            HandlerRegistry.this.roomCame();
-        }
-
-        @Override
-        public PolledTasks.Polling polling() {
-            return polling;
-        }
-    };
     private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
     private volatile HandlerTable table; // written under lock, read by all serving threads
     private final Object lock = new Object();
@@ -57,12 +45,15 @@ public final class HandlerRegistry {
 
     /** Is notified on the thread that made a change, and must be quick. */
     @FunctionalInterface
-    public interface Listener extends HandlerExecutor.TaskSource {
+    public interface Listener {
         /** The table has changed, or the handlers in service. */
         void changed();
         /** There is room for a request that found none, or the access policies have changed. */
-        @Override
         default void roomCame() {}
+        /** Returns how threads of handlers poll, if no later listener has another way; null for none. */
+        default PolledTasks.Polling polling() {
+            return null;
+        }
     }
 
     /** A handler's stay in the registry. Thread-safe. */
@@ -90,7 +81,8 @@ public final class HandlerRegistry {
 
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
-        return new HandlerExecutor(provider.name(), settings, threads, clock, ofExecutors);
+        PolledTasks.Source tasks = new PolledTasks.Source(this::roomCame, () -> polling);
+        return new HandlerExecutor(provider.name(), settings, threads, clock, tasks);
     }
 
     /** Publishes a handler under all its keys at once. */
@@ -371,10 +363,8 @@ public final class HandlerRegistry {
         if (ofKey.isEmpty()) {
             published.remove(entry.key());
             left.put(entry.key(), HandlerTable.Departure.of(entry, clock));
-            Iterator<HandlerKey> oldest = left.keySet().iterator();
             while (left.size() > MAX_REMEMBERED) {
-                oldest.next();
-                oldest.remove();
+                left.remove(left.keySet().iterator().next()); // the oldest
             }
         }
     }

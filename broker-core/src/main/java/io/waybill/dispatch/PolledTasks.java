@@ -29,6 +29,18 @@ public final class PolledTasks {
     private volatile boolean taskWaits; // written under the executor's lock
     private volatile boolean areShort; // written by the executor's threads
 
+    /**
+     * Where the tasks of an executor come from.
+     *
+     * @param roomListener called on any thread when there is room again after {@linkplain HandlerExecutor#hasRoom a check} found none
+     * @param polling how the executor's threads poll for tasks themselves; the supplier returns null when they don't
+     */
+    public record Source(Runnable roomListener, Supplier<Polling> polling) {
+
+        /** Waits for no room, and is not polled. */
+        public static final Source PLAIN = new Source(() -> {}, () -> null);
+    }
+
     PolledTasks(HandlerExecutor executor, Clock clock, Supplier<Polling> polling) {
         this.executor = executor;
         this.clock = clock;

@@ -36,12 +36,7 @@ class HandlerExecutorTest {
                 new ExecutorSettings(2, MAX_TASKS, 200_000, 1_000, keepAlive),
                 new DaemonThreads(),
                 new RunningClock(),
-                new HandlerExecutor.TaskSource() {
-                    @Override
-                    public void roomCame() {
-                        ROOM.incrementAndGet();
-                    }
-                });
+                new PolledTasks.Source(ROOM::incrementAndGet, () -> null));
     }
 
     @AfterEach
@@ -142,11 +137,7 @@ class HandlerExecutorTest {
         HeldPauses threads = new HeldPauses();
         ManualClock clock = new ManualClock();
         HandlerExecutor held = new HandlerExecutor(
-                "acme",
-                new ExecutorSettings(2, MAX_TASKS, 1, 0, LONG),
-                threads,
-                clock,
-                HandlerExecutor.TaskSource.PLAIN);
+                "acme", new ExecutorSettings(2, MAX_TASKS, 1, 0, LONG), threads, clock, PolledTasks.Source.PLAIN);
         try {
             CountDownLatch allRun = new CountDownLatch(4);
             for (int i = 0; i < 4; i++) {

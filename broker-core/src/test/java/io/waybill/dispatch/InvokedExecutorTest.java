@@ -23,11 +23,7 @@ class InvokedExecutorTest {
     private final Invoker invoker = new Invoker(time, time);
     private final Invoker.Group threads = invoker.newGroup();
     private final HandlerExecutor executor = new HandlerExecutor(
-            "acme",
-            new ExecutorSettings(2, 8, 100_000, 0, KEEP_ALIVE),
-            threads,
-            time,
-            HandlerExecutor.TaskSource.PLAIN);
+            "acme", new ExecutorSettings(2, 8, 100_000, 0, KEEP_ALIVE), threads, time, PolledTasks.Source.PLAIN);
 
     private void pass(Duration by) {
         long untilNs = time.monotonicNs() + by.toNanos();

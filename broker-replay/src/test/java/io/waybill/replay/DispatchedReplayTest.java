@@ -211,8 +211,8 @@ class DispatchedReplayTest {
         assertThat(same.calls()).isEqualTo(3 * CALLS);
         assertThat(same.isAllSame()).isTrue();
         assertThat(made).hasSize(CALLS).allSatisfy(storage -> {
-            assertThat(storage.counts).as("counts that were not given back").hasValue(0);
             assertThat(storage.lowest).as("the lowest count").hasValue(0);
+            assertThat(storage.counts).as("counts that were not given back").hasValue(0);
         });
     }
 
@@ -232,8 +232,9 @@ class DispatchedReplayTest {
                 .replay(home)
                 .run(call -> call.results().forEach(result -> verdicts.add(call.operation() + " " + result.verdict())));
         assertThat(verdicts)
-                .as("a value of 8 was not made, and so nothing is said of it")
-                .isEqualTo(List.of());
+                .as("a value of 8 is not made: what reads it is not compared with the one on record")
+                .containsExactlyInAnyOrder(
+                        "test::made FAILED", "SCRIPT_RREF_FETCH_CALL NOT_REPLAYABLE", "text.other SAME");
     }
 
     /** Makes a value with the help of another worker, and does without when there is none. */

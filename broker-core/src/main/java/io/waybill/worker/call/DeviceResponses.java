@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.PolledTasks;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.failure.ForeignErrors;
@@ -77,7 +78,7 @@ public final class DeviceResponses implements AutoCloseable {
                         ExecutorSettings.KEEP_ALIVE_DEFAULT),
                 host.threads(),
                 host.clock(),
-                HandlerExecutor.TaskSource.PLAIN);
+                PolledTasks.Source.PLAIN);
     }
 
     /**
