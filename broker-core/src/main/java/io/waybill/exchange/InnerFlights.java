@@ -160,6 +160,6 @@ final class InnerFlights {
                     + maxNs / 1_000_000 + " ms";
             return home.failure(ErrorCode.ACCESS_DENIED, text);
         }
-        return Failure.parkedTooLong(home.context().workerId(), Route.key(registry.table(), request.view()), maxNs);
+        return Failure.waitedTooLong(home.context().workerId(), Route.key(registry.table(), request.view()), maxNs);
     }
 }

@@ -110,9 +110,10 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         return outcome;
     }
 
-    /** Forgets the outer handler before this is pooled, which would keep the classes of its bundle. */
+    /** Forgets the outer handler and its thread before this is pooled, which would keep the classes of its bundle. */
     void forget() {
         outerEntry = null;
+        seeking = null;
     }
 
     long number() {

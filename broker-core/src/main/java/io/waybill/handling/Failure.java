@@ -148,19 +148,25 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return of(ErrorCode.HANDLER_STUCK, worker, text);
     }
 
-    /** A request waited for its handler, and was not taken within the time for which requests park. */
+    /** A request waited for its handler for as long as requests park, and none came. */
     public static Failure parkedTooLong(int worker, HandlerKey key, long maxNs) {
-        return of(ErrorCode.HANDLER_GONE, worker, away(key) + "none came within " + maxNs / 1_000_000 + " ms");
+        return away(worker, key, "left", "none came within " + maxNs / 1_000_000 + " ms");
+    }
+
+    /** A message inside a request waited for its handler, or for a thread of it, for as long as requests park. */
+    public static Failure waitedTooLong(int worker, HandlerKey key, long maxNs) {
+        return away(worker, key, "left, or is busy", "there was none within " + maxNs / 1_000_000 + " ms");
     }
 
     /** A request would wait for its handler, and as many as may do already. */
     public static Failure tooManyParked(int worker, HandlerKey key, int parked) {
         String text = parked + " requests, the most allowed, wait for handlers already";
-        return of(ErrorCode.HANDLER_GONE, worker, away(key) + text);
+        return away(worker, key, "left, or is busy", text);
     }
 
-    private static String away(HandlerKey key) {
-        return "the handler for " + key.text() + " or an interceptor of it left, or is busy, and ";
+    private static Failure away(int worker, HandlerKey key, String how, String text) {
+        String which = "the handler for " + key.text() + " or an interceptor of it ";
+        return of(ErrorCode.HANDLER_GONE, worker, which + how + ", and " + text);
     }
 
     /** The threads of a handler did not take a request that it had counted. */
