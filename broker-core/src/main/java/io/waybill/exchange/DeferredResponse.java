@@ -11,6 +11,7 @@ import io.waybill.handling.OutgoingResponse;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -66,6 +67,11 @@ public final class DeferredResponse implements LateResponse {
     /** Returns whether the response was given, before or after the deadline of its request. */
     public boolean isGiven() {
         return given.get();
+    }
+
+    /** Returns what says whether the response was given, also once this object is gone. It refers to nothing of the bundle. */
+    public BooleanSupplier given() {
+        return given::get;
     }
 
     private void deliver() {

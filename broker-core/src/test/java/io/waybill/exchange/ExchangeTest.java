@@ -41,13 +41,16 @@ import io.waybill.host.ManualClock;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.intercept.Interceptors;
+import io.waybill.testing.core.Waits;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -296,6 +299,24 @@ class ExchangeTest {
         late.get().send(Value.of("dropped"));
         hasEnded("HANDLER_STUCK");
         assertThat(request.ends).containsExactly("given up", "detached", "given up");
+    }
+
+    /** The watchdog asks later: a handler whose bundle gave the response at last, and dropped it, is not stuck any more. */
+    @Test
+    void knowsThatALateResponseWasGivenWhichIsGone() {
+        AtomicReference<LateResponse> late = new AtomicReference<>();
+        serve((message, outbox) -> late.set(outbox.later()));
+        BooleanSupplier given = exchange.late().given();
+        WeakReference<LateResponse> response = new WeakReference<>(late.get());
+        exchange.abandon(1);
+        assertThat(given.getAsBoolean()).as("given before it is").isFalse();
+        late.getAndSet(null).send(Value.of("at last"));
+        exchange.admit(entry, 2); // of which nothing refers to the response before
+        Waits.until("the response is collected", () -> {
+            System.gc();
+            return response.get() == null;
+        });
+        assertThat(given.getAsBoolean()).as("given, as the watchdog sees it").isTrue();
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.lang.invoke.VarHandle;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,7 +42,8 @@ final class DeferredResponseWatch {
     private volatile boolean leaving; // set by the thread that closes the worker
 
     /** A counted response. A bundle that lost its response never gives it. */
-    private record Stuck(WeakReference<DeferredResponse> late, HandlerEntry entry, long sequence) {
+    private record Stuck(
+            WeakReference<DeferredResponse> late, BooleanSupplier given, HandlerEntry entry, long sequence) {
 
         boolean isOf(DeferredResponse other, long otherSequence) {
             return sequence == otherSequence && late.get() == other;
@@ -117,7 +119,7 @@ final class DeferredResponseWatch {
     }
 
     private void count(DeferredResponse late, HandlerEntry entry, long id, long sequence) {
-        stuck.add(new Stuck(new WeakReference<>(late), entry, sequence));
+        stuck.add(new Stuck(new WeakReference<>(late), late.given(), entry, sequence));
         if (counted.add(entry)) {
             LOG.warn(
                     "{} has not given the response to {} that it deferred: message {}",
@@ -129,11 +131,12 @@ final class DeferredResponseWatch {
 
     /** Returns whether the response was given; or never will be, and no caller waits any more. */
     private boolean isOver(Stuck each) {
-        DeferredResponse late = each.late().get();
-        if (late != null && late.isGiven()) {
+        boolean isGone =
+                each.late().get() == null; // before it is asked whether it was given: a bundle may do so, and drop it
+        if (each.given().getAsBoolean()) {
             counted.remove(each.entry());
             return true;
         }
-        return late == null || each.entry().isWithdrawn();
+        return isGone || each.entry().isWithdrawn();
     }
 }
