@@ -8,6 +8,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.context.ContextScope;
 import io.waybill.api.context.ThreadContext;
+import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.SimulatedProcess;
 import io.waybill.host.SimulatedTime;
 import io.waybill.host.agent.Invoker;
@@ -53,6 +54,9 @@ final class Simulation {
     private static final WorkerSettings SETTINGS = WorkerSettings.builder()
             .defaultTimeout(Duration.ofSeconds(20))
             .drainLimit(Duration.ofSeconds(1))
+            // it ends the waits of handlers inside the turn of a leader, which would end them before if it were a
+            // thread
+            .stuck(new StuckSettings(SECOND_NS / 5, SECOND_NS, StuckSettings.MAX_PER_HANDLER_DEFAULT))
             .journal(JOURNAL)
             .tensors(new TensorConfig(256 << 10, 16 << 20, 4 << 10, 64 << 10))
             .references(new RRefSettings(
