@@ -124,7 +124,7 @@ class FieldsOfRecordsTest {
 
     private static HeldResponse response(Value value) {
         byte[] payload = new ValueEncoder().value(value).toBytes();
-        return new HeldResponse(MessageType.NAMED_RET, ID, 1, payload, List.of(), List.of());
+        return new HeldResponse(new HeldResponse.Header(MessageType.NAMED_RET, ID, 1), payload, List.of(), List.of());
     }
 
     @Test
