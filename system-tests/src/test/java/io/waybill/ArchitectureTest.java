@@ -272,7 +272,7 @@ class ArchitectureTest {
     /** What fails behind the append of a message is contained there, and in no second place. */
     @Test
     void appendsMessagesInOnePlace() {
-        List<String> appending = new ArrayList<>();
+        Set<String> appending = new TreeSet<>();
         for (JavaClass type : OURS) {
             for (JavaCodeUnitAccess<?> access : HostRules.accesses(type)) {
                 if (access.getTargetOwner().isEquivalentTo(Journal.class)
