@@ -106,6 +106,18 @@ def leave_without(rank: int, which: int, size: int) -> Any:
     return "left"
 
 
+def _join_again(name: str, rank: int, size: int) -> None:
+    """Joins as soon as the router has seen the end of the process that had the name."""
+    until = time.monotonic() + _LIMIT_SECONDS
+    while True:
+        try:
+            return rpc.init_rpc(name, rank=rank, world_size=size)
+        except RuntimeError as e:
+            if "a live worker has the name" not in str(e) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
 def restart(rank: int, which: int, size: int) -> Any:
     """One member is killed and starts again, calls and leaves with the others."""
     name = "worker%d" % rank
@@ -119,7 +131,7 @@ def restart(rank: int, which: int, size: int) -> Any:
         os.read(reading, 1)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    rpc.init_rpc(name, rank=rank, world_size=size)
+    _join_again(name, rank, size)
     found = None
     if rank == which:
         others = ["worker%d" % other for other in range(size) if other != which]
