@@ -120,14 +120,15 @@ final class ComponentCheck {
                     if (configuration.failure != null) {
                         problems.add(failed(configuration));
                     } else if (isUnregistered(configuration)) {
-                        problems.add(new Problem(component.name + " has not registered its service yet", true));
+                        problems.add(new Problem(
+                                component.name + " is satisfied, and its service is not registered yet", true));
                     }
                 }
             }
         }
     }
 
-    /** Returns whether a satisfied component is to be a service, and is none: then nobody can use it, whatever its state says. */
+    /** Returns whether a satisfied component is declared as a service and is not registered as one: no bundle can get it, whatever its state says. */
     static boolean isUnregistered(ComponentConfigurationDTO configuration) {
         ComponentDescriptionDTO component = configuration.description;
         return component.serviceInterfaces.length > 0 && component.factory == null && configuration.service == null;

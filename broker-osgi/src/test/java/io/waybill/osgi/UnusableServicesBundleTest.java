@@ -106,7 +106,7 @@ class UnusableServicesBundleTest {
         configuration.state = ComponentConfigurationDTO.SATISFIED;
 
         assertThat(ComponentCheck.isUnregistered(configuration))
-                .as("a satisfied component whose service nobody can get counts as incomplete")
+                .as("a satisfied component whose service is not registered counts as incomplete")
                 .isTrue();
         configuration.description.serviceInterfaces = new String[0];
         assertThat(ComponentCheck.isUnregistered(configuration))

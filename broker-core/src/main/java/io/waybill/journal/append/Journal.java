@@ -109,7 +109,7 @@ public final class Journal implements Closeable {
         long before = position;
         try {
             write(length);
-        } catch (Throwable e) {
+        } catch (Throwable e) { // sorted by its kind there; it may have come behind the publication
             requirePublished(e, before, length);
         }
         appended = true;

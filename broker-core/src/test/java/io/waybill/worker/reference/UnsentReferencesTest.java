@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** References of messages that are not sent, because an error came before: no fork of them is left, which would keep their values for ever. */
+/** References of messages that are not sent, because an error came before: no fork of them is left, which would keep their values until the worker ends. */
 @Timeout(180)
 class UnsentReferencesTest {
 

@@ -127,10 +127,12 @@ public final class HandlerWhiteboard
         Bundle bundle = reference.getBundle();
         List<HandlerKey> keys;
         DeliveryPolicy delivery;
+        boolean isNonBlocking;
         try {
             keys = ServiceKeys.of(reference, HANDLES, "a handler");
             keys.forEach(HandlerKey::requireReachable);
             delivery = delivery(reference);
+            isNonBlocking = isNonBlocking(reference);
         } catch (IllegalArgumentException e) {
             problems.report(reference, e.getMessage());
             return null;
@@ -142,7 +144,6 @@ public final class HandlerWhiteboard
         }
         Provider provider =
                 new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
-        boolean isNonBlocking = isNonBlocking(reference); // bundles make properties: it may throw
         ClassLoader loader = bundle.adapt(BundleWiring.class).getClassLoader();
         OfBundle owner = join(bundle, provider);
         HandlerSpec spec = new HandlerSpec(
