@@ -143,8 +143,7 @@ final class HostRules {
 
     private static void threads(List<Rule> rules) {
         String instead = "the host's Threads, or an executor that is told";
-        // an Invoker's threads are never started: they are names
-        add(rules, "java.lang.Thread", Set.of(NEW), Set.of("HostThreads", "Invoker"), instead);
+        add(rules, "java.lang.Thread", Set.of(NEW), Set.of("HostThreads"), instead);
         add(rules, "java.lang.Thread", Set.of("sleep"), Set.of(), instead);
         add(rules, "java.util.concurrent.TimeUnit", Set.of("sleep"), Set.of(), instead);
         for (String pool : List.of("Executors", "ForkJoinPool", "ForkJoinTask", "ThreadPoolExecutor", "Executor")) {

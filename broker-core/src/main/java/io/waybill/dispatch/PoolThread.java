@@ -3,7 +3,6 @@ package io.waybill.dispatch;
 import io.waybill.api.context.ThreadContext;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
-import io.waybill.host.agent.DutyCycles;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> Runs on its own. Other threads pass it tasks in volatile fields, which they set under the
  * executor's lock.
  */
-final class PoolThread implements DutyCycles {
+final class PoolThread implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolThread.class);
 
@@ -32,10 +31,6 @@ final class PoolThread implements DutyCycles {
     private boolean writtenOff; // guarded as the field above
     private boolean ended; // its own
     private ThreadContext context; // its own; null before it begins
-    // These are used instead of the stack when it shares a thread with others.
-    private Runnable next; // the task of the next turn; null when there is none yet
-    private boolean rests;
-    private long dueNs; // on the monotonic clock: to help, or to end
 
     /**
      * Creates a thread.
@@ -54,7 +49,8 @@ final class PoolThread implements DutyCycles {
     public void run() {
         // the starting thread's loader may be of a bundle that leaves earlier
         Thread.currentThread().setContextClassLoader(HandlerExecutor.class.getClassLoader());
-        begin();
+        thread = threads.current();
+        context = ThreadContext.own();
         long helpAfterNs = delayNs; // it was started because something waits
         while (!ended) {
             if (helpAfterNs > 0) {
@@ -67,55 +63,6 @@ final class PoolThread implements DutyCycles {
             }
             helpAfterNs = settings.growDelayNs();
         }
-    }
-
-    private void begin() {
-        thread = threads.current();
-        context = ThreadContext.own();
-        dueNs = clock.monotonicNs() + delayNs;
-    }
-
-    @Override
-    public boolean isDue() {
-        if (context == null) {
-            begin();
-        }
-        return next != null
-                || dueNs - clock.monotonicNs() <= 0
-                || rests && (handed != null || helps || executor.isClosed());
-    }
-
-    @Override
-    public long dueNs() {
-        return dueNs;
-    }
-
-    @Override
-    public boolean cycle() {
-        if (!isDue()) {
-            return true;
-        }
-        Runnable task = next;
-        if (rests) {
-            rests = false;
-            task = executor.afterRest(this);
-            if (task == null) { // it is to help, or has ended
-                dueNs = clock.monotonicNs() + settings.growDelayNs();
-                return !ended;
-            }
-        } else if (task == null) {
-            task = executor.help(this);
-        }
-        if (task != null) {
-            runSafely(task);
-            next = executor.nextTask(this);
-        }
-        if (next == null) {
-            next = executor.missedOrIdle(this);
-            rests = next == null;
-            dueNs = clock.monotonicNs() + settings.keepAlive().toNanos();
-        }
-        return !ended;
     }
 
     /** Waits for a task; null when this thread is to help, or has ended. */

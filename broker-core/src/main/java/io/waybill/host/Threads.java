@@ -101,6 +101,9 @@ public interface Threads {
         Thread.onSpinWait();
     }
 
+    /** Between two rounds of a loop that may have work in each, and then never waits: others may have a turn where only one runs at a time. */
+    default void endRound() {}
+
     /** Lets other threads that are ready run before the calling one goes on. */
     default void giveWay() {
         Thread.yield();
@@ -242,6 +245,11 @@ public interface Threads {
         @Override
         public void spin() {
             threads.spin();
+        }
+
+        @Override
+        public void endRound() {
+            threads.endRound();
         }
 
         @Override

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The threads of handlers as roles that share one thread. */
+/** The threads of handlers, one at a time. */
 @Timeout(60)
 class InvokedExecutorTest {
 
@@ -33,24 +33,29 @@ class InvokedExecutorTest {
     }
 
     @Test
-    void runsItsTasksOnTheCallingThread() {
-        List<Thread> ran = new ArrayList<>();
+    void runsItsTasksInTurns() {
+        List<String> ran = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            executor.execute(() -> ran.add(Thread.currentThread()));
+            executor.execute(() -> {
+                String name = Thread.currentThread().getName();
+                ran.add(name);
+                threads.giveWay();
+                ran.add(name);
+            });
         }
         assertThat(ran).isEmpty();
         pass(LIMIT);
-        assertThat(ran).hasSize(5).containsOnly(Thread.currentThread());
+        assertThat(ran).hasSize(10).allMatch(name -> name.startsWith("acme-handler-"));
         assertThat(executor.taskCount()).isZero();
-        assertThat(threads.alive()).hasSizeBetween(1, 2).allMatch(name -> name.startsWith("acme-handler-"));
+        assertThat(threads.alive()).containsAll(ran);
     }
 
     @Test
-    void aTaskThatWaitsForAnotherOneRunsIt() {
+    void aTaskWaitsForAnotherOne() {
         CompletableFuture<String> given = new CompletableFuture<>();
         List<String> ran = new ArrayList<>();
         executor.execute(() -> {
-            threads.await(given, LIMIT.toNanos());
+            threads.await(ns -> given.isDone(), LIMIT.toNanos());
             ran.add(given.getNow("nothing"));
         });
         executor.execute(() -> given.complete("given"));

@@ -5,9 +5,6 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.context.CallContext;
-import io.waybill.api.context.ContextScope;
-import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.SimulatedProcess;
 import io.waybill.host.SimulatedTime;
@@ -43,6 +40,7 @@ final class Simulation {
     static final List<String> NAMES = List.of("a", "b", "c");
     static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 1 << 20, 1 << 16, 1 << 20);
     private static final long SECOND_NS = 1_000_000_000L;
+    private static final int STEPS = 10; // at the end, before deferred responses are completed
     private static final long STEP_NS = 2_000_000;
     private static final long MAX_END_NS = 300 * SECOND_NS;
     private static final long MAX_LATE_NS = SECOND_NS / 2;
@@ -54,8 +52,6 @@ final class Simulation {
     private static final WorkerSettings SETTINGS = WorkerSettings.builder()
             .defaultTimeout(Duration.ofSeconds(20))
             .drainLimit(Duration.ofSeconds(1))
-            // it ends the waits of handlers inside the turn of a leader, which would end them before if it were a
-            // thread
             .stuck(new StuckSettings(SECOND_NS / 5, SECOND_NS, StuckSettings.MAX_PER_HANDLER_DEFAULT))
             .journal(JOURNAL)
             .tensors(new TensorConfig(256 << 10, 16 << 20, 4 << 10, 64 << 10))
@@ -151,7 +147,7 @@ final class Simulation {
         this.calls = calls;
         this.random = new Random(seed);
         this.time = new SimulatedTime(random);
-        this.invoker = new Invoker(time, time, Simulation::apart);
+        this.invoker = new Invoker(time, time);
         this.disk = new SimulatedDisk(random);
         this.handlers = new SimulatedHandlers(random, this::note, problems::add);
     }
@@ -161,17 +157,6 @@ final class Simulation {
         Simulation simulation = new Simulation(seed, home, calls);
         simulation.run();
         return new Result(simulation.history, simulation.problems, simulation.outcomes, simulation.time.turns());
-    }
-
-    /** Hides the context of the turn that this one runs inside of. */
-    private static void apart(Runnable turn) {
-        ThreadContext own = ThreadContext.own();
-        ContextScope outside = own.enter(CallContext.EMPTY);
-        try {
-            turn.run();
-        } finally {
-            own.leave(outside);
-        }
     }
 
     private void note(String event) {
@@ -194,10 +179,7 @@ final class Simulation {
     }
 
     private void someSteps(int max) {
-        int steps = random.nextInt(max);
-        for (int i = 0; i < steps; i++) {
-            invoker.step(time.monotonicNs() + STEP_NS);
-        }
+        invoker.steps(random.nextInt(max), STEP_NS);
     }
 
     private void act() {
@@ -328,13 +310,13 @@ final class Simulation {
         handlers.completeAll();
         long untilNs = time.monotonicNs() + MAX_END_NS;
         while (!open.isEmpty() && time.monotonicNs() - untilNs < 0) {
-            invoker.step(untilNs);
+            invoker.steps(STEPS, STEP_NS);
             handlers.completeAll();
         }
         handlers.completeLeft();
         long restedNs = time.monotonicNs() + REST_NS;
         while (time.monotonicNs() - restedNs < 0) {
-            invoker.step(restedNs);
+            invoker.steps(STEPS, STEP_NS);
             handlers.completeAll();
         }
     }
@@ -389,6 +371,7 @@ final class Simulation {
                 problems.add(MessageId.text(id) + " has two responses on record, of " + member.name());
             }
         }
+        invoker.close();
         killed.forEach(SimulatedMember::discard);
     }
 }

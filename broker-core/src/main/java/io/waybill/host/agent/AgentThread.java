@@ -4,7 +4,6 @@ import io.waybill.host.Threads;
 import org.agrona.ErrorHandler;
 import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentRunner;
-import org.agrona.concurrent.AgentTerminationException;
 
 /**
  * A thread that repeats the duty cycle of one agent until it is closed.
@@ -57,7 +56,7 @@ public final class AgentThread implements AutoCloseable {
      */
     public synchronized void start(Threads threads) {
         begin(threads);
-        thread = threads.start(threadName, new Body());
+        thread = threads.start(threadName, this::body);
     }
 
     /** Starts the thread, now or when the host gives one. Once only. Does not throw. */
@@ -65,7 +64,7 @@ public final class AgentThread implements AutoCloseable {
         synchronized (this) {
             begin(threads);
         }
-        threads.startWhenPossible(threadName, new Body());
+        threads.startWhenPossible(threadName, this::body);
     }
 
     private void begin(Threads threads) {
@@ -82,43 +81,9 @@ public final class AgentThread implements AutoCloseable {
     }
 
     /** What the thread runs. */
-    private final class Body implements DutyCycles {
-
-        private boolean begun;
-
-        @Override
-        public void run() {
-            if (isWanted()) {
-                runUntilItReturns(AgentThread.this::run, failures);
-            }
-        }
-
-        @Override
-        public boolean isDue() {
-            return !begun || idle.tryEnd();
-        }
-
-        @Override
-        public long dueNs() {
-            return idle.dueNs();
-        }
-
-        @Override
-        public boolean cycle() {
-            if (!begun) {
-                begun = true;
-                if (!isWanted()) {
-                    return false;
-                }
-                retried.onStart();
-            }
-            try {
-                retried.doWork();
-                return true;
-            } catch (AgentTerminationException e) {
-                retried.onClose();
-                return false;
-            }
+    private void body() {
+        if (isWanted()) {
+            runUntilItReturns(this::run, failures);
         }
     }
 

@@ -2,6 +2,8 @@ package io.waybill.host.agent;
 
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import java.util.function.LongPredicate;
 
 /**
  * Waits until the next duty cycle of one agent is due, or until a {@link ChangeWatch} reports a change.
@@ -13,13 +15,17 @@ public final class ChangeIdleStrategy implements WakeableIdleStrategy {
 
     private final Clock clock;
     private final ChangeWatch changes;
+    private final Threads threads;
+    private final LongPredicate wait;
     private long dueNs; // monotonic clock
     private boolean changed;
 
     /** Waits for this watch, whose only waiter the agent is. */
-    public ChangeIdleStrategy(Clock clock, ChangeWatch changes) {
+    public ChangeIdleStrategy(Clock clock, ChangeWatch changes, Threads threads) {
         this.clock = clock;
         this.changes = changes;
+        this.threads = threads;
+        this.wait = changes::await;
         this.dueNs = clock.monotonicNs();
     }
 
@@ -36,19 +42,7 @@ public final class ChangeIdleStrategy implements WakeableIdleStrategy {
     @Override
     public void idle() {
         long leftNs = dueNs - clock.monotonicNs();
-        changed = leftNs > 0 && changes.await(leftNs);
-    }
-
-    @Override
-    public boolean tryEnd() {
-        boolean over = dueNs - clock.monotonicNs() <= 0;
-        changed = !over && changes.await(0);
-        return over || changed;
-    }
-
-    @Override
-    public long dueNs() {
-        return dueNs;
+        changed = leftNs > 0 && threads.await(wait, leftNs);
     }
 
     @Override

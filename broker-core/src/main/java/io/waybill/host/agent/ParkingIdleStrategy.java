@@ -41,20 +41,6 @@ public final class ParkingIdleStrategy implements WakeableIdleStrategy {
     }
 
     @Override
-    public boolean tryEnd() {
-        boolean over = woken || dueNs - clock.monotonicNs() <= 0;
-        if (over) {
-            woken = false;
-        }
-        return over;
-    }
-
-    @Override
-    public long dueNs() {
-        return dueNs;
-    }
-
-    @Override
     public void reset() {
         dueNs = clock.monotonicNs();
     }

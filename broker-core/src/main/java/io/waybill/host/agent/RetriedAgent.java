@@ -98,6 +98,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
     public void idle() {
         Thread.interrupted(); // of foreign code in the duty cycle
         try {
+            threads.endRound();
             idle.idle();
             lastWaitFailed = false;
         } catch (Throwable e) { // JDK 17 may throw a fault in a mapped file late, such as when the thread parks

@@ -15,12 +15,6 @@ public interface WakeableIdleStrategy extends IdleStrategy {
     /** Makes a duty cycle due: ends the current wait, or else the next one. */
     void wake();
 
-    /** Ends the current wait if a duty cycle is due. Returns whether it is. Does not block: for agents that share a thread. */
-    boolean tryEnd();
-
-    /** Returns until when the current wait lasts at most, on the monotonic clock. */
-    long dueNs();
-
     /** Waits until a duty cycle is due, however much work the last one did. */
     @Override
     default void idle(int workCount) {

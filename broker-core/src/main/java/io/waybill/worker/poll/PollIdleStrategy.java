@@ -1,7 +1,6 @@
 package io.waybill.worker.poll;
 
 import io.waybill.home.Doorbell;
-import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.WakeableIdleStrategy;
 
@@ -20,17 +19,14 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     }
 
     private final Doorbell doorbell;
-    private final Clock clock;
     private final Threads threads;
     private volatile Thread thread; // the agent's; null before it starts
     private Way next = Way.NONE;
     private long maxNs;
-    private long untilNs; // on the monotonic clock, of agents that share a thread; 0 before they look
     private boolean woken;
 
-    PollIdleStrategy(Doorbell doorbell, Clock clock, Threads threads) {
+    PollIdleStrategy(Doorbell doorbell, Threads threads) {
         this.doorbell = doorbell;
-        this.clock = clock;
         this.threads = threads;
     }
 
@@ -48,7 +44,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     void sleep(long timeoutNs) {
         next = Way.DOORBELL;
         maxNs = timeoutNs;
-        untilNs = 0;
     }
 
     /** Returns whether the last wait on the doorbell ended by a ring or a {@link #wake}. */
@@ -61,7 +56,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
     public void rest(long restNs) {
         next = restNs > 0 ? Way.PARK : Way.NONE;
         maxNs = restNs;
-        untilNs = 0;
     }
 
     @Override
@@ -72,27 +66,6 @@ final class PollIdleStrategy implements WakeableIdleStrategy {
             case PARK -> threads.park(this, maxNs);
             case DOORBELL -> woken = doorbell.await(maxNs);
         }
-    }
-
-    @Override
-    public boolean tryEnd() {
-        if (next == Way.DOORBELL && doorbell.await(0)) {
-            woken = true;
-            return true;
-        }
-        boolean over = next == Way.NONE || next == Way.SPIN || dueNs() - clock.monotonicNs() <= 0;
-        if (over && next == Way.DOORBELL) {
-            woken = false;
-        }
-        return over;
-    }
-
-    @Override
-    public long dueNs() {
-        if (untilNs == 0) {
-            untilNs = clock.monotonicNs() + maxNs;
-        }
-        return untilNs;
     }
 
     @Override

@@ -89,7 +89,7 @@ public final class Poller {
     private AgentThread newThread() {
         starting = true;
         started++;
-        PollIdleStrategy idle = new PollIdleStrategy(doorbell, clock, threads);
+        PollIdleStrategy idle = new PollIdleStrategy(doorbell, threads);
         PollAgent agent = new PollAgent(context, this, idle);
         return new AgentThread(workerName + "-poller-" + started, agent, idle);
     }

@@ -101,7 +101,7 @@ public final class Housekeeper implements Agent {
         this.watchdog = watchdog;
         this.references = references;
         this.changes = peers.changes();
-        this.idle = new ChangeIdleStrategy(clock, changes);
+        this.idle = new ChangeIdleStrategy(clock, changes, threads);
     }
 
     /** Sets what is called after each turn at which there had been messages. */

@@ -190,16 +190,6 @@ class AgentThreadTest {
             }
 
             @Override
-            public boolean tryEnd() {
-                return idle.tryEnd();
-            }
-
-            @Override
-            public long dueNs() {
-                return idle.dueNs();
-            }
-
-            @Override
             public void idle() {
                 switch (waits.incrementAndGet()) {
                     case 1 -> throw new IllegalStateException("first");

@@ -53,8 +53,7 @@ class InvokerTest {
     }
 
     @Test
-    void runsAgentsInTurnsAndStartsNoThread() {
-        int before = Thread.activeCount();
+    void runsAgentsInTurns() {
         AtomicInteger quick = new AtomicInteger();
         AtomicInteger slow = new AtomicInteger();
         agent("quick", SECOND_NS / 100, quick::incrementAndGet);
@@ -65,7 +64,101 @@ class InvokerTest {
         }
         assertThat(quick.get()).isBetween(900, 1001);
         assertThat(slow).hasValueBetween(10, 11);
-        assertThat(Thread.activeCount()).isLessThanOrEqualTo(before);
+    }
+
+    @Test
+    void aWaitEndsAtItsOwnTimeWhateverBeganMeanwhile() {
+        threads.start("leader", () -> {
+            threads.await(ns -> false, SECOND_NS);
+            events.add("leader");
+        });
+        threads.start("handler", () -> {
+            threads.await(ns -> events.contains("leader"), 3 * SECOND_NS);
+            events.add("handler");
+        });
+        long beganNs = time.monotonicNs();
+        while (!threads.alive().isEmpty()) {
+            invoker.step(beganNs + 10 * SECOND_NS);
+        }
+        assertThat(events).containsExactly("leader", "handler");
+        assertThat(time.monotonicNs() - beganNs).isLessThan(2 * SECOND_NS);
+    }
+
+    @Test
+    void whatWaitsOnAMonitorGoesOnAfterAChangeAndLeavesItFree() {
+        Object monitor = new Object();
+        List<String> changed = new ArrayList<>();
+        threads.start("waits", () -> {
+            synchronized (monitor) {
+                while (changed.isEmpty()) {
+                    waitOn(monitor, 0);
+                }
+                events.add("waited");
+            }
+        });
+        threads.start("changes", () -> {
+            threads.pause(SECOND_NS);
+            synchronized (monitor) {
+                changed.add("by the other");
+                monitor.notifyAll();
+            }
+        });
+        invoker.steps(10, SECOND_NS);
+        assertThat(events).containsExactly("waited");
+        assertThat(threads.alive()).isEmpty();
+    }
+
+    private void waitOn(Object monitor, long maxMs) {
+        try {
+            threads.waitOn(monitor, maxMs);
+        } catch (InterruptedException e) {
+            events.add("interrupted");
+        }
+    }
+
+    @Test
+    void anInterruptEndsAWait() {
+        Object monitor = new Object();
+        Thread parked = threads.start("parked", () -> {
+            threads.park(this, Long.MAX_VALUE);
+            events.add("parked " + Thread.interrupted());
+        });
+        Thread waiting = threads.start("waiting", () -> {
+            synchronized (monitor) {
+                while (!events.contains("interrupted")) {
+                    waitOn(monitor, 0);
+                }
+            }
+        });
+        threads.start("interrupts", () -> {
+            threads.pause(SECOND_NS);
+            parked.interrupt();
+            waiting.interrupt();
+        });
+        invoker.steps(10, SECOND_NS);
+        assertThat(events).containsExactlyInAnyOrder("parked true", "interrupted");
+        assertThat(threads.alive()).isEmpty();
+    }
+
+    @Test
+    void closingEndsWhatWasAbandonedInsideOfItsWait() throws InterruptedException {
+        Thread waits = threads.start("waits", () -> {
+            try {
+                threads.pause(SECOND_NS);
+                events.add("goes on");
+            } finally {
+                events.add("ends");
+            }
+        });
+        agent("role", SECOND_NS, () -> events.add("works"));
+        invoker.steps(2, 0);
+        events.clear();
+        threads.abandon();
+        invoker.steps(4, 2 * SECOND_NS);
+        assertThat(events).isEmpty();
+        invoker.close();
+        assertThat(events).containsExactly("ends", "role closed");
+        waits.join();
     }
 
     @Test
