@@ -20,6 +20,7 @@ class SharedStructuresTest {
 
     private static final String MODE = System.getProperty("waybill.stress", "quick");
     private static final String CHOSEN = System.getProperty("waybill.stress.tests", ".*"); // a pattern of their names
+    private static final String BUFFERS = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED"; // of Agrona
     private static final Pattern TOTALS = Pattern.compile(
             "\\(Results: (\\d+) planned; (\\d+) passed, (\\d+) failed, (\\d+) soft errs, (\\d+) hard errs\\)");
 
@@ -38,15 +39,17 @@ class SharedStructuresTest {
                         MODE,
                         "-t",
                         CHOSEN,
+                        "--jvmArgsPrepend",
+                        BUFFERS,
                         "-r",
                         directory.resolve("results").toString()))
                 .directory(directory.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();
-        assertThat(stress.waitFor()).isZero();
-
+        int status = stress.waitFor();
         String printed = Files.readString(output);
+        assertThat(status).as("status of jcstress; %s", printed).isZero();
         List<MatchResult> totals = TOTALS.matcher(printed).results().toList();
         assertThat(totals).as(printed).isNotEmpty();
         MatchResult last = totals.get(totals.size() - 1);

@@ -1,6 +1,5 @@
 package io.waybill.home.cursor;
 
-import static io.waybill.home.cursor.CursorLayout.ASLEEP_AT;
 import static io.waybill.home.cursor.CursorLayout.EPOCH_AT;
 import static io.waybill.home.cursor.CursorLayout.FILE_BYTES;
 import static io.waybill.home.cursor.CursorLayout.FORMAT_AT;
@@ -17,7 +16,6 @@ import static io.waybill.home.cursor.CursorLayout.RESPONSES_ON_DISK_AT;
 import static io.waybill.home.cursor.CursorLayout.SLOTS;
 import static io.waybill.home.cursor.CursorLayout.SLOTS_AT;
 import static io.waybill.home.cursor.CursorLayout.SLOT_BYTES;
-import static io.waybill.home.cursor.CursorLayout.WAKE_AT_NS_AT;
 
 import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
@@ -25,7 +23,6 @@ import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.failure.HostFailures;
 import java.io.IOException;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -72,6 +69,7 @@ public final class Cursors {
     private final SafeFiles files;
     private final Object key;
     private final UnsafeBuffer table;
+    private final SleepMark sleep;
     private final Origin origin;
     private final QueueNote requests;
     private final QueueNote responses;
@@ -82,6 +80,7 @@ public final class Cursors {
         this.files = files;
         this.key = FileStamp.of(path).key();
         this.table = table;
+        this.sleep = new SleepMark(table);
         this.origin = origin;
         this.requests = new QueueNote(table, REQUESTS_NOTE_AT);
         this.responses = new QueueNote(table, RESPONSES_NOTE_AT);
@@ -203,30 +202,27 @@ public final class Cursors {
      * @param wakeAtNs until when it means to sleep, on the monotonic clock
      */
     public void markAsleep(long wakeAtNs) {
-        table.putLongRelease(WAKE_AT_NS_AT, wakeAtNs);
-        markAsleep();
+        sleep.asleep(wakeAtNs);
     }
 
     /** Does so in place of a thread that sleeps already, whose planned end of the sleep stays. */
     public void markAsleep() {
-        table.putIntRelease(ASLEEP_AT, 1);
-        VarHandle.fullFence(); // before the journals are looked at again
+        sleep.asleep();
     }
 
     /** Publishes that the doorbell need not be rung while another thread polls in place of the one that sleeps. */
     public void markPolled() {
-        table.putIntRelease(ASLEEP_AT, 0);
+        sleep.polled();
     }
 
     /** Publishes that the doorbell need not be rung. */
     public void markAwake() {
-        table.putIntRelease(ASLEEP_AT, 0);
-        table.putLongRelease(WAKE_AT_NS_AT, 0);
+        sleep.awake();
     }
 
     /** Returns whether the doorbell must be rung. */
     public boolean isMarkedAsleep() {
-        return table.getIntVolatile(ASLEEP_AT) == 1;
+        return sleep.isAsleep();
     }
 
     /** Stops peers from acting on records that are not on the disk. */

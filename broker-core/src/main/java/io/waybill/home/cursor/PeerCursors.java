@@ -3,7 +3,6 @@ package io.waybill.home.cursor;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
-import java.lang.invoke.VarHandle;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,10 +20,12 @@ import org.agrona.concurrent.UnsafeBuffer;
 public final class PeerCursors {
     private final Path path;
     private final UnsafeBuffer table;
+    private final SleepMark sleep;
 
     private PeerCursors(Path path, UnsafeBuffer table) {
         this.path = path;
         this.table = table;
+        this.sleep = new SleepMark(table);
     }
 
     /** Whether the file was cut since it was mapped, which is not looked at before each access. */
@@ -61,8 +62,7 @@ public final class PeerCursors {
      * comes after the append.
      */
     public boolean isAsleepAfterFence() {
-        VarHandle.fullFence();
-        return table.getIntVolatile(CursorLayout.ASLEEP_AT) == 1;
+        return sleep.isAsleepAfterFence();
     }
 
     /** The peer's epoch, as the last one of its name that took calls wrote it; 0 when none did. */
@@ -91,7 +91,7 @@ public final class PeerCursors {
 
     /** Returns until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
     public long wakeAtNs() {
-        return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);
+        return sleep.wakeAtNs();
     }
 
     /** Returns what the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
