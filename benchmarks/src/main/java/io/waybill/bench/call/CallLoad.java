@@ -19,7 +19,9 @@ public record CallLoad(Form form, int sizeBytes, EchoHandler handler, int inFlig
         /** An operation by name, with one field of bytes, responded to with one: as programs write it. */
         NAMED,
         /** A payload of bytes under a type by number. */
-        RAW
+        RAW,
+        /** An operation by name, with one field that is a tensor of as many bytes, responded to with it. */
+        TENSOR
     }
 
     /** How long calls are made before they are measured, and then. */
@@ -29,6 +31,10 @@ public record CallLoad(Form form, int sizeBytes, EchoHandler handler, int inFlig
 
     /** @throws IllegalArgumentException when messages have no room for the time of the work */
     public CallLoad {
+        if (form == Form.TENSOR && !handler.work().isNone()) {
+            throw new IllegalArgumentException(
+                    "a call with a tensor: expected a handler without work, found one that works or sleeps; use --call named");
+        }
         if (!handler.work().isNone() && sizeBytes < Work.MIN_BYTES) {
             throw new IllegalArgumentException("a message of a handler that works or sleeps: expected at least "
                     + Work.MIN_BYTES + " bytes, found " + sizeBytes);

@@ -6,11 +6,17 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.bench.measure.EchoHandler;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Phase;
 import io.waybill.bench.measure.Phases;
 import io.waybill.bench.process.ChildProcess;
+import io.waybill.host.Host;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.peer.FlowLimits;
@@ -29,11 +35,20 @@ public final class WaybillCaller {
     private final CallLoad load;
     private final byte[] data;
     private final Request raw; // nothing keeps it beyond a call
+    private final Tensor tensor; // null where no call has one
 
     WaybillCaller(CallLoad load) {
         this.load = load;
         this.data = new byte[load.sizeBytes()];
         this.raw = Request.raw(EchoServer.NAME, TYPE, ByteBuffer.wrap(data), List.of());
+        this.tensor = load.form() == CallLoad.Form.TENSOR ? tensor(data) : null;
+    }
+
+    /** A tensor in ordinary memory outside the heap, as another library would have it. */
+    private static Tensor tensor(byte[] bytes) {
+        Storage storage = new HostMemory(new NativeMemory(Host.real().calls())).allocate(bytes.length);
+        storage.bytes(0, bytes.length).put(bytes); // which loads its pages
+        return Tensor.contiguous(DType.UINT8, new long[] {bytes.length}, storage);
     }
 
     /** Arguments: see {@link MeasuredSystem}. */
@@ -67,6 +82,10 @@ public final class WaybillCaller {
             return raw;
         }
         Request request = Request.operation(EchoServer.NAME, EchoServer.OPERATION);
+        if (tensor != null) {
+            request.body().tensor(EchoHandler.FIELD, tensor);
+            return request;
+        }
         request.body().bytes(EchoHandler.FIELD, ByteBuffer.wrap(data));
         return request;
     }
@@ -79,6 +98,10 @@ public final class WaybillCaller {
     }
 
     private long takenNs(Response response) {
+        if (tensor != null) {
+            requireAll(response.tensor(EchoHandler.FIELD).size(0));
+            return 0;
+        }
         byte[] given;
         if (load.form() == CallLoad.Form.NAMED) {
             given = ((Value.Binary) response.value(EchoHandler.FIELD)).value();
@@ -88,11 +111,15 @@ public final class WaybillCaller {
             given = new byte[load.sizeBytes()];
             response.payload().get(given);
         }
-        if (given.length != data.length) {
-            throw new IllegalStateException("a call of " + EchoServer.NAME + ": expected " + data.length
-                    + " bytes back, found " + given.length);
-        }
+        requireAll(given.length);
         return load.work().takenNs(given);
+    }
+
+    private void requireAll(long bytes) {
+        if (bytes != data.length) {
+            throw new IllegalStateException(
+                    "a call of " + EchoServer.NAME + ": expected " + data.length + " bytes back, found " + bytes);
+        }
     }
 
     private long callInFlight(Worker worker, Phase phase) {

@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
 import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 
 /**
@@ -32,9 +33,7 @@ public record EchoHandler(Kind kind, Work work) implements MessageHandler {
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         if (message.type().equals(MessageType.NAMED_CALL)) {
-            byte[] data = message.bytes(FIELD);
-            work.perform(data);
-            outbox.response().bytes(FIELD, ByteBuffer.wrap(data));
+            respond(message, outbox);
         } else if (work.isNone()) {
             outbox.respond(message.payload());
         } else {
@@ -43,6 +42,19 @@ public record EchoHandler(Kind kind, Work work) implements MessageHandler {
             work.perform(data);
             outbox.respond(ByteBuffer.wrap(data));
         }
+    }
+
+    /** Gives the field of a call by name back, a tensor or bytes. */
+    private void respond(Message message, Outbox outbox) throws RejectedMessageException {
+        if (!message.tensors().isEmpty()) {
+            Tensor tensor = message.tensor(FIELD);
+            tensor.storage().retain();
+            outbox.response().tensor(FIELD, tensor);
+            return;
+        }
+        byte[] data = message.bytes(FIELD);
+        work.perform(data);
+        outbox.response().bytes(FIELD, ByteBuffer.wrap(data));
     }
 
     public boolean isNonBlocking() {

@@ -27,4 +27,11 @@ class CallLoadTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("at least 8 bytes, found 4");
     }
+
+    @Test
+    void hasNoWorkOnATensor() {
+        assertThatThrownBy(() -> new CallLoad(CallLoad.Form.TENSOR, 64, WORKING, 1, TIMING))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("expected a handler without work");
+    }
 }
