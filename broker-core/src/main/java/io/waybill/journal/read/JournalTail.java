@@ -183,6 +183,16 @@ public final class JournalTail implements Closeable {
         }
     }
 
+    /** Returns whether the next record is looked for in the part of a file that is mapped already: that is one read of memory. */
+    public boolean isInPlace() {
+        return !frames.isLeft();
+    }
+
+    /** Returns whether a poll may find something: false when the place of the next record is {@linkplain #isInPlace mapped}, and nothing is there. */
+    public boolean mayHaveNext() {
+        return !faulted && frames.mayHaveNext();
+    }
+
     private Poll read(MessageBuffer buffer, int receiver) {
         for (int skipped = 0; skipped < MAX_SKIPPED; skipped++) {
             int length = frames.next();

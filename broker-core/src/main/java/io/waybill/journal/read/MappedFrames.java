@@ -24,6 +24,7 @@ final class MappedFrames {
     private long position; // of the next record's frame, or of what is before it
     private long index; // of that record
     private int length;
+    private InternalError fault; // which a look met; null for none
 
     /** Begins at a record, which the tailer has just found there. Returns its length in bytes. */
     int enter(Bytes<?> record, long recordIndex) {
@@ -54,6 +55,11 @@ final class MappedFrames {
         if (base == 0) {
             return OUTSIDE;
         }
+        if (fault != null) {
+            InternalError met = fault;
+            fault = null;
+            throw met;
+        }
         while (position + Frame.LENGTH <= end) {
             int frame = OS.memory().readVolatileInt(base + position);
             if (frame == Frame.END) {
@@ -72,6 +78,16 @@ final class MappedFrames {
             position = Frame.behind(position, length);
         }
         return OUTSIDE;
+    }
+
+    /** Returns false when what comes next is within reach, and nothing is there. A fault that it meets is thrown by {@link #next}. */
+    boolean mayHaveNext() {
+        try {
+            return fault != null || next() != NOTHING;
+        } catch (InternalError e) {
+            fault = e;
+            return true;
+        }
     }
 
     /** Goes behind the record that was found. */

@@ -140,7 +140,7 @@ public final class PeerReader {
         announced = slot == null ? 0 : slot.announced();
     }
 
-    /** Has the next poll read the peer's queues, whatever the peer has announced. */
+    /** Has the next poll read the peer's queues where that is {@linkplain JournalTail#isInPlace one read of memory}, whatever the peer has announced. */
     public void ignoreAnnouncements() {
         announced = 0;
     }
@@ -158,12 +158,18 @@ public final class PeerReader {
 
     /** Returns whether the peer may have written requests that were not read; true for a peer that announces nothing. */
     public boolean mayHaveRequests() {
+        if (announced == 0 && requests.isInPlace()) {
+            return requests.mayHaveNext();
+        }
+        if (announced == 0) {
+            lookAtAnnouncements();
+        }
         return announced == 0 || announced != requestsReadAt;
     }
 
     /** Returns whether the peer may have written responses that were not read; true for a peer that announces nothing. */
     public boolean mayHaveResponses() {
-        return announced == 0 || announced != responsesReadAt;
+        return announced == 0 ? responses.mayHaveNext() : announced != responsesReadAt;
     }
 
     /** Notes that no requests are left of those that were announced when it last looked. */

@@ -108,7 +108,7 @@ final class RepeatedRequests {
     }
 
     boolean isAnyFound() {
-        return !found.isEmpty();
+        return !open.isEmpty() && !found.isEmpty();
     }
 
     /** Returns a request with a decision; null when there is none. The caller removes it from the unserved requests. */

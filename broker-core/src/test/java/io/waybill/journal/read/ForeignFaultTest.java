@@ -124,7 +124,11 @@ class ForeignFaultTest {
             if (++polls % 5 == 0) {
                 meetAnother();
             }
+            boolean mayBeThere = tail.mayHaveNext(); // which the poll reports if it met the fault
             found = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            assertThat(mayBeThere || found == Poll.NONE)
+                    .as("a look found nothing, and the poll after it %s", found)
+                    .isTrue();
             MappedFaults.surface();
         } catch (InternalError | RuntimeException e) { // the second when it surfaced where Chronicle maps a file
             assertThat(MappedFaults.is(e)).isTrue();

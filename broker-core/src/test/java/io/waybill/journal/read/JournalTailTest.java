@@ -70,6 +70,25 @@ class JournalTailTest {
     }
 
     @Test
+    void knowsInPlaceWhetherARecordIsThere() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            assertThat(tail.isInPlace()).isFalse();
+            assertThat(tail.mayHaveNext())
+                    .as("a record, before it has read one")
+                    .isTrue();
+            queue.append(JournalQueue.REQUESTS, 7);
+            assertThat(nextId(tail)).isEqualTo(7);
+
+            assertThat(tail.isInPlace()).isTrue();
+            assertThat(tail.mayHaveNext()).as("a record behind the last one").isFalse();
+            queue.append(JournalQueue.REQUESTS, 8);
+            assertThat(tail.mayHaveNext()).isTrue();
+            assertThat(nextId(tail)).isEqualTo(8);
+        }
+    }
+
+    @Test
     void readsOnBehindARecord() {
         try (WrittenQueue queue = open();
                 JournalTail tail = tail()) {
