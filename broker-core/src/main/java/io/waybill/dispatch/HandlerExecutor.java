@@ -294,7 +294,7 @@ public final class HandlerExecutor {
             source.roomListener().run();
         }
         if (polls) {
-            polled.poll();
+            polled.poll(free);
         }
         return next;
     }

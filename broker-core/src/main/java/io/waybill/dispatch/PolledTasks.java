@@ -4,8 +4,8 @@ import io.waybill.host.Clock;
 import java.util.function.Supplier;
 
 /**
- * What the one thread of a {@link HandlerExecutor} runs that polls for tasks itself: those that it finds, and those that wait.
- * A thread polls when tasks of handlers whose calls are short follow each other quickly, so that none needs to be woken.
+ * What a thread of a {@link HandlerExecutor} runs that polls for tasks itself: those that it finds, and those that wait. One at a time polls, when
+ * tasks follow each other soon, so that none needs to be woken; while it is inside a long task that it has found, another one may.
  *
  * <p><b>Threads.</b> By the thread that polls, if not stated otherwise.
  */
@@ -15,12 +15,12 @@ public final class PolledTasks {
     @FunctionalInterface
     public interface Polling {
 
-        /** Polls for requests on the calling thread, and runs those of this executor, until others are better at it. */
-        void poll(HandlerExecutor executor);
+        /** Polls for requests on the calling thread, which is this one of the executor's, and runs those of this executor, until others are better at it. */
+        void poll(HandlerExecutor executor, PoolThread pooled);
     }
 
-    /** A thread polls only while tasks follow each other so quickly. */
-    private static final long PAYS_NS = 200_000;
+    /** A thread polls only while tasks follow each other so soon. */
+    private static final long PAYS_NS = 10_000_000;
 
     private final HandlerExecutor executor;
     private final Clock clock;
@@ -60,7 +60,7 @@ public final class PolledTasks {
 
     /** Makes a thread whose task has ended the one that polls, if that pays. Returns whether it is. */
     boolean take(PoolThread free, long sinceLastNs) {
-        boolean takes = areShort && sinceLastNs < PAYS_NS && poller == null && polling.get() != null;
+        boolean takes = sinceLastNs < PAYS_NS && poller == null && mayPoll();
         if (takes) {
             poller = free;
         }
@@ -70,13 +70,31 @@ public final class PolledTasks {
     // ---- the thread that polls
 
     /** Polls, after {@link #take}. */
-    void poll() {
+    void poll(PoolThread self) {
         try {
-            polling.get().poll(executor);
+            polling.get().poll(executor, self);
         } finally {
-            synchronized (executor.lock) {
+            handOver(self);
+        }
+    }
+
+    /** Lets another thread poll: this one is about to be inside a task for longer. */
+    public void handOver(PoolThread self) {
+        synchronized (executor.lock) {
+            if (poller == self) {
                 poller = null;
             }
+        }
+    }
+
+    /** Polls again, after {@link #handOver}. Returns whether no other thread does so by now. */
+    public boolean retake(PoolThread self) {
+        synchronized (executor.lock) {
+            boolean takes = poller == null && !executor.isClosed();
+            if (takes) {
+                poller = self;
+            }
+            return takes;
         }
     }
 
@@ -86,23 +104,21 @@ public final class PolledTasks {
     }
 
     /** Runs a task that waits, if one does. */
-    public void runWaiting() {
-        PoolThread self;
+    public void runWaiting(PoolThread self) {
         Runnable task;
         synchronized (executor.lock) {
-            self = poller;
             task = executor.takeWaiting(self);
         }
         if (task != null) {
             self.runSafely(task);
-            end(clock.bootNs());
+            end(self, clock.bootNs());
         }
     }
 
     /** Begins a task that this thread has polled. Returns false when it is to be {@linkplain HandlerExecutor#execute executed} instead. */
-    public boolean begin(Runnable task) {
+    public boolean begin(PoolThread self, Runnable task) {
         synchronized (executor.lock) {
-            return executor.countIn(poller, task);
+            return executor.countIn(self, task);
         }
     }
 
@@ -111,10 +127,10 @@ public final class PolledTasks {
      *
      * @param nowNs on the boot clock
      */
-    public void end(long nowNs) {
+    public void end(PoolThread self, long nowNs) {
         boolean roomCame;
         synchronized (executor.lock) {
-            executor.countOut(poller, nowNs);
+            executor.countOut(self, nowNs);
             roomCame = executor.takeWantedRoom();
             if (Thread.currentThread().isInterrupted() && !executor.isClosed()) {
                 Thread.interrupted();
@@ -131,13 +147,10 @@ public final class PolledTasks {
      *
      * @return whether it does; otherwise the task is to be {@linkplain HandlerExecutor#execute executed}
      */
-    public boolean leave(Runnable task) {
+    public boolean leave(PoolThread self, Runnable task) {
         synchronized (executor.lock) {
-            boolean takes = poller != null
-                    && poller.isOnCaller()
-                    && poller.current() == null
-                    && executor.waiting.isEmpty()
-                    && executor.hasRoom();
+            boolean takes =
+                    poller == self && self.current() == null && executor.waiting.isEmpty() && executor.hasRoom();
             if (takes) {
                 executor.waiting.add(task);
                 waitingChanged();
@@ -147,6 +160,11 @@ public final class PolledTasks {
     }
 
     // ---- any thread
+
+    /** Returns whether threads poll for tasks at all. */
+    public boolean mayPoll() {
+        return polling.get() != null;
+    }
 
     /** Has another thread run what was left to the one that polls, which is late. */
     public void help() {
@@ -160,7 +178,7 @@ public final class PolledTasks {
     }
 
     /** Returns whether the task that ended last is of a handler whose calls are short. */
-    boolean areShort() {
+    public boolean areShort() {
         return areShort;
     }
 

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> Runs on its own. Other threads pass it tasks in volatile fields, which they set under the
  * executor's lock.
  */
-final class PoolThread implements Runnable {
+public final class PoolThread implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolThread.class);
 
@@ -168,10 +168,6 @@ final class PoolThread implements Runnable {
 
     boolean isOn(Thread wanted) {
         return thread == wanted;
-    }
-
-    boolean isOnCaller() {
-        return thread == threads.current();
     }
 
     Runnable current() {

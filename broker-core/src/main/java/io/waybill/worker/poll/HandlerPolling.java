@@ -3,7 +3,7 @@ package io.waybill.worker.poll;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.PolledTasks;
-import io.waybill.home.Doorbell;
+import io.waybill.dispatch.PoolThread;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
@@ -11,13 +11,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Polling by a thread of a bundle, in place of the poller, so that a short plain handler runs on the thread that read its
- * request: the leader. It polls and sleeps like the poller, but gives the permit to callers, and leaves when nothing comes for
- * some milliseconds. One thread leads at a time.
+ * Polling by a thread of a bundle, in place of the poller, so that a plain handler runs on the thread that read its request: the leader. It
+ * sleeps on the doorbell as a waiting caller does, with the rings diverted to it while the poller sleeps on, and leaves when nothing comes for some
+ * milliseconds. One thread leads at a time.
  *
- * <p>The leader runs handlers of its own bundle that are {@linkplain HandlerEntry#isShort expected to be short}, without
- * the permit. Other requests go where they would go anyway. The poller stands by: when the leader is inside a handler for
- * too long, the poller takes its place, and the thread continues as any thread of its bundle.
+ * <p>The leader runs handlers of its own bundle, without the permit. In front of one that is {@linkplain HandlerEntry#isShort expected to be
+ * short}, nothing else happens: the poller looks from time to time whether the leader comes back, and takes its place when it does not. In front of any
+ * other, the leader hands over to the poller, which sleeps until a peer rings, and takes the lead again after it.
  *
  * <p><b>Threads.</b> {@link #poll}, {@link #enter} and {@link #leave} by the leader; {@link #isLed(long)} by the poller;
  * {@link #mayRun} by the holder of the permit; the rest by any.
@@ -36,14 +36,6 @@ public final class HandlerPolling implements PolledTasks.Polling {
 
     /** With so many requests in one poll there is a backlog. */
     private static final int BEGUN = 8;
-    /** Calls that take as long are worth a thread each, while others wait. */
-    private static final long WORTH_A_THREAD_NS = 5_000;
-    /** How long a leader tries to get the permit before it parks for it: the poller releases it once it sees that there is one. */
-    private static final long PERMIT_NS = 20_000;
-    /** How long a leader sleeps on the doorbell before it leaves that to the poller, and waits for the permit before it gives up. */
-    private static final long REST_NS = 4_000_000;
-    /** How long the poller spreads a backlog over threads. */
-    private static final long PAUSE_NS = 10_000_000;
 
     private final Waiting waiting;
     private final Clock clock;
@@ -51,32 +43,27 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final Threads threads;
     private final PollPermit permit;
     private final HandlerSlots invocations;
-    private final Deadlines deadlines;
     private final Cursors cursors;
-    private final Doorbell doorbell;
-    private final Runnable wakePoller;
+    private final Poller poller;
     private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
-    private volatile boolean leftIdle; // set by a leader, cleared by the poller
-    private volatile boolean came; // set by a leader, cleared by the poller
+    private volatile boolean isWatched; // written by the poller: it looks at the leader from time to time
+    private volatile boolean ran; // a short handler since then; set by the leader, cleared by the poller
     private long turnSeen; // by the poller
-    private volatile long expectsFromNs; // on the boot clock; written by the poller
-    private boolean expected; // by the holder of the permit: a thread has a request, and is to lead after it
+    private boolean passedOn; // by the holder of the permit: a request, and none came after it
     // By the leader: its own requests in this poll, and how long they took.
     private int begun;
     private long busyNs;
     private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
-    HandlerPolling(PollContext context, Runnable wakePoller) {
+    HandlerPolling(PollContext context, Poller poller) {
         this.waiting = context.waiting;
         this.clock = context.clock;
         this.turns = context.turns;
         this.threads = context.threads;
         this.permit = turns.permit();
         this.invocations = context.invocations;
-        this.deadlines = context.deadlines();
         this.cursors = context.cursors;
-        this.doorbell = context.doorbell;
-        this.wakePoller = wakePoller;
+        this.poller = poller;
     }
 
     public PollPermit permit() {
@@ -91,16 +78,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
     // ---- the leader
 
     @Override
-    public void poll(HandlerExecutor executor) {
+    public void poll(HandlerExecutor executor, PoolThread pooled) {
         HandlerSlot self = invocations.own();
         self.executor = executor;
+        self.pooled = pooled;
         if (turns.isClosed()
                 || turns.callersPoll()
                 || clock.bootNs() - pausedUntilNs < 0
                 || !LEADER.compareAndSet(this, null, self)) {
             return;
         }
-        came = true;
         try {
             self.leads = this;
             self.polledFor = executor;
@@ -111,12 +98,12 @@ public final class HandlerPolling implements PolledTasks.Polling {
             self.leads = null;
             self.polledFor = null;
             self.polledSinceNs = 0;
-            turns.wakeUp();
             LEADER.compareAndSet(this, self, null);
+            poller.restoreRings(false);
         }
         turns.surfaceFaults();
         if (!turns.isSleeping()) { // otherwise peers ring for what they write from now on
-            wakePoller.run();
+            poller.wake();
         }
     }
 
@@ -125,15 +112,16 @@ public final class HandlerPolling implements PolledTasks.Polling {
         boolean mine = false;
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
             self.hasLeft = false;
-            if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or long ones
-                enter();
+            if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or by this one
+                begin(self, executor.polled().areShort());
                 if (mine) {
                     permit.release();
                     mine = false;
                 }
-                executor.polled().runWaiting();
+                executor.polled().runWaiting(self.pooled);
                 self.polledSinceNs = 0;
                 self.polledFor = executor;
+                retake(self, executor);
                 idleSinceNs = 0;
                 continue;
             }
@@ -156,7 +144,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             long nowNs = clock.monotonicNs();
             idleSinceNs = idleSinceNs == 0 ? nowNs : idleSinceNs;
             long idleNs = nowNs - idleSinceNs;
-            if (!mine && idleNs >= PERMIT_NS) {
+            if (!mine && idleNs >= PollTimes.PERMIT_NS) {
                 mine = awaitPermit();
                 if (!mine) {
                     break;
@@ -166,10 +154,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
             if (mine && (idleNs >= waiting.spinNs() || turns.balance().sleepsAtOnce(nowNs))) {
                 turns.balance().lost(idleNs, nowNs);
                 idleSinceNs = 0;
-                boolean came = !turns.isSleeping() && rest(self);
-                mine = permit.isMine();
-                if (!came) {
-                    leftIdle = !turns.isSleeping();
+                mine = false;
+                if (!rest()) {
                     break;
                 }
             }
@@ -184,9 +170,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
         if (!permit.tryAcquire()) {
             return false;
         }
-        expected = false;
+        passedOn = false;
         turns.beginTurn();
-        cursors.markAwake(); // after a rest a caller may have marked it asleep
         return true;
     }
 
@@ -194,44 +179,72 @@ public final class HandlerPolling implements PolledTasks.Polling {
      * Waits until the holder has released the permit, who may need this processor for that. Returns whether the calling thread has it.
      */
     private boolean awaitPermit() {
-        permit.awaitRelease(REST_NS);
+        permit.awaitRelease(PollTimes.LEADER_REST_NS);
         return tryAcquire();
     }
 
-    /** Sleeps on the doorbell in the place of the poller, unless something arrived meanwhile. Returns false when nothing came. */
-    private boolean rest(HandlerSlot self) {
-        turns.readClock();
-        long nowNs = clock.bootNs();
-        long untilNs = Math.min(nowNs + REST_NS, deadlines.earliestNs());
-        if (untilNs <= nowNs) {
-            return true;
-        }
-        cursors.markAsleep(clock.monotonicNs() + untilNs - nowNs);
-        turns.sleepUntil(untilNs);
-        boolean came = turns.pollAll() != 0;
-        if (!came && leader == self && deadlines.earliestNs() >= untilNs && !turns.callersPoll()) {
-            permit.release();
-            came = doorbell.await(untilNs - nowNs);
-        }
-        turns.wakeUp();
-        if (permit.isMine() || permit.tryAcquire()) { // otherwise a caller polls
-            turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
-            cursors.markAwake();
-        }
-        return came;
+    /**
+     * Ends the turn, and sleeps on the doorbell while the poller does, with the rings diverted to this thread. Returns false when nothing came, or another
+     * thread has the rings.
+     */
+    private boolean rest() {
+        boolean diverts = poller.hasRings() || poller.tryDivertRings();
+        turns.endTurn();
+        return diverts && poller.awaitRing(PollTimes.LEADER_REST_NS);
     }
 
-    /** Marks that the leader is about to enter a handler, and to release the permit. Returns its slot. */
-    public HandlerSlot enter() {
+    /** Counts a request of this thread's bundle in. Returns false when a thread of the bundle is to run it as any other. By the leader, with the permit. */
+    public boolean begin(HandlerEntry entry, Runnable request) {
+        return entry.executor().polled().begin(invocations.own().pooled, request);
+    }
+
+    /**
+     * Marks that the leader is about to enter a handler, and to release the permit. Returns its slot.
+     */
+    public HandlerSlot enter(HandlerEntry entry) {
         HandlerSlot self = invocations.own();
+        begin(self, entry.isShort());
+        return self;
+    }
+
+    private void begin(HandlerSlot self, boolean isShort) {
         self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
         self.polledSinceNs = clock.bootNs();
-        if (turns.wakeUp()) { // in the look before a rest
-            cursors.markAwake();
-        } else if (turns.isSleeping()) { // the poller watches, and takes the place of a leader that is late
-            wakePoller.run();
+        if (!isShort) {
+            handOver(self);
+            return;
         }
-        return self;
+        ran = true;
+        if (!isWatched && turns.isSleeping()) {
+            poller.wake();
+        }
+    }
+
+    /** Leaves polling to the poller, which a peer rings for from now on. With the permit, if this thread has it. */
+    private void handOver(HandlerSlot self) {
+        if (!LEADER.compareAndSet(this, self, null)) {
+            return;
+        }
+        self.executor.polled().handOver(self.pooled);
+        poller.restoreRings(false);
+        if (!turns.isSleeping()) {
+            poller.wake();
+        } else if (permit.isMine()) {
+            cursors.markAsleep();
+            if (turns.mayHaveWork()) { // otherwise a peer that writes something sees the mark, and rings
+                poller.wake();
+            }
+        }
+    }
+
+    /** Takes the lead again, unless another thread has it, or the permit is wanted. */
+    private void retake(HandlerSlot self, HandlerExecutor executor) {
+        if (leader == null
+                && clock.bootNs() - pausedUntilNs >= 0
+                && executor.polled().retake(self.pooled)
+                && !LEADER.compareAndSet(this, null, self)) {
+            executor.polled().handOver(self.pooled);
+        }
     }
 
     /** Marks that the handler has ended. Returns whether this thread may poll on. */
@@ -241,12 +254,17 @@ public final class HandlerPolling implements PolledTasks.Polling {
         long tookNs = nowNs - self.polledSinceNs;
         entry.took(tookNs);
         self.polledSinceNs = 0;
-        executor.polled().end(nowNs);
+        executor.polled().end(self.pooled, nowNs);
         self.polledFor = executor;
+        if (leader != self) {
+            retake(self, executor);
+            return false;
+        }
         begun++;
-        busyNs += Math.min(tookNs, 2 * WORTH_A_THREAD_NS); // one that was kept from its processor does not count
-        if (begun >= BEGUN && busyNs >= begun * WORTH_A_THREAD_NS) { // others wait behind these
-            pausedUntilNs = nowNs + PAUSE_NS;
+        busyNs += Math.min(
+                tookNs, 2 * PollTimes.WORTH_A_THREAD_NS); // one that was kept from its processor does not count
+        if (begun >= BEGUN && busyNs >= begun * PollTimes.WORTH_A_THREAD_NS) { // others wait behind these
+            pausedUntilNs = nowNs + PollTimes.PAUSE_NS;
             LEADER.compareAndSet(this, self, null);
         }
         return leader == self && !executor.polled().taskWaits() && !executor.isClosed();
@@ -255,12 +273,13 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** See {@link HandlerSlot#leave}. If the leader does not come back in time, the poller wakes a thread for it. */
     boolean leave(HandlerSlot self, HandlerEntry entry, Runnable task) {
         HandlerExecutor executor = entry.executor();
-        if (!isThis(self, entry) || !entry.isShort() || !executor.polled().leave(task)) {
+        if (!isThis(self, entry) || !entry.isShort() || !executor.polled().leave(self.pooled, task)) {
             return false;
         }
         self.hasLeft = true;
-        if (turns.isSleeping()) { // as in enter()
-            wakePoller.run();
+        ran = true;
+        if (!isWatched && turns.isSleeping()) { // as in begin()
+            poller.wake();
         }
         if (leader != self) { // taken over before the task waited
             executor.polled().help();
@@ -274,37 +293,28 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return self != null && self.thread() == threads.current() && self.hasLeft;
     }
 
-    /**
-     * Notes that a request goes to a thread of its bundle. A leader leaves when it is of its own bundle and may be long: another thread polls, and
-     * it takes that. The poller leaves the next ones to the thread when it is short, or to a leader that waits for the permit.
-     */
-    public void passedOn(HandlerEntry entry) {
-        HandlerSlot self = leader;
-        if (isThis(self, entry) && !entry.isShort()) {
-            LEADER.compareAndSet(this, self, null);
-        }
-        expected = entry.isShort()
-                && !turns.callersPoll()
-                && (self == null ? clock.bootNs() - expectsFromNs >= 0 : self.thread() != threads.current());
-    }
-
     private boolean isThis(HandlerSlot slot, HandlerEntry entry) {
         return slot != null && slot.thread() == threads.current() && slot.polledFor == entry.executor();
     }
 
     // ---- the holder of the permit
 
-    /** Returns whether a thread that was passed a request is to lead after it, and the next ones may wait for that. */
-    public boolean isExpected() {
-        return expected;
+    /** Notes that a request goes to a thread of its bundle, which may poll after it. */
+    public void passedOn(HandlerEntry entry) {
+        passedOn = entry.executor().polled().mayPoll();
+    }
+
+    /** Returns whether a request went to a thread since the last time, and forgets it. With the permit. */
+    boolean takePassedOn() {
+        boolean taken = passedOn;
+        passedOn = false;
+        return taken;
     }
 
     /** Returns whether the calling thread runs the next request of a plain handler itself. */
     public boolean mayRun(HandlerEntry entry) {
         HandlerSlot self = leader;
-        return isThis(self, entry)
-                && entry.isShort()
-                && !self.polledFor.polled().taskWaits();
+        return isThis(self, entry) && !self.polledFor.polled().taskWaits();
     }
 
     // ---- the poller
@@ -314,21 +324,12 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return leader != null;
     }
 
-    /** Returns whether a leader is expected, and expects none from now on. With the permit. */
-    boolean takeExpected() {
-        boolean taken = expected;
-        if (taken) {
-            expected = false;
-            came = false;
-        }
-        return taken;
-    }
-
-    /** Notes that the poller has waited for an expected leader. If none came, it is in a handler for longer, and the poller expects none for a while. */
-    void hasAwaited() {
-        if (!came) {
-            expectsFromNs = clock.bootNs() + PAUSE_NS;
-        }
+    /** Returns whether the leader is to be looked at: it has run a short handler since the last time. */
+    boolean takeWatch() {
+        boolean watch = isLed() && ran;
+        isWatched = watch;
+        ran = false;
+        return watch;
     }
 
     /**
@@ -353,14 +354,9 @@ public final class HandlerPolling implements PolledTasks.Polling {
         if (!LEADER.compareAndSet(this, seen, null)) {
             return leader != null;
         }
+        poller.restoreRingsOf(seen);
+        seen.executor.polled().handOver(seen.pooled);
         seen.executor.polled().help(); // with what was left to it
         return false;
-    }
-
-    /** Returns whether a leader left because nothing came, and forgets it. */
-    boolean takeIdle() {
-        boolean idle = leftIdle;
-        leftIdle = false;
-        return idle;
     }
 }

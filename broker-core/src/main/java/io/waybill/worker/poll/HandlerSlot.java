@@ -3,6 +3,7 @@ package io.waybill.worker.poll;
 import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.PoolThread;
 import io.waybill.event.EventView;
 import io.waybill.exchange.HandlerCall;
 import io.waybill.exchange.HandlerStack;
@@ -36,6 +37,7 @@ public final class HandlerSlot implements HandlerStack {
     private int tasks;
     private boolean prepared;
     private Object spare; // for reuse by this thread; null for none
+    PoolThread pooled; // of the executor, set with it
     volatile HandlerExecutor executor; // of its thread, set before that polls in place of the poller, which reads it
     HandlerPolling leads; // while the thread polls in place of the poller; its own
     boolean hasLeft; // a task to itself, since it began to poll; its own

@@ -13,25 +13,6 @@ import org.agrona.concurrent.AgentTerminationException;
  */
 final class PollAgent implements Agent {
 
-    /** How long it waits for the permit before it looks by itself; the thread that releases it ends the wait. */
-    private static final long STANDBY_NS = 50_000_000;
-    /** When it first checks a thread that polls for its handlers: see {@link HandlerPolling}. */
-    private static final long WATCH_NS = 200_000;
-    /** How often it checks one that was never late: each check costs a wake-up, and the processor that it takes from that thread. */
-    private static final long MAX_WATCH_NS = 3_200_000;
-    /** How long it waits for a thread that was passed a request of a short handler, and polls after that. */
-    private static final long LEADER_NS = 50_000;
-
-    /** How long it leaves deadlines that have passed to the thread that has the permit. */
-    private static final long OVERDUE_NS = 1_000_000;
-
-    private static final long ERROR_REST_NS = 1_000_000;
-    /** Records of a peer that was killed before it rang are found after so long. */
-    private static final long MAX_SLEEP_NS = 500_000_000;
-    /** The same after as many sleeps that nothing ended: each costs a worker at rest, whose caches are cold, 150 us. */
-    private static final long MAX_REST_NS = 5_000_000_000L;
-
-    private static final int SLEEPS_BEFORE_REST = 20;
     private static final int AT_ONCE = 1;
     private static final int AFTER_A_WAIT = 0;
 
@@ -60,8 +41,7 @@ final class PollAgent implements Agent {
     private State state = State.STANDS_BY;
     private boolean isSpare;
     private boolean rested; // until the time was over, and has not polled since
-    private boolean awaitsLeader;
-    private long watchNs = WATCH_NS; // of the next check of a leader
+    private long watchNs = PollTimes.WATCH_NS; // of the next check of a leader
     private int emptySleeps; // in a row, which nothing has ended
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
@@ -104,7 +84,7 @@ final class PollAgent implements Agent {
                 turns.stopAfter(e);
             } finally { // logging may fail, too, as where the memory is used up
                 turns.wakeUp();
-                idle.rest(ERROR_REST_NS); // it may surface again at once
+                idle.rest(PollTimes.ERROR_REST_NS); // it may surface again at once
             }
             return AFTER_A_WAIT;
         }
@@ -126,23 +106,16 @@ final class PollAgent implements Agent {
             idle.rest(Long.MAX_VALUE);
             return AFTER_A_WAIT;
         }
-        if (awaitsLeader) {
-            awaitsLeader = false;
-            handlers.hasAwaited();
-        }
         if (handlers.isLed(clock.bootNs())) {
-            idle.rest(watchNs);
-            watchNs = Math.min(2 * watchNs, MAX_WATCH_NS);
-            return AFTER_A_WAIT;
+            return handOver();
         }
-        watchNs = WATCH_NS;
         if (!permit.tryAcquireOrWait()) {
-            idle.rest(STANDBY_NS);
+            idle.rest(PollTimes.STANDBY_NS);
             return AFTER_A_WAIT;
         }
         state = State.POLLS;
         cursors.markAwake();
-        idleSinceNs = handlers.takeIdle() ? clock.monotonicNs() - waiting.spinNs() : 0;
+        idleSinceNs = 0;
         return poll();
     }
 
@@ -172,15 +145,11 @@ final class PollAgent implements Agent {
             turns.countFoundLate();
         }
         rested = false;
-        boolean expectsLeader = handlers.takeExpected();
-        if (turns.isClosed() || handlers.isLed()) {
+        if (turns.isClosed()) {
             return release();
         }
-        if (expectsLeader) {
-            return awaitLeader();
-        }
-        if (turns.callersPoll() && poller.isActive(self)) {
-            return handOver();
+        if (handlers.isLed() || turns.callersPoll()) {
+            return poller.isActive(self) ? handOver() : release();
         }
         if (work > 0) {
             idleSinceNs = 0;
@@ -199,7 +168,8 @@ final class PollAgent implements Agent {
             idleSinceNs = nowNs;
         }
         long idleNs = nowNs - idleSinceNs;
-        if (idleNs < waiting.spinNs() && !balance.sleepsAtOnce(nowNs)) {
+        boolean isExpected = handlers.takePassedOn(); // a thread that polls after it
+        if (idleNs < waiting.spinNs() && !isExpected && !balance.sleepsAtOnce(nowNs)) {
             spins = true;
             idle.spin();
             return AFTER_A_WAIT;
@@ -211,36 +181,39 @@ final class PollAgent implements Agent {
         return poller.isActive(self) ? sleep() : release(); // one at a time sleeps
     }
 
-    /** Stands by until the thread that was passed a request leads, or for a short time: it may not come back from that. */
-    private int awaitLeader() {
-        awaitsLeader = true;
-        release();
-        idle.rest(LEADER_NS);
+    /**
+     * Leaves polling to callers, or to a leader, and sleeps on the doorbell. No peer needs to ring, until {@linkplain PollTurns#callerEnds the last of
+     * them} has left.
+     */
+    private int handOver() {
+        long timeoutNs = sleepUntil() - clock.bootNs();
+        if (permit.isMine()) {
+            if (timeoutNs <= 0) {
+                turns.wakeUp();
+                return AT_ONCE;
+            }
+            permit.release();
+        }
+        state = State.SLEEPS;
+        turns.attend(); // they may have left before this thread was seen to sleep
+        sleepFor(timeoutNs);
         return AFTER_A_WAIT;
     }
 
-    /**
-     * Leaves polling to callers, and sleeps on the doorbell. No peer needs to ring, until {@linkplain PollTurns#callerEnds the last of them} has
-     * left.
-     */
-    private int handOver() {
-        long untilNs = sleepUntil();
-        if (untilNs <= clock.bootNs()) {
-            turns.wakeUp();
-            return AT_ONCE;
-        }
-        state = State.SLEEPS;
-        permit.release();
-        turns.attend(); // they may have left before this thread was seen to sleep
-        idle.sleep(untilNs - clock.bootNs());
-        return AFTER_A_WAIT;
+    /** The next wait is on the doorbell, and no longer than until the next look at a leader. */
+    private void sleepFor(long timeoutNs) {
+        boolean watches = handlers.takeWatch();
+        long restNs = Math.max(PollTimes.OVERDUE_NS, timeoutNs);
+        idle.sleep(watches ? Math.min(restNs, watchNs) : restNs);
+        watchNs = watches ? Math.min(2 * watchNs, PollTimes.MAX_WATCH_NS) : PollTimes.WATCH_NS;
     }
 
     /** Marks that this thread is about to sleep. Returns until when, on the boot clock. */
     private long sleepUntil() {
         long untilNs;
         do {
-            long maxNs = emptySleeps < SLEEPS_BEFORE_REST ? MAX_SLEEP_NS : MAX_REST_NS;
+            long maxNs =
+                    emptySleeps < PollTimes.SLEEPS_BEFORE_IDLE ? PollTimes.MAX_SLEEP_NS : PollTimes.MAX_IDLE_SLEEP_NS;
             untilNs = Math.min(clock.bootNs() + maxNs, deadlines.earliestNs());
             turns.sleepUntil(untilNs);
         } while (deadlines.earliestNs() < untilNs); // added before the mark was seen
@@ -280,10 +253,10 @@ final class PollAgent implements Agent {
             turns.wakeUp();
             return standsBy();
         }
-        if (work == 0 && deadlines.earliestNs() >= untilNs && !handlers.isLed()) {
+        if (work == 0 && deadlines.earliestNs() >= untilNs) {
             state = State.SLEEPS;
             permit.release();
-            idle.sleep(timeoutNs);
+            sleepFor(timeoutNs);
             return AFTER_A_WAIT;
         }
         turns.wakeUp();
@@ -294,27 +267,28 @@ final class PollAgent implements Agent {
     /** Continues after the wait on the doorbell. */
     private int awake() {
         boolean woken = idle.wasWoken();
+        boolean isLed = handlers.isLed(clock.bootNs());
         if (woken) {
             emptySleeps = 0;
             poller.reportMessages();
-        } else {
+        } else if (!isLed) {
             emptySleeps++;
         }
         rested = turns.takeUnattended() || !woken;
-        if (permit.tryAcquire()) {
+        boolean polls = woken || !isLed || deadlines.earliestNs() <= clock.bootNs();
+        if (polls && permit.tryAcquire()) {
             turns.wakeUp();
             state = State.POLLS;
             turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
             cursors.markAwake();
             return poll();
         }
-        if (!poller.isActive(self) || handlers.isLed()) {
+        if (!poller.isActive(self)) {
             turns.wakeUp();
             return standsBy();
         }
-        long timeoutNs = sleepUntil() - clock.bootNs();
-        idle.sleep(Math.max(
-                OVERDUE_NS, timeoutNs)); // a caller polls, and sees when it ends its turn that this thread sleeps
+        sleepFor(sleepUntil()
+                - clock.bootNs()); // another thread polls, and sees when it ends its turn that this one sleeps
         return AFTER_A_WAIT;
     }
 

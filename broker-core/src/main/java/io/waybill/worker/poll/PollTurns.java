@@ -17,8 +17,6 @@ import org.slf4j.LoggerFactory;
 public final class PollTurns {
 
     private static final Logger LOG = LoggerFactory.getLogger(PollTurns.class);
-    /** A listener that takes longer loses the permit, so that other calls do not wait for it. */
-    private static final long CAUGHT_NS = 100_000_000;
 
     private final String workerName;
     private final PollPermit permit;
@@ -77,6 +75,16 @@ public final class PollTurns {
 
     void callerBegins() {
         pollingCallers.getAndIncrement();
+    }
+
+    /** Does so if a thread sleeps on the doorbell and none polls, and marks that no peer needs to ring. */
+    boolean tryBegin() {
+        if (!isSleeping() || !permit.isFree()) {
+            return false;
+        }
+        callerBegins();
+        cursors.markPolled();
+        return true;
     }
 
     /** Surfaces the faults of the caller's polls before it continues with other work. */
@@ -201,6 +209,16 @@ public final class PollTurns {
         }
     }
 
+    /** Returns {@link Polled#mayHaveWork()}; true when it can't find out. */
+    boolean mayHaveWork() {
+        try {
+            return polled.mayHaveWork();
+        } catch (Throwable e) { // as in poll()
+            failed(e);
+            return true;
+        }
+    }
+
     /** Reads the clock; the next poll completes calls that are overdue. */
     void readClock() {
         polled.readClock();
@@ -219,7 +237,7 @@ public final class PollTurns {
             listenerSinceNs = nowNs;
             return;
         }
-        if (nowNs - listenerSinceNs < CAUGHT_NS) {
+        if (nowNs - listenerSinceNs < PollTimes.CAUGHT_NS) {
             return;
         }
         Thread caught = permit.revoke(inListener);

@@ -25,6 +25,9 @@ public interface Polled {
      */
     int pollAll();
 
+    /** Returns whether a poll may find something now. Reads no record, and calls no foreign code. */
+    boolean mayHaveWork();
+
     /** Reads the clock for checking deadlines; the next poll completes what is overdue. Calls no listener. */
     void readClock();
 }

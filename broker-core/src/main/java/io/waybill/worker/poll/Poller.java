@@ -72,7 +72,7 @@ public final class Poller {
         this.invocations = context.invocations;
         this.deadlines = context.deadlines();
         this.doorbell = context.doorbell;
-        this.handlers = new HandlerPolling(context, this::wake); // last: it wakes a poller that is complete
+        this.handlers = new HandlerPolling(context, this); // last: it uses a poller that is complete
     }
 
     /** Returns what threads of handlers do before they rest. */
@@ -286,6 +286,13 @@ public final class Poller {
         }
         if (passOn) {
             wake();
+        }
+    }
+
+    /** Restores the rings that a thread has diverted which is late. */
+    void restoreRingsOf(HandlerSlot late) {
+        if (divertedTo.get() == late) {
+            restoreRingsFrom(late);
         }
     }
 

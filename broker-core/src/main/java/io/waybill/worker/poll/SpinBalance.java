@@ -11,30 +11,15 @@ package io.waybill.worker.poll;
  */
 final class SpinBalance {
 
-    /** What a wait costs more when the thread sleeps: system calls and wake-ups on both sides. */
-    private static final long WAKE_UP_NS = 100_000;
-
-    /** What was saved long ago does not count. */
-    private static final long MAX_BALANCE_NS = 50_000_000;
-
-    /**
-     * What an attempt may lose before it ends. A single wait would tell little: the peer may still sleep itself, and both begin to poll again only
-     * when some waits in a row pay.
-     */
-    private static final long ATTEMPT_NS = 2_000_000;
-
-    private static final long FIRST_REST_NS = 20_000_000;
-    private static final long MAX_REST_NS = 640_000_000;
-
-    private volatile long balanceNs = ATTEMPT_NS;
+    private volatile long balanceNs = PollTimes.ATTEMPT_NS;
     private volatile boolean sleeps;
     private volatile long sleepsUntilNs;
-    private volatile long nextRestNs = FIRST_REST_NS;
+    private volatile long nextRestNs = PollTimes.FIRST_REST_NS;
 
     /** Returns whether a thread that waits is to sleep at once. */
     boolean sleepsAtOnce(long nowNs) {
         if (sleeps && nowNs - sleepsUntilNs >= 0) {
-            balanceNs = ATTEMPT_NS;
+            balanceNs = PollTimes.ATTEMPT_NS;
             sleeps = false;
         }
         return sleeps;
@@ -48,10 +33,10 @@ final class SpinBalance {
     /** Notes that what a thread polled for came while it did. */
     void saved() {
         long balance = balanceNs;
-        if (balance < MAX_BALANCE_NS) {
-            balanceNs = balance + WAKE_UP_NS;
-        } else if (nextRestNs != FIRST_REST_NS) {
-            nextRestNs = FIRST_REST_NS;
+        if (balance < PollTimes.MAX_BALANCE_NS) {
+            balanceNs = balance + PollTimes.WAKE_UP_NS;
+        } else if (nextRestNs != PollTimes.FIRST_REST_NS) {
+            nextRestNs = PollTimes.FIRST_REST_NS;
         }
     }
 
@@ -60,7 +45,7 @@ final class SpinBalance {
         long balance = balanceNs - polledNs;
         if (balance < 0 && !sleeps) {
             sleepsUntilNs = nowNs + nextRestNs;
-            nextRestNs = Math.min(2 * nextRestNs, MAX_REST_NS);
+            nextRestNs = Math.min(2 * nextRestNs, PollTimes.MAX_REST_NS);
             sleeps = true;
         }
         balanceNs = Math.max(0, balance);

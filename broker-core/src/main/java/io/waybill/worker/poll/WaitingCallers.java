@@ -14,11 +14,6 @@ import java.util.concurrent.Future;
  */
 public final class WaitingCallers {
 
-    /** Retry interval for a permit that other threads release every few microseconds. */
-    private static final long LOOK_NS = 5_000_000;
-
-    private static final long MAX_PARK_NS = 50_000_000;
-    private static final long ROOM_PARK_NS = 50_000;
     private static final int MAX_HELPING_POLLS = 8;
 
     private final Waiting waiting;
@@ -78,12 +73,36 @@ public final class WaitingCallers {
         }
     }
 
+    /**
+     * Begins to poll in the place of a poller that sleeps, in front of a request for whose response the calling thread polls next: the peer that responds
+     * need not ring. Returns whether it has begun; then {@link #await} or {@link #end} follows at once.
+     */
+    public boolean tryBegin() {
+        return !balance.sleeps() && turns.tryBegin();
+    }
+
+    /** Ends what {@link #tryBegin} began: nothing was sent. */
+    public void end() {
+        turns.callerEnds();
+    }
+
     /** Waits until the call is completed, and polls meanwhile. */
     public void await(WaitCondition call) {
+        await(call, false);
+    }
+
+    /**
+     * Does so.
+     *
+     * @param begun whether {@link #tryBegin} has begun it, which this ends
+     */
+    public void await(WaitCondition call, boolean begun) {
         NeighbourRings.passOn();
-        boolean polls = !balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs());
+        boolean polls = begun || !balance.sleeps() || !balance.sleepsAtOnce(clock.monotonicNs());
         if (polls) {
-            turns.callerBegins();
+            if (!begun) {
+                turns.callerBegins();
+            }
             try {
                 pollFor(call);
             } catch (Throwable e) { // in any case: the permit must be released, and the call gets its outcome
@@ -188,7 +207,7 @@ public final class WaitingCallers {
     /** Polls after each ring, until the call is completed. Returns whether another thread is to poll for the last one. */
     private boolean awaitRings(WaitCondition call) {
         while (!call.isMet() && !turns.isClosed() && poller.hasRings()) {
-            if (!poller.awaitRing(MAX_PARK_NS)) {
+            if (!poller.awaitRing(PollTimes.MAX_PARK_NS)) {
                 continue; // nothing, or a signal
             }
             if (!permit.tryAcquire()) {
@@ -230,7 +249,7 @@ public final class WaitingCallers {
      */
     private void parkOnce(WaitCondition call) {
         try {
-            call.park(MAX_PARK_NS);
+            call.park(PollTimes.MAX_PARK_NS);
         } catch (InternalError e) {
             turns.stopAfter(e);
         }
@@ -252,7 +271,7 @@ public final class WaitingCallers {
         if (waiting == Waiting.SPIN) {
             threads.spin();
         } else if (balance.sleeps()) {
-            threads.park(this, ROOM_PARK_NS);
+            threads.park(this, PollTimes.ROOM_PARK_NS);
         } else {
             threads.giveWay();
         }
@@ -271,7 +290,7 @@ public final class WaitingCallers {
     public boolean whileNotPolling(Runnable look) {
         turns.callerBegins();
         try {
-            long untilNs = clock.monotonicNs() + LOOK_NS;
+            long untilNs = clock.monotonicNs() + PollTimes.LOOK_NS;
             while (!permit.tryAcquire()) {
                 if (clock.monotonicNs() - untilNs >= 0) {
                     return false;

@@ -22,14 +22,14 @@ public final class PeerReceiver implements Polled {
     private static final int POLLS_PER_CLOCK_READ = 64;
     private static final long ALL_INTERVAL_NS = 1_000_000;
     private static final long UNANNOUNCED_INTERVAL_NS = 100_000_000;
-    /** With so few links, reading all queues takes less time than a look at what was announced, which is one more cache line. */
+    /** With so few links, a look at the place of each next record takes less time than one at what was announced, which is one more cache line. */
     private static final int FEW_LINKS = 3;
 
     /** Which queues a poll reads. */
     private enum Reads {
         /** Those of peers that have announced something. */
         ANNOUNCED,
-        /** All, without a look at what was announced. */
+        /** All that are read in place, and those of peers that have announced something. */
         ALL,
         /** All, and it looks for the slots in which peers announce. */
         ALL_AND_SLOTS
@@ -97,24 +97,31 @@ public final class PeerReceiver implements Polled {
             }
             work += done;
         }
-        while (serving.hasRepeats()) {
-            work++;
-            if (!serving.serveRepeat()) {
+        if (serving.hasWaiting()) {
+            int served = serveWaiting();
+            if (served == PERMIT_LOST) {
                 return PERMIT_LOST;
             }
-        }
-        if (serving.hasParked()) {
-            int unparked = serving.unpark();
-            if (unparked == PERMIT_LOST) {
-                return PERMIT_LOST;
-            }
-            work += unparked;
+            work += served;
         }
         if (--pollsUntilClock <= 0) {
             pollsUntilClock = POLLS_PER_CLOCK_READ;
             responses.expire(applyClock());
         }
         return work;
+    }
+
+    /** Serves requests that were read before. Returns how many, or {@link Polled#PERMIT_LOST}. */
+    private int serveWaiting() {
+        int work = 0;
+        while (serving.hasRepeats()) {
+            work++;
+            if (!serving.serveRepeat()) {
+                return PERMIT_LOST;
+            }
+        }
+        int unparked = serving.hasParked() ? serving.unpark() : 0;
+        return unparked == PERMIT_LOST ? PERMIT_LOST : work + unparked;
     }
 
     private int pollLink(PeerLink link, boolean all) {
@@ -178,6 +185,9 @@ public final class PeerReceiver implements Polled {
             return work;
         }
         int served = requests.poll(link);
+        if (work + served == 0) {
+            quarantine.looked();
+        }
         return served == PERMIT_LOST ? PERMIT_LOST : work + served;
     }
 
@@ -200,6 +210,31 @@ public final class PeerReceiver implements Polled {
         } else {
             reader.lookAtAnnouncements();
         }
+    }
+
+    @Override
+    public boolean mayHaveWork() {
+        PeerLink[] current = links.current();
+        boolean may = serving.hasWaiting();
+        for (int i = 0; i < current.length && !may; i++) {
+            may = mayHaveWork(current[i], current.length <= FEW_LINKS);
+        }
+        quarantine.looked();
+        return may;
+    }
+
+    private boolean mayHaveWork(PeerLink link, boolean inPlace) {
+        if (link.isSwept() || selfTails.rests(link)) {
+            return false;
+        }
+        PeerReader reader = link.reader();
+        if (inPlace) {
+            reader.ignoreAnnouncements();
+        } else {
+            reader.lookAtAnnouncements();
+        }
+        return reader.mayHaveResponses() && link.flow().expectsResponses()
+                || reader.readsRequests() && reader.mayHaveRequests();
     }
 
     @Override

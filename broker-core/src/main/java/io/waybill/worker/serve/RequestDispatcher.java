@@ -124,6 +124,11 @@ public final class RequestDispatcher {
         }
     }
 
+    /** Returns whether requests wait that were read before. */
+    boolean hasWaiting() {
+        return (!parking.isEmpty() || repeats.isAnyFound()) && !leaving;
+    }
+
     boolean hasRepeats() {
         return !leaving && repeats.isAnyFound();
     }
@@ -286,10 +291,10 @@ public final class RequestDispatcher {
 
     /** Runs a plain handler on this thread, which is its bundle's. */
     private boolean runPolled(PeerRequest request, HandlerEntry entry) {
-        if (!entry.executor().polled().begin(request)) {
+        if (!handlers.begin(entry, request)) {
             return runElsewhere(request, entry);
         }
-        HandlerSlot slot = handlers.enter();
+        HandlerSlot slot = handlers.enter(entry);
         permit.release();
         boolean free;
         boolean pollsOn;
@@ -299,11 +304,6 @@ public final class RequestDispatcher {
             pollsOn = handlers.leave(slot, entry);
         }
         return hasRun(request, free, pollsOn && permit.tryAcquire());
-    }
-
-    /** Returns whether the next requests may wait for a thread that polls for them: see {@link HandlerPolling}. */
-    boolean isLeaderExpected() {
-        return handlers.isExpected();
     }
 
     private boolean hasRun(PeerRequest request, boolean free, boolean mine) {

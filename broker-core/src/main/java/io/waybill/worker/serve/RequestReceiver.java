@@ -43,13 +43,17 @@ final class RequestReceiver {
      * @return how many records for this worker were read, at least 1 when the limit was reached, or {@link Polled#PERMIT_LOST}
      */
     int poll(PeerLink link) {
-        if (!link.reader().readsRequests() || !link.backlog().isRecovered() || !serving.isOpen()) {
+        if (!link.reader().readsRequests() || !link.backlog().isRecovered()) {
             return 0;
         }
-        if (link.backlog().nextUnanswered() >= 0) { // they come first
+        boolean isUnanswered = link.backlog().nextUnanswered() >= 0;
+        if (!isUnanswered && !link.reader().mayHaveRequests() || !serving.isOpen()) {
+            return 0;
+        }
+        if (isUnanswered) { // they come first
             return serveUnanswered(link);
         }
-        if (!link.reader().mayHaveRequests() || !link.reader().isAddressed()) {
+        if (!link.reader().isAddressed()) {
             return 0;
         }
         JournalTail tail = link.reader().requests();
@@ -91,7 +95,7 @@ final class RequestReceiver {
                         return Polled.PERMIT_LOST;
                     }
                     keep(serving.takeSpare());
-                    if (link.isSwept() || serving.isLeaderExpected()) {
+                    if (link.isSwept()) {
                         break;
                     }
                 }

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +86,24 @@ class HandlerPollingTest {
         call("text.short", "a thread of the handler polls", polled);
         assertThat(threads).allMatch(name -> name.startsWith("test-text.short-handler-"));
         server.othersAreServed();
+    }
+
+    @Test
+    void runsLongHandlersOnTheThreadThatReadTheirRequestsAndServesOthersMeanwhile() {
+        AtomicInteger polled = new AtomicInteger();
+        AtomicReference<CompletableFuture<Response>> other = new AtomicReference<>();
+        workers.handle(handlers, "text.long", (message, outbox) -> {
+            if (isPolled()) {
+                polled.incrementAndGet();
+            }
+            other.set(caller.callAsync(PolledServer.to("text.other")));
+            other.get().join().close();
+            outbox.respond(Value.of("on"));
+        });
+        Waits.until("a thread of the handler polls, and leads again after each of them", () -> {
+            caller.call(PolledServer.to("text.long")).close();
+            return polled.get() >= WAITS;
+        });
     }
 
     @Test

@@ -33,6 +33,11 @@ class PollTurnsTest {
 
     /** Finds what it is told to find, poll by poll. */
     private static final class Scripted implements Polled {
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
         private final Deque<Integer> found = new ArrayDeque<>();
         private Runnable meanwhile = () -> {};
 
@@ -78,6 +83,31 @@ class PollTurnsTest {
         turns.sleepUntil(Long.MAX_VALUE);
         assertThat(turns.wakeUp()).isTrue();
         assertThat(turns.isSleeping()).isFalse();
+    }
+
+    @Test
+    void noPeerRingsForACallerThatIsAboutToSendUnlessItSendsNothing() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        worker.cursors().markAsleep();
+        assertThat(turns.tryBegin()).isTrue();
+        assertThat(worker.cursors().isMarkedAsleep())
+                .as("peers ring before the caller polls")
+                .isFalse();
+
+        turns.callerEnds();
+        assertThat(worker.cursors().isMarkedAsleep())
+                .as("peers ring for the poller again")
+                .isTrue();
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aCallerBeginsNothingWhereAnotherThreadPolls() {
+        assertThat(turns.tryBegin()).as("no poller sleeps").isFalse();
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        assertThat(turns.tryBegin()).as("another caller has its turn").isFalse();
+        assertThat(turns.callersPoll()).isFalse();
     }
 
     @Test

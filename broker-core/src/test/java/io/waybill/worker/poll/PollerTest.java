@@ -41,6 +41,11 @@ class PollerTest {
 
     /** Throws an error when the poller reads the clock before it sleeps, the first few times. */
     private static final class Failing implements Polled {
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
         private final CountDownLatch errors = new CountDownLatch(3);
         private final CountDownLatch polledAfterwards = new CountDownLatch(1);
 
@@ -115,6 +120,11 @@ class PollerTest {
      * has looked.
      */
     private final class HeldBeforeSleep implements Polled {
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
         private final CountDownLatch held = new CountDownLatch(1);
         private final CountDownLatch hold = new CountDownLatch(1);
         private final CountDownLatch looked = new CountDownLatch(1);
@@ -160,6 +170,11 @@ class PollerTest {
 
     /** There is never anything to poll. */
     private static class Silent implements Polled {
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
         @Override
         public int poll() {
             return 0;
@@ -262,6 +277,11 @@ class PollerTest {
 
     /** A caller begins while the poller polls, and has left when that is about to sleep and leave polling to it. Notes what is done after that. */
     private final class LeftByCaller implements Polled {
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
         private final BlockingQueue<String> done = new LinkedBlockingQueue<>();
         private boolean begun; // by the poller's thread, as the next
         private boolean left;

@@ -9,11 +9,11 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.PolledTasks;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
-import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -30,9 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the poller and a thread that polls for its handlers, or is about to, leave to each other. */
+/** What the poller and a thread that polls for its handlers leave to each other. */
 @Timeout(180)
-class ExpectedLeaderTest {
+class LeaderTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final int CALLS = 20;
@@ -45,6 +46,9 @@ class ExpectedLeaderTest {
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
     private volatile Runnable look = () -> {};
+    private volatile Runnable poll = () -> {};
+    private boolean hasWork;
+    private boolean watches;
     private final HandlerRegistry registry =
             new HandlerRegistry(new ParkingSettings(1, LONG.toNanos()), host.threads(), clock);
     private final Provider provider = new Provider("acme", "1.0.0");
@@ -52,6 +56,7 @@ class ExpectedLeaderTest {
     private WorkerDirectory worker;
     private PollPermit permit;
     private PollTurns turns;
+    private Poller poller;
     private HandlerPolling polling;
     private HandlerEntry entry;
 
@@ -60,6 +65,7 @@ class ExpectedLeaderTest {
         @Override
         public int poll() {
             polls.incrementAndGet();
+            poll.run();
             return 0;
         }
 
@@ -68,6 +74,11 @@ class ExpectedLeaderTest {
             looks.incrementAndGet();
             look.run();
             return 0;
+        }
+
+        @Override
+        public boolean mayHaveWork() {
+            return hasWork;
         }
 
         @Override
@@ -81,7 +92,17 @@ class ExpectedLeaderTest {
         permit = context.permit();
         turns = context.turns;
         turns.open(new Counted());
-        polling = new HandlerPolling(context, () -> {});
+        poller = new Poller(context);
+        polling = poller.handlers();
+        registry.addListener(new HandlerRegistry.Listener() {
+            @Override
+            public void changed() {}
+
+            @Override
+            public PolledTasks.Polling polling() {
+                return polling;
+            }
+        });
         entry = registry.add(new HandlerSpec(
                         List.of(HandlerKey.parse("text.short")),
                         (message, outbox) -> {},
@@ -112,49 +133,6 @@ class ExpectedLeaderTest {
     }
 
     @Test
-    void thePollerLeavesRequestsToTheThreadOfAShortHandlerThatHasOne() {
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isTrue();
-        assertThat(polling.takeExpected()).isTrue();
-        assertThat(polling.isExpected()).isFalse();
-
-        calls(LONG.toNanos());
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).as("a thread of a long handler").isFalse();
-    }
-
-    @Test
-    void aCallerThatPollsLeavesNothingToOthers() {
-        turns.callerBegins();
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isFalse();
-    }
-
-    @Test
-    void thePollerExpectsNoLeaderForAWhileAfterNoneCame() {
-        polling.passedOn(entry);
-        assertThat(polling.takeExpected()).isTrue();
-        polling.hasAwaited();
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isFalse();
-
-        clock.advance(LONG);
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isTrue();
-    }
-
-    @Test
-    void thePollerExpectsOneAgainAfterOneCame() {
-        polling.passedOn(entry);
-        assertThat(polling.takeExpected()).isTrue();
-        sleepAtOnce();
-        polling.poll(executor);
-        polling.hasAwaited();
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isTrue();
-    }
-
-    @Test
     void aLeaderPollsBeforeItSleepsThoughThePollerStillHasThePermit() {
         Thread leader = leadWithoutThePermit();
         assertThat(polls).hasValue(0);
@@ -175,51 +153,95 @@ class ExpectedLeaderTest {
     }
 
     @Test
-    void thePollerStopsReadingForALeaderThatWaitsForThePermit() {
-        Thread leader = leadWithoutThePermit();
-        polling.passedOn(entry);
-        assertThat(polling.isExpected()).isTrue();
-        permit.release();
-        Waits.until("it has left", () -> !leader.isAlive());
-        assertThat(polling.isExpected()).as("once it has had the permit").isFalse();
-    }
-
-    @Test
-    void aLeaderSleepsInThePlaceOfThePollerAndPollsOnAfterARing() throws IOException {
-        PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
+    void aLeaderSleepsOnTheDoorbellInThePlaceOfASleepingPollerAndPollsOnAfterARing() throws Exception {
         List<String> found = new ArrayList<>();
         look = () -> {
-            found.add(turns.isSleeping() + " " + seen.isAsleepAfterFence());
+            found.add(turns.isSleeping() + " " + isMarkedAsleep());
             if (looks.get() == 1) {
                 ring();
             }
         };
-        sleepAtOnce();
-        polling.poll(executor);
-        assertThat(found)
-                .as("whether this process and its peers ring, at each look before a sleep")
-                .containsExactly("true true", "true true");
-        assertThat(polls).as("polls after it had come, and after the ring").hasValue(2);
-        assertThat(turns.isSleeping() || seen.isAsleepAfterFence())
-                .as("whether this process or a peer rings for it once it has left")
-                .isFalse();
-        assertThat(permit.isFree()).isTrue();
-        assertThat(polling.takeIdle()).isTrue();
+        whileThePollerSleeps(() -> {
+            sleepAtOnce();
+            polling.poll(executor, null);
+            assertThat(found)
+                    .as("whether the poller sleeps, and peers ring, at each look before a sleep")
+                    .containsExactly("true true", "true true");
+            assertThat(polls).as("polls after it had come, and after the ring").hasValue(2);
+            assertThat(turns.isSleeping() && isMarkedAsleep())
+                    .as("whether peers ring for the poller once the leader has left")
+                    .isTrue();
+            assertThat(permit.isFree()).isTrue();
+            assertThat(poller.hasRings()).isFalse();
+        });
     }
 
     @Test
-    void aLeaderIsAwakeInAHandlerThatItFoundBeforeItSlept() throws IOException {
-        PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
-        AtomicBoolean asleep = new AtomicBoolean(true);
-        look = () -> {
-            if (looks.get() == 1) {
-                polling.enter();
-                asleep.set(turns.isSleeping() || seen.isAsleepAfterFence());
+    void peersRingForThePollerWhileALeaderIsInAHandlerThatMayBeLong() throws Exception {
+        calls(LONG.toNanos());
+        assertThat(inAHandler()).isEqualTo("peers ring true, leads false, woken false");
+    }
+
+    @Test
+    void aLeaderThatSeesMoreRequestsWakesThePollerBeforeItEntersALongHandler() throws Exception {
+        calls(LONG.toNanos());
+        hasWork = true;
+        assertThat(inAHandler()).isEqualTo("peers ring true, leads false, woken true");
+    }
+
+    @Test
+    void thePollerLooksAtALeaderInAShortHandlerForWhichNobodyRings() throws Exception {
+        assertThat(inAHandler()).isEqualTo("peers ring false, leads true, woken true");
+        watches = true;
+        assertThat(inAHandler()).as("while it watches").isEqualTo("peers ring false, leads true, woken false");
+        assertThat(polling.takeWatch()).as("it watches when nobody leads").isFalse();
+    }
+
+    /** Enters a handler as leader while the poller sleeps. Returns what is then. */
+    private String inAHandler() throws Exception {
+        List<String> seen = new ArrayList<>();
+        poll = () -> {
+            poll = () -> {};
+            if (watches) {
+                polling.enter(entry);
+                assertThat(polling.takeWatch()).as("it watches").isTrue();
             }
+            worker.doorbell().await(0); // earlier rings
+            polling.enter(entry);
+            seen.add("peers ring " + isMarkedAsleep() + ", leads " + polling.isLed() + ", woken "
+                    + worker.doorbell().await(0));
         };
-        sleepAtOnce();
-        polling.poll(executor);
-        assertThat(asleep).isFalse();
+        whileThePollerSleeps(() -> {
+            sleepAtOnce();
+            polling.poll(executor, null);
+        });
+        return String.join("; ", seen);
+    }
+
+    /** Runs something while another thread is marked as the poller that sleeps. */
+    private void whileThePollerSleeps(Runnable run) throws Exception {
+        CountDownLatch over = new CountDownLatch(1);
+        Thread sleeper = host.threads().start("sleeper", () -> {
+            turns.sleepUntil(Long.MAX_VALUE);
+            try {
+                over.await();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            turns.wakeUp();
+        });
+        Waits.until("it sleeps", turns::isSleeping);
+        worker.cursors().markAsleep();
+        try {
+            run.run();
+        } finally {
+            over.countDown();
+            sleeper.join();
+        }
+    }
+
+    private boolean isMarkedAsleep() {
+        return worker.cursors().isMarkedAsleep();
     }
 
     private void ring() {
@@ -231,22 +253,19 @@ class ExpectedLeaderTest {
     }
 
     @Test
-    void thePollerStandsByForAnExpectedLeader() {
-        PollContext context = context(host);
-        Poller poller = new Poller(context);
+    void thePollerSleepsOnceThereIsNothingMoreThanWhatItHasPassedOn() {
+        AtomicBoolean passes = new AtomicBoolean();
+        poll = () -> {
+            if (passes.get()) {
+                polling.passedOn(entry);
+            }
+        };
         try {
-            poller.start(new Counted() {
-                @Override
-                public int poll() {
-                    poller.handlers().passedOn(entry);
-                    return super.poll() + 1; // there is always more, so that it does not sleep
-                }
-            });
-            Waits.until("it polls", () -> polls.get() > 0);
-            Waits.until("the permit is free", context.permit()::tryAcquire);
-            context.permit().release();
-            int before = polls.get();
-            Waits.until("it polls again, though no leader came", () -> polls.get() > before);
+            poller.start(new Counted()); // whose clock stands still: it would poll for ever
+            Waits.until("it polls", () -> polls.get() > 1_000);
+            assertThat(turns.isSleeping()).isFalse();
+            passes.set(true);
+            Waits.until("it sleeps", turns::isSleeping);
         } finally {
             poller.close();
         }
@@ -256,7 +275,7 @@ class ExpectedLeaderTest {
     private Thread leadWithoutThePermit() {
         sleepAtOnce();
         assertThat(permit.tryAcquire()).isTrue();
-        Thread leader = host.threads().start("leader", () -> polling.poll(executor));
+        Thread leader = host.threads().start("leader", () -> polling.poll(executor, null));
         Waits.until("it leads", polling::isLed);
         return leader;
     }
