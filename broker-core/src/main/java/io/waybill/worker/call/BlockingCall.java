@@ -8,12 +8,15 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.handling.CallReports;
 import io.waybill.host.Threads;
 import io.waybill.worker.poll.WaitCondition;
+import io.waybill.worker.poll.WaitingCallers;
 
 /** A call with a waiting thread. The polling thread completes it, and the waiting one reports its end. */
 final class BlockingCall implements RetainingListener, WaitCondition {
 
+    private final WaitingCallers waits;
     private final Threads threads;
     private final Thread waiter;
+    private boolean polls; // since before the request was written
     private Response response;
     private CallException failure;
     private boolean isReported; // to listeners for events
@@ -24,9 +27,28 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     private volatile boolean parked;
     private volatile Runnable ring; // as parked, for one that waits at the doorbell; null otherwise
 
-    BlockingCall(Threads threads) {
-        this.threads = threads;
+    BlockingCall(WaitingCallers waits) {
+        this.waits = waits;
+        this.threads = waits.threads();
         this.waiter = threads.current();
+    }
+
+    /** Notes that the request is written next, and that this thread polls for the response at once. */
+    void isWritten() {
+        polls = waits.tryBegin();
+    }
+
+    /** Ends what {@link #isWritten} began: nothing was sent. */
+    void notSent() {
+        if (polls) {
+            polls = false;
+            waits.end();
+        }
+    }
+
+    /** Waits for the outcome, and polls meanwhile. */
+    void await() {
+        waits.await(this, polls);
     }
 
     @Override

@@ -58,17 +58,18 @@ public final class Calls implements Caller, ReferenceCalls {
     Response call(Request request, long parent, long parentDeadlineNs) {
         writer.requireOpen();
         waits.requireMayBlock();
-        BlockingCall call = new BlockingCall(waits.threads());
+        BlockingCall call = new BlockingCall(waits);
         boolean sent = false;
         try {
             writer.write(request, call, parent, parentDeadlineNs, null);
             sent = true;
         } finally {
             if (!sent) {
+                call.notSent();
                 poller.surfaceFaults(); // a wait surfaces them by itself
             }
         }
-        waits.await(call);
+        call.await();
         call.report(reports);
         return call.outcome();
     }

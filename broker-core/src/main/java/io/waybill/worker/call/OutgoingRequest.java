@@ -69,6 +69,13 @@ final class OutgoingRequest implements Publication {
         creation = creating;
     }
 
+    /** Tells a caller that waits that this is written next. */
+    void isWritten() {
+        if (listener instanceof BlockingCall waiting) {
+            waiting.isWritten();
+        }
+    }
+
     /**
      * Sets the contexts.
      *

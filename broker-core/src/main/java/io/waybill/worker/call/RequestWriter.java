@@ -169,6 +169,7 @@ public final class RequestWriter {
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
+            request.isWritten();
             appender.append(request, injection, request.wallNs());
             return request.id();
         } catch (JournalFullException | JournalFailedException e) {
