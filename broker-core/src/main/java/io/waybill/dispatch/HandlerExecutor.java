@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A task goes to the thread that became idle last. When none is idle, or when more than
  * {@link ExecutorSettings#eagerThreads()} run and their tasks end quickly, it waits
- * {@link ExecutorSettings#growDelayNs()} for a free thread, and then gets a new one. Short tasks thus share few threads
- * that need not be woken, and tasks that block on each other never wait for a thread for long: as many may run as are
- * admitted.
+ * {@link ExecutorSettings#growDelayNs()} for a free thread, and then gets a new one, unless as many are busy as there are
+ * processors. Short tasks thus share few threads that need not be woken, and tasks that block on each other never wait for a
+ * thread for long: as many may run as are admitted.
  *
  * <p><b>Threads.</b> Any may call. <b>Errors.</b> A task that throws is logged; its thread continues.
  */
@@ -37,6 +37,8 @@ public final class HandlerExecutor {
     private static final Logger LOG = LoggerFactory.getLogger(HandlerExecutor.class);
     /** About what it costs to wake a thread. */
     private static final long QUICK_NS = 50_000;
+    /** A task that runs for longer keeps no other one from a thread. */
+    private static final long LONG_NS = 5_000_000;
 
     private final String provider;
     private final ExecutorSettings settings;
@@ -59,11 +61,7 @@ public final class HandlerExecutor {
     private volatile boolean closed;
     private boolean roomIsWanted;
 
-    /**
-     * Creates an executor without threads.
-     *
-     * @param provider prefix of the threads' names
-     */
+    /** @param provider prefix of the threads' names */
     public HandlerExecutor(
             String provider, ExecutorSettings settings, Threads threads, Clock clock, PolledTasks.Source source) {
         this.provider = provider;
@@ -261,6 +259,19 @@ public final class HandlerExecutor {
 
     String provider() {
         return provider;
+    }
+
+    /** Whether a thread that was sent to help may go: not while as many are {@linkplain PoolThread#isBusy busy} as there are processors. */
+    boolean mayHelp() {
+        synchronized (lock) {
+            long nowNs = clock.bootNs();
+            return waiting.isEmpty()
+                    || closed
+                    || alive.stream()
+                                    .filter(each -> each.isBusy(nowNs, LONG_NS))
+                                    .count()
+                            < settings.eagerThreads();
+        }
     }
 
     /** Takes a waiting task for a thread that was sent to help; null when there is none. */

@@ -19,6 +19,9 @@ public final class PoolThread implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolThread.class);
 
+    /** How often a thread that is to help looks, at least, whether those that are busy block by now. */
+    private static final long MAX_HELP_NS = 800_000;
+
     private final HandlerExecutor executor;
     private final ExecutorSettings settings;
     private final Threads threads;
@@ -28,7 +31,9 @@ public final class PoolThread implements Runnable {
     private volatile Runnable handed; // set by the thread that passes it a task, cleared by itself
     private volatile boolean helps; // set by the thread that sends it to waiting tasks, cleared by itself
     private Runnable current; // guarded by the executor's lock
-    private boolean writtenOff; // guarded as the field above
+    private boolean writtenOff; // guarded as the field above, and those below
+    private Runnable seen; // its task when it was last looked at; null for none
+    private long seenSinceNs;
     private boolean ended; // its own
     private ThreadContext context; // its own; null before it begins
 
@@ -55,6 +60,9 @@ public final class PoolThread implements Runnable {
         while (!ended) {
             if (helpAfterNs > 0) {
                 threads.pause(helpAfterNs);
+            }
+            for (long ns = settings.growDelayNs(); !executor.mayHelp(); ns = Math.min(2 * ns, MAX_HELP_NS)) {
+                threads.pause(ns);
             }
             Runnable task = executor.help(this);
             while (task != null || (task = becomeIdle()) != null) {
@@ -160,6 +168,18 @@ public final class PoolThread implements Runnable {
         boolean before = writtenOff;
         writtenOff = true;
         return !before;
+    }
+
+    /** Whether it needs a processor for its task, as far as its state says, and has not had that task for longer. */
+    boolean isBusy(long nowNs, long maxNs) {
+        if (current != seen) {
+            seen = current;
+            seenSinceNs = nowNs;
+        }
+        return current != null
+                && !writtenOff
+                && nowNs - seenSinceNs < maxNs
+                && thread.getState() == Thread.State.RUNNABLE;
     }
 
     boolean isWrittenOff() {

@@ -101,6 +101,49 @@ class HandlerExecutorTest {
         release.countDown();
     }
 
+    @Test
+    void aTaskWaitsWhileAsManyAreBusyAsThereAreProcessorsUnlessTheyAreLong() {
+        AtomicInteger looks = new AtomicInteger();
+        Threads threads = new Threads() {
+            @Override
+            public Thread start(String name, Runnable body) {
+                return new DaemonThreads().start(name, body);
+            }
+
+            @Override
+            public void pause(long ns) {
+                looks.incrementAndGet();
+                Threads.super.pause(ns);
+            }
+        };
+        ManualClock clock = new ManualClock();
+        HandlerExecutor busy = new HandlerExecutor(
+                "acme", new ExecutorSettings(2, MAX_TASKS, 1_000, 0, LONG), threads, clock, PolledTasks.Source.PLAIN);
+        AtomicBoolean mayEnd = new AtomicBoolean();
+        AtomicInteger running = new AtomicInteger();
+        try {
+            for (int i = 0; i < 4; i++) {
+                busy.execute(() -> {
+                    running.incrementAndGet();
+                    while (!mayEnd.get()) {
+                        Thread.onSpinWait();
+                    }
+                });
+            }
+            Waits.until("two run", () -> running.get() == 2);
+            int before = looks.get();
+            Waits.until(
+                    "a third thread looks whether it is needed", () -> looks.get() > before + 10 || running.get() > 2);
+            assertThat(running).as("tasks that run on two processors").hasValue(2);
+
+            clock.advance(LONG);
+            Waits.until("those that run are long: one more runs", () -> running.get() > 2);
+        } finally {
+            mayEnd.set(true);
+            busy.close(LONG);
+        }
+    }
+
     /** Threads whose pauses last until the test ends them. */
     private static final class HeldPauses implements Threads {
         private final Threads threads = new DaemonThreads();
