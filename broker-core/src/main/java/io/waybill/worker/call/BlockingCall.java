@@ -35,7 +35,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
 
     /** Notes that the request is written next, and that this thread polls for the response at once. */
     void isWritten() {
-        polls = waits.tryBegin();
+        polls = polls || waits.tryBegin();
     }
 
     /** Ends what {@link #isWritten} began: nothing was sent. */
