@@ -36,6 +36,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
 
     /** With so many requests in one poll there is a backlog. */
     private static final int BEGUN = 8;
+    /** After so many requests of other bundles, and none of its own, a thread leaves the lead to one of theirs. */
+    private static final int MAX_OF_OTHERS = 4;
 
     private final Waiting waiting;
     private final Clock clock;
@@ -53,6 +55,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     // By the leader: its own requests in this poll, and how long they took.
     private int begun;
     private long busyNs;
+    private int ofOthers; // requests since the last one of its own; by the leader
     private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
     HandlerPolling(PollContext context, Poller poller) {
@@ -88,6 +91,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 || !LEADER.compareAndSet(this, null, self)) {
             return;
         }
+        ofOthers = 0;
         try {
             self.leads = this;
             self.polledFor = executor;
@@ -113,7 +117,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
             self.hasLeft = false;
             if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or by this one
-                begin(self, executor.polled().areShort());
+                enters(self, executor.polled().areShort());
                 if (mine) {
                     permit.release();
                     mine = false;
@@ -131,6 +135,9 @@ public final class HandlerPolling implements PolledTasks.Polling {
             int work = mine ? turns.poll() : 0;
             if (work != 0) {
                 mine = work != Polled.PERMIT_LOST;
+                if (mine) { // it may have run non-blocking handlers
+                    isLookedAt();
+                }
                 if (idleSinceNs != 0) {
                     idleSinceNs = 0;
                     turns.balance().saved();
@@ -203,18 +210,25 @@ public final class HandlerPolling implements PolledTasks.Polling {
      */
     public HandlerSlot enter(HandlerEntry entry) {
         HandlerSlot self = invocations.own();
-        begin(self, entry.isShort());
+        enters(self, entry.isShort());
         return self;
     }
 
-    private void begin(HandlerSlot self, boolean isShort) {
+    private void enters(HandlerSlot self, boolean isShort) {
         self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
         self.polledSinceNs = clock.bootNs();
         if (!isShort) {
             handOver(self);
             return;
         }
-        ran = true;
+        isLookedAt();
+    }
+
+    /** Has the poller look at this thread from time to time: it may not come back from foreign code. */
+    private void isLookedAt() {
+        if (!ran) {
+            ran = true;
+        }
         if (!isWatched && turns.isSleeping()) {
             poller.wake();
         }
@@ -254,6 +268,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         long tookNs = nowNs - self.polledSinceNs;
         entry.took(tookNs);
         self.polledSinceNs = 0;
+        ofOthers = 0;
         executor.polled().end(self.pooled, nowNs);
         self.polledFor = executor;
         if (leader != self) {
@@ -277,10 +292,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         self.hasLeft = true;
-        ran = true;
-        if (!isWatched && turns.isSleeping()) { // as in begin()
-            poller.wake();
-        }
+        isLookedAt();
         if (leader != self) { // taken over before the task waited
             executor.polled().help();
         }
@@ -302,6 +314,13 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** Notes that a request goes to a thread of its bundle, which may poll after it. */
     public void passedOn(HandlerEntry entry) {
         passedOn = entry.executor().polled().mayPoll();
+        HandlerSlot self = leader;
+        if (self != null
+                && self.thread() == threads.current()
+                && self.executor != entry.executor()
+                && ++ofOthers >= MAX_OF_OTHERS) {
+            LEADER.compareAndSet(this, self, null);
+        }
     }
 
     /** Returns whether a request went to a thread since the last time, and forgets it. With the permit. */

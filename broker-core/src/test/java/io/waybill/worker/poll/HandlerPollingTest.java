@@ -107,6 +107,23 @@ class HandlerPollingTest {
     }
 
     @Test
+    void leavesTheLeadToTheBundleWhoseRequestsCome() {
+        for (String operation : List.of("text.one", "text.two")) {
+            AtomicInteger polled = new AtomicInteger();
+            workers.handle(handlers, operation, (message, outbox) -> {
+                if (isPolled()) {
+                    polled.incrementAndGet();
+                }
+                outbox.respond(Value.of("on"));
+            });
+            Waits.until("a thread of " + operation + " polls, as requests of no other come", () -> {
+                caller.call(PolledServer.to(operation)).close();
+                return polled.get() >= WAITS;
+            });
+        }
+    }
+
+    @Test
     void anotherThreadPollsWhileAHandlerThatWasPolledDoesNotReturn() {
         AtomicBoolean held = new AtomicBoolean();
         AtomicBoolean interrupted = new AtomicBoolean();

@@ -103,17 +103,21 @@ class LeaderTest {
                 return polling;
             }
         });
-        entry = registry.add(new HandlerSpec(
-                        List.of(HandlerKey.parse("text.short")),
+        entry = add("text.short", executor);
+        calls(1);
+    }
+
+    private HandlerEntry add(String key, HandlerExecutor by) {
+        return registry.add(new HandlerSpec(
+                        List.of(HandlerKey.parse(key)),
                         (message, outbox) -> {},
                         false,
                         provider,
                         0,
                         getClass().getClassLoader(),
-                        executor))
+                        by))
                 .entries()
                 .get(0);
-        calls(1);
     }
 
     private PollContext context(Host of) {
@@ -195,6 +199,21 @@ class LeaderTest {
         watches = true;
         assertThat(inAHandler()).as("while it watches").isEqualTo("peers ring false, leads true, woken false");
         assertThat(polling.takeWatch()).as("it watches when nobody leads").isFalse();
+    }
+
+    @Test
+    void aLeaderLeavesWhenOnlyRequestsOfAnotherBundleCome() {
+        HandlerExecutor others =
+                registry.newExecutor(new Provider("other", "1.0.0"), ExecutorSettings.forProcessors(2));
+        try {
+            HandlerEntry other = add("text.other", others);
+            poll = () -> polling.passedOn(other); // without a pause: the clock stands still
+            Thread leader = host.threads().start("leader", () -> polling.poll(executor, null));
+            Waits.until("it has left the lead to a thread of theirs", () -> !leader.isAlive());
+        } finally {
+            poll = turns::close; // it ends in any case
+            others.close(LONG);
+        }
     }
 
     /** Enters a handler as leader while the poller sleeps. Returns what is then. */
