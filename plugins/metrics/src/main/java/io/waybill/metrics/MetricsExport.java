@@ -146,9 +146,9 @@ public final class MetricsExport {
                 next.exportsMetrics() ? nowNs -> MetricsRequest.encode(resource, read.read(), nowNs) : null);
         exports.push(exporter);
         if (spans != null) {
-            read.countSpans(exporter, spans);
             ServiceRegistration<CallEvents> listener = context.registerService(CallEvents.class, spans, null);
             exports.push(listener::unregister);
+            read.countSpans(exporter, spans); // last: who sees the count may rely on it
         }
     }
 
