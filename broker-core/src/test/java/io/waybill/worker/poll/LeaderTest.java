@@ -194,7 +194,7 @@ class LeaderTest {
     }
 
     @Test
-    void thePollerLooksAtALeaderInAShortHandlerForWhichNobodyRings() throws Exception {
+    void thePollerLooksAtALeaderInAShortHandlerForWhichNoPeerRings() throws Exception {
         assertThat(inAHandler()).isEqualTo("peers ring false, leads true, woken true");
         watches = true;
         assertThat(inAHandler()).as("while it watches").isEqualTo("peers ring false, leads true, woken false");
