@@ -34,11 +34,11 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     }
 
     /** Notes that the request is written next, and that this thread polls for the response at once. */
-    void isWritten() {
+    void beforeWrite() {
         polls = polls || waits.tryBegin();
     }
 
-    /** Ends what {@link #isWritten} began: nothing was sent. */
+    /** Ends what {@link #beforeWrite} began: nothing was sent. */
     void notSent() {
         if (polls) {
             polls = false;

@@ -70,9 +70,9 @@ final class OutgoingRequest implements Publication {
     }
 
     /** Tells a caller that waits that this is written next. */
-    void isWritten() {
+    void beforeWrite() {
         if (listener instanceof BlockingCall waiting) {
-            waiting.isWritten();
+            waiting.beforeWrite();
         }
     }
 

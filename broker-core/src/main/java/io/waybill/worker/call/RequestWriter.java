@@ -169,7 +169,7 @@ public final class RequestWriter {
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
             }
-            request.isWritten();
+            request.beforeWrite();
             appender.append(request, injection, request.wallNs());
             return request.id();
         } catch (JournalFullException | JournalFailedException e) {

@@ -117,7 +117,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
             self.hasLeft = false;
             if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or by this one
-                enters(self, executor.polled().areShort());
+                prepare(self, executor.polled().areShort());
                 if (mine) {
                     permit.release();
                     mine = false;
@@ -136,7 +136,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             if (work != 0) {
                 mine = work != Polled.PERMIT_LOST;
                 if (mine) { // it may have run non-blocking handlers
-                    isLookedAt();
+                    askForLooks();
                 }
                 if (idleSinceNs != 0) {
                     idleSinceNs = 0;
@@ -210,22 +210,22 @@ public final class HandlerPolling implements PolledTasks.Polling {
      */
     public HandlerSlot enter(HandlerEntry entry) {
         HandlerSlot self = invocations.own();
-        enters(self, entry.isShort());
+        prepare(self, entry.isShort());
         return self;
     }
 
-    private void enters(HandlerSlot self, boolean isShort) {
+    private void prepare(HandlerSlot self, boolean isShort) {
         self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
         self.polledSinceNs = clock.bootNs();
         if (!isShort) {
             handOver(self);
             return;
         }
-        isLookedAt();
+        askForLooks();
     }
 
     /** Has the poller look at this thread from time to time: it may not come back from foreign code. */
-    private void isLookedAt() {
+    private void askForLooks() {
         if (!ran) {
             ran = true;
         }
@@ -240,18 +240,24 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return;
         }
         self.executor.polled().handOver(self.pooled);
-        poller.restoreRings(false);
-        if (!turns.isSleeping()) {
-            poller.wake();
-        } else if (permit.isMine()) {
-            cursors.markAsleep();
-            if (turns.mayHaveWork()) { // otherwise a peer that writes something sees the mark, and rings
-                poller.wake();
+        boolean wakes = true;
+        try {
+            poller.restoreRings(false);
+            if (turns.isSleeping() && permit.isMine()) {
+                cursors.markAsleep();
+                wakes = turns.mayHaveWork(); // otherwise a peer that writes something sees the mark, and rings
+            } else {
+                wakes = !turns.isSleeping();
             }
+        } catch (InternalError e) { // the request was counted in, and runs
+            turns.report(e);
+        }
+        if (wakes) {
+            poller.wake();
         }
     }
 
-    /** Takes the lead again, unless another thread has it, or the permit is wanted. */
+    /** Takes the lead again, unless another thread has it, or a backlog is spread over threads. */
     private void retake(HandlerSlot self, HandlerExecutor executor) {
         if (leader == null
                 && clock.bootNs() - pausedUntilNs >= 0
@@ -292,7 +298,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         self.hasLeft = true;
-        isLookedAt();
+        askForLooks();
         if (leader != self) { // taken over before the task waited
             executor.polled().help();
         }

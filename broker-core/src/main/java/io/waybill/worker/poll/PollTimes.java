@@ -36,7 +36,7 @@ final class PollTimes {
     /** How long a leader sleeps on the doorbell before it leaves that to the poller, and waits for the permit before it gives up. */
     static final long LEADER_REST_NS = 4_000_000;
 
-    /** How long nobody leads after a backlog, which the poller spreads over threads. */
+    /** How long no thread leads after a backlog, which the poller spreads over threads. */
     static final long PAUSE_NS = 10_000_000;
 
     /** How long a thread tries to get a permit that others release every few microseconds. */

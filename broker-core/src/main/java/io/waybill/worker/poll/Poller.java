@@ -297,7 +297,12 @@ public final class Poller {
     }
 
     private void restoreRingsFrom(HandlerSlot slot) {
-        doorbell.restore();
+        try {
+            doorbell.restore();
+        } catch (InternalError e) { // as in FaultAlarm.unpark(): it may have come to nothing
+            report(e);
+            doorbell.restore();
+        }
         divertedTo.compareAndSet(slot, null); // last: the next one may divert them now
     }
 

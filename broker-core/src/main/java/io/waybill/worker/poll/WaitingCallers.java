@@ -187,21 +187,11 @@ public final class WaitingCallers {
             } catch (Throwable e) { // as in await()
                 turns.stopAfter(e);
             } finally {
-                restoreRings(passOn);
+                poller.restoreRings(passOn);
                 turns.surfaceFaults();
             }
         }
         call.wakenBy(null);
-    }
-
-    /** Restores the rings of peers, also when JDK 17 reports an earlier fault of this thread meanwhile, which is no failure of the call. */
-    private void restoreRings(boolean passOn) {
-        try {
-            poller.restoreRings(passOn);
-        } catch (InternalError e) {
-            turns.report(e);
-            poller.restoreRings(passOn); // the first one may have come to nothing
-        }
     }
 
     /** Polls after each ring, until the call is completed. Returns whether another thread is to poll for the last one. */

@@ -240,7 +240,7 @@ public final class Invoker implements AutoCloseable {
                 }
                 schedule.rest(nextNs);
             }
-        } catch (Throwable e) { // the program's, whoever has the turn
+        } catch (Throwable e) { // the program's, whichever thread has the turn
             failure = e;
         }
         return program;
@@ -472,7 +472,7 @@ public final class Invoker implements AutoCloseable {
             return done;
         }
 
-        /** Gives the turn to a task that has a thread of its own, and takes it back then: whoever waits for it may hold a lock. */
+        /** Gives the turn to a task that has a thread of its own, and takes it back then: the thread that waits for it may hold a lock. */
         private void runFirst(Future<?> task) {
             for (Role role : roles) {
                 if (role.body == task && !role.started) {

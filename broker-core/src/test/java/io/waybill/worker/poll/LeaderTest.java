@@ -198,7 +198,7 @@ class LeaderTest {
         assertThat(inAHandler()).isEqualTo("peers ring false, leads true, woken true");
         watches = true;
         assertThat(inAHandler()).as("while it watches").isEqualTo("peers ring false, leads true, woken false");
-        assertThat(polling.takeWatch()).as("it watches when nobody leads").isFalse();
+        assertThat(polling.takeWatch()).as("it watches when no thread leads").isFalse();
     }
 
     @Test
@@ -280,7 +280,7 @@ class LeaderTest {
             }
         };
         try {
-            poller.start(new Counted()); // whose clock stands still: it would poll for ever
+            poller.start(new Counted()); // whose clock stands still: it would never stop polling
             Waits.until("it polls", () -> polls.get() > 1_000);
             assertThat(turns.isSleeping()).isFalse();
             passes.set(true);

@@ -75,7 +75,7 @@ public class SleepMarkStress {
             expect = ACCEPTABLE,
             desc = "the caller that has polled finds it, and the poller is perhaps rung for")
     @Outcome(id = "0, 1", expect = ACCEPTABLE, desc = "the poller that sleeps is rung for")
-    @Outcome(expect = FORBIDDEN, desc = "nobody polls while a record waits, or one that is not whole is found")
+    @Outcome(expect = FORBIDDEN, desc = "no thread polls while a record waits, or one that is not whole is found")
     @State
     public static class EndOfTurnAndRecord {
         private final Pair pair = new Pair();
