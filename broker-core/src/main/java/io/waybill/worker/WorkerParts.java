@@ -127,7 +127,7 @@ final class WorkerParts {
         transit = opened.add(new TensorTransit(directory, settings.tensors(), settings.devices(), archive));
         CallReports reports = new CallReports(registry.events(), host.clock());
         PollContext polling =
-                new PollContext(directory.name(), settings.waiting(), host, directory.cursors(), directory.doorbell());
+                new PollContext(directory.name(), settings.polling(), host, directory.cursors(), directory.doorbell());
         FaultAlarm faults = polling.faults();
         permit = polling.permit();
         requestAppender = new QueueAppender(requests, archive.requests(), faults, counters);

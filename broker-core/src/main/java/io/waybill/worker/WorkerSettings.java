@@ -11,6 +11,7 @@ import io.waybill.journal.RetentionSettings;
 import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.peer.FlowLimits;
+import io.waybill.worker.poll.PollTimes;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;
 import java.time.Duration;
@@ -20,7 +21,7 @@ import java.util.Objects;
  * Settings of a worker, created by its {@link Builder}. Immutable.
  *
  * @param role whether it serves requests
- * @param waiting how its threads wait
+ * @param polling how its threads wait
  * @param defaultTimeout for calls without a timeout; {@link Duration#ZERO} for none
  * @param journal settings of both queues
  * @param retention settings of the queues' files
@@ -39,7 +40,7 @@ import java.util.Objects;
  */
 public record WorkerSettings(
         Role role,
-        Waiting waiting,
+        PollTimes polling,
         Duration defaultTimeout,
         JournalSettings journal,
         RetentionSettings retention,
@@ -71,7 +72,7 @@ public record WorkerSettings(
     public WorkerSettings {
         Object[] required = {
             role,
-            waiting,
+            polling,
             journal,
             retention,
             limits,
@@ -106,11 +107,16 @@ public record WorkerSettings(
         return new Builder();
     }
 
+    /** Returns the wait strategy of its threads. */
+    public Waiting waiting() {
+        return polling.waiting();
+    }
+
     /** Returns a builder with these settings. */
     public Builder toBuilder() {
         return new Builder()
                 .role(role)
-                .waiting(waiting)
+                .polling(polling)
                 .defaultTimeout(defaultTimeout)
                 .journal(journal)
                 .retention(retention)
@@ -130,7 +136,7 @@ public record WorkerSettings(
     /** Builder of settings. Not thread-safe. */
     public static final class Builder {
         private Role role = Role.SERVES;
-        private Waiting waiting = Waiting.BALANCED;
+        private PollTimes polling = PollTimes.of(Waiting.BALANCED);
         private Duration defaultTimeout = DEFAULT_TIMEOUT;
         private JournalSettings journal = JournalSettings.defaults();
         private RetentionSettings retention = RetentionSettings.DEFAULTS;
@@ -154,9 +160,15 @@ public record WorkerSettings(
             return this;
         }
 
-        /** Sets {@link WorkerSettings#waiting}. */
+        /** Sets the wait strategy of {@link WorkerSettings#polling}. */
         public Builder waiting(Waiting other) {
-            waiting = other;
+            polling = polling.with(other);
+            return this;
+        }
+
+        /** Sets {@link WorkerSettings#polling}. */
+        public Builder polling(PollTimes other) {
+            polling = other;
             return this;
         }
 
@@ -252,7 +264,7 @@ public record WorkerSettings(
         public WorkerSettings build() {
             return new WorkerSettings(
                     role,
-                    waiting,
+                    polling,
                     defaultTimeout,
                     journal,
                     retention,

@@ -19,6 +19,7 @@ import io.waybill.rref.control.ControlRetries;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.Overflow;
+import io.waybill.worker.poll.PollTimes;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;
 import java.time.Duration;
@@ -39,11 +40,13 @@ class WorkerSettingsTest {
             Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(3), ControlRetries.DEFAULTS, Keeping.ALL);
     private static final InjectionSettings INJECTION = InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL);
     private static final RecoverySettings RECOVERY = new RecoverySettings(Duration.ofSeconds(4));
+    private static final PollTimes POLLING = new PollTimes(
+            Waiting.SPIN, 1, 2, 3, 10_000, 10_001, 1_000_000, 1_000_001, 4, 1_000_002, 1_000_003, 1_000_004);
     private static final StateSettings STATE = new StateSettings(Duration.ofSeconds(7), 8);
 
     private static final WorkerSettings OTHERS = WorkerSettings.builder()
             .role(WorkerSettings.Role.CALLS_ONLY)
-            .waiting(Waiting.SPIN)
+            .polling(POLLING)
             .defaultTimeout(Duration.ofSeconds(5))
             .journal(JOURNAL)
             .retention(RETENTION)
@@ -65,7 +68,7 @@ class WorkerSettingsTest {
         assertThat(OTHERS)
                 .isEqualTo(new WorkerSettings(
                         WorkerSettings.Role.CALLS_ONLY,
-                        Waiting.SPIN,
+                        POLLING,
                         Duration.ofSeconds(5),
                         JOURNAL,
                         RETENTION,

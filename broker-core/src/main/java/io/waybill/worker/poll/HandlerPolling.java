@@ -16,7 +16,7 @@ import java.lang.invoke.VarHandle;
  * milliseconds. One thread leads at a time.
  *
  * <p>The leader runs handlers of its own bundle, without the permit. In front of one that is {@linkplain HandlerEntry#isShort expected to be
- * short}, nothing else happens: the poller looks from time to time whether the leader comes back, and takes its place when it does not. In front of any
+ * short}, nothing else happens: the poller checks from time to time whether the leader comes back, and takes its place when it does not. In front of any
  * other, the leader hands over to the poller, which sleeps until a peer rings, and takes the lead again after it.
  *
  * <p><b>Threads.</b> {@link #poll}, {@link #enter} and {@link #leave} by the leader; {@link #isLed(long)} by the poller;
@@ -39,7 +39,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     /** After so many requests of other bundles, and none of its own, a thread leaves the lead to one of theirs. */
     private static final int MAX_OF_OTHERS = 4;
 
-    private final Waiting waiting;
+    private final PollTimes times;
     private final Clock clock;
     private final PollTurns turns;
     private final Threads threads;
@@ -48,7 +48,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final Cursors cursors;
     private final Poller poller;
     private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
-    private volatile boolean isWatched; // written by the poller: it looks at the leader from time to time
+    private volatile boolean isChecked; // written by the poller: it checks the leader from time to time
     private volatile boolean ran; // a short handler since then; set by the leader, cleared by the poller
     private long turnSeen; // by the poller
     private boolean passedOn; // by the holder of the permit: a request, and none came after it
@@ -59,7 +59,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private volatile long pausedUntilNs; // on the boot clock; written by a leader, read by the next one
 
     HandlerPolling(PollContext context, Poller poller) {
-        this.waiting = context.waiting;
+        this.times = context.times;
         this.clock = context.clock;
         this.turns = context.turns;
         this.threads = context.threads;
@@ -136,7 +136,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             if (work != 0) {
                 mine = work != Polled.PERMIT_LOST;
                 if (mine) { // it may have run non-blocking handlers
-                    askForLooks();
+                    askForChecks();
                 }
                 if (idleSinceNs != 0) {
                     idleSinceNs = 0;
@@ -144,7 +144,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 }
                 continue;
             }
-            if (waiting == Waiting.SPIN) {
+            if (times.spins()) {
                 threads.spin();
                 continue;
             }
@@ -158,7 +158,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 }
                 continue;
             }
-            if (mine && (idleNs >= waiting.spinNs() || turns.balance().sleepsAtOnce(nowNs))) {
+            if (mine && (idleNs >= times.spinNs() || turns.balance().sleepsAtOnce(nowNs))) {
                 turns.balance().lost(idleNs, nowNs);
                 idleSinceNs = 0;
                 mine = false;
@@ -186,7 +186,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
      * Waits until the holder has released the permit, who may need this processor for that. Returns whether the calling thread has it.
      */
     private boolean awaitPermit() {
-        permit.awaitRelease(PollTimes.LEADER_REST_NS);
+        permit.awaitRelease(times.leaderRestNs());
         return tryAcquire();
     }
 
@@ -197,7 +197,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private boolean rest() {
         boolean diverts = poller.hasRings() || poller.tryDivertRings();
         turns.endTurn();
-        return diverts && poller.awaitRing(PollTimes.LEADER_REST_NS);
+        return diverts && poller.awaitRing(times.leaderRestNs());
     }
 
     /** Counts a request of this thread's bundle in. Returns false when a thread of the bundle is to run it as any other. By the leader, with the permit. */
@@ -221,15 +221,15 @@ public final class HandlerPolling implements PolledTasks.Polling {
             handOver(self);
             return;
         }
-        askForLooks();
+        askForChecks();
     }
 
-    /** Has the poller look at this thread from time to time: it may not come back from foreign code. */
-    private void askForLooks() {
+    /** Has the poller check this thread from time to time: it may not come back from foreign code. */
+    private void askForChecks() {
         if (!ran) {
             ran = true;
         }
-        if (!isWatched && turns.isSleeping()) {
+        if (!isChecked && turns.isSleeping()) {
             poller.wake();
         }
     }
@@ -298,7 +298,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         self.hasLeft = true;
-        askForLooks();
+        askForChecks();
         if (leader != self) { // taken over before the task waited
             executor.polled().help();
         }
@@ -349,12 +349,12 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return leader != null;
     }
 
-    /** Returns whether the leader is to be looked at: it has run a short handler since the last time. */
-    boolean takeWatch() {
-        boolean watch = isLed() && ran;
-        isWatched = watch;
+    /** Returns whether the leader is to be checked: it has run a short handler since the last time. */
+    boolean takeCheck() {
+        boolean checks = isLed() && ran;
+        isChecked = checks;
         ran = false;
-        return watch;
+        return checks;
     }
 
     /**

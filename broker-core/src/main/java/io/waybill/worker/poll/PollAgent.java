@@ -28,7 +28,7 @@ final class PollAgent implements Agent {
 
     private final Poller poller;
     private final PollIdleStrategy idle;
-    private final Waiting waiting;
+    private final PollTimes times;
     private final Clock clock;
     private final PollTurns turns;
     private final PollPermit permit;
@@ -41,7 +41,7 @@ final class PollAgent implements Agent {
     private State state = State.STANDS_BY;
     private boolean isSpare;
     private boolean rested; // until the time was over, and has not polled since
-    private long watchNs = PollTimes.WATCH_NS; // of the next check of a leader
+    private long checkNs; // until the next check of a leader
     private int emptySleeps; // in a row, which nothing has ended
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
@@ -49,7 +49,8 @@ final class PollAgent implements Agent {
     PollAgent(PollContext context, Poller poller, PollIdleStrategy idle) {
         this.poller = poller;
         this.idle = idle;
-        this.waiting = context.waiting;
+        this.times = context.times;
+        this.checkNs = times.leaderCheckNs();
         this.clock = context.clock;
         this.turns = context.turns;
         this.permit = turns.permit();
@@ -159,7 +160,7 @@ final class PollAgent implements Agent {
             }
             return AT_ONCE;
         }
-        if (waiting == Waiting.SPIN) {
+        if (times.spins()) {
             idle.spin();
             return AFTER_A_WAIT;
         }
@@ -169,7 +170,7 @@ final class PollAgent implements Agent {
         }
         long idleNs = nowNs - idleSinceNs;
         boolean isExpected = handlers.takePassedOn(); // a thread that polls after it
-        if (idleNs < waiting.spinNs() && !isExpected && !balance.sleepsAtOnce(nowNs)) {
+        if (idleNs < times.spinNs() && !isExpected && !balance.sleepsAtOnce(nowNs)) {
             spins = true;
             idle.spin();
             return AFTER_A_WAIT;
@@ -200,20 +201,19 @@ final class PollAgent implements Agent {
         return AFTER_A_WAIT;
     }
 
-    /** The next wait is on the doorbell, and no longer than until the next look at a leader. */
+    /** The next wait is on the doorbell, and no longer than until the next check of a leader. */
     private void sleepFor(long timeoutNs) {
-        boolean watches = handlers.takeWatch();
+        boolean checks = handlers.takeCheck();
         long restNs = Math.max(PollTimes.OVERDUE_NS, timeoutNs);
-        idle.sleep(watches ? Math.min(restNs, watchNs) : restNs);
-        watchNs = watches ? Math.min(2 * watchNs, PollTimes.MAX_WATCH_NS) : PollTimes.WATCH_NS;
+        idle.sleep(checks ? Math.min(restNs, checkNs) : restNs);
+        checkNs = checks ? Math.min(2 * checkNs, times.maxLeaderCheckNs()) : times.leaderCheckNs();
     }
 
     /** Marks that this thread is about to sleep. Returns until when, on the boot clock. */
     private long sleepUntil() {
         long untilNs;
         do {
-            long maxNs =
-                    emptySleeps < PollTimes.SLEEPS_BEFORE_IDLE ? PollTimes.MAX_SLEEP_NS : PollTimes.MAX_IDLE_SLEEP_NS;
+            long maxNs = emptySleeps < PollTimes.SLEEPS_BEFORE_IDLE ? times.maxSleepNs() : times.maxIdleSleepNs();
             untilNs = Math.min(clock.bootNs() + maxNs, deadlines.earliestNs());
             turns.sleepUntil(untilNs);
         } while (deadlines.earliestNs() < untilNs); // added before the mark was seen

@@ -15,7 +15,7 @@ import io.waybill.host.Threads;
 public final class PollContext {
 
     final String workerName;
-    final Waiting waiting;
+    final PollTimes times;
     final Clock clock;
     final Threads threads;
     final Cursors cursors;
@@ -28,16 +28,16 @@ public final class PollContext {
     /**
      * @param cursors of the worker, as is {@code doorbell}; the owner of both closes them after the last poll
      */
-    public PollContext(String workerName, Waiting waiting, Host host, Cursors cursors, Doorbell doorbell) {
+    public PollContext(String workerName, PollTimes times, Host host, Cursors cursors, Doorbell doorbell) {
         this.workerName = workerName;
-        this.waiting = waiting;
+        this.times = times;
         this.clock = host.clock();
         this.threads = host.threads();
         this.cursors = cursors;
         this.doorbell = doorbell;
         this.invocations = new HandlerSlots(threads);
         this.faults = new FaultAlarm(threads);
-        this.turns = new PollTurns(workerName, new PollPermit(faults), cursors, faults);
+        this.turns = new PollTurns(workerName, new PollPermit(faults), cursors, faults, times);
     }
 
     public Clock clock() {

@@ -23,7 +23,8 @@ public final class PollTurns {
     private final Cursors cursors;
     private final FaultAlarm faults;
     private final Threads threads;
-    private final SpinBalance balance = new SpinBalance();
+    private final PollTimes times;
+    private final SpinBalance balance;
     private final AtomicInteger pollingCallers = new AtomicInteger();
     private Polled polled; // set before the first thread polls
     // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none; and until
@@ -38,11 +39,13 @@ public final class PollTurns {
     private long listenerSeen;
     private long listenerSinceNs;
 
-    public PollTurns(String workerName, PollPermit permit, Cursors cursors, FaultAlarm faults) {
+    public PollTurns(String workerName, PollPermit permit, Cursors cursors, FaultAlarm faults, PollTimes times) {
         this.workerName = workerName;
         this.permit = permit;
         this.cursors = cursors;
         this.faults = faults;
+        this.times = times;
+        this.balance = new SpinBalance(times);
         this.threads = faults.threads();
     }
 
@@ -237,7 +240,7 @@ public final class PollTurns {
             listenerSinceNs = nowNs;
             return;
         }
-        if (nowNs - listenerSinceNs < PollTimes.CAUGHT_NS) {
+        if (nowNs - listenerSinceNs < times.listenerLimitNs()) {
             return;
         }
         Thread caught = permit.revoke(inListener);

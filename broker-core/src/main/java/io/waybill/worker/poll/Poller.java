@@ -26,7 +26,7 @@ public final class Poller {
 
     private final PollContext context;
     private final String workerName;
-    private final Waiting waiting;
+    private final PollTimes times;
     private final Clock clock;
     private final Threads threads;
     private final PollTurns turns;
@@ -64,7 +64,7 @@ public final class Poller {
     public Poller(PollContext context) {
         this.context = context;
         this.workerName = context.workerName;
-        this.waiting = context.waiting;
+        this.times = context.times;
         this.clock = context.clock;
         this.threads = context.threads;
         this.turns = context.turns;
@@ -138,7 +138,7 @@ public final class Poller {
      * @return false when it can't: a poller that spins does not look for it
      */
     public boolean onMessages(Runnable listener) {
-        if (waiting == Waiting.SPIN) {
+        if (times.spins()) {
             return false;
         }
         onMessages = listener;

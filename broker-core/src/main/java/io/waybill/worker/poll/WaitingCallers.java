@@ -16,7 +16,7 @@ public final class WaitingCallers {
 
     private static final int MAX_HELPING_POLLS = 8;
 
-    private final Waiting waiting;
+    private final PollTimes times;
     private final Clock clock;
     private final PollTurns turns;
     private final Threads threads;
@@ -27,7 +27,7 @@ public final class WaitingCallers {
     private final Runnable ring; // wakes a caller at the doorbell
 
     public WaitingCallers(PollContext context, Poller poller) {
-        this.waiting = context.waiting;
+        this.times = context.times;
         this.clock = context.clock;
         this.turns = context.turns;
         this.threads = context.threads;
@@ -130,7 +130,7 @@ public final class WaitingCallers {
     }
 
     private void pollFor(WaitCondition call) {
-        long budgetNs = waiting.callerNs();
+        long budgetNs = times.callerSpinNs();
         long sinceNs = 0;
         long untilNs = 0;
         boolean mine = false;
@@ -148,7 +148,7 @@ public final class WaitingCallers {
                     continue;
                 }
             }
-            if (waiting == Waiting.SPIN) {
+            if (times.spins()) {
                 threads.spin();
                 continue;
             }
@@ -258,7 +258,7 @@ public final class WaitingCallers {
         } finally {
             turns.callerEnds();
         }
-        if (waiting == Waiting.SPIN) {
+        if (times.spins()) {
             threads.spin();
         } else if (balance.sleeps()) {
             threads.park(this, PollTimes.ROOM_PARK_NS);

@@ -16,12 +16,15 @@ import io.waybill.api.metrics.OperationMetrics;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.home.note.NotedOutcomes;
 import io.waybill.journal.JournalQueue;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Overflow;
 import io.waybill.worker.poll.Deadlines;
 import io.waybill.worker.poll.PollContext;
+import io.waybill.worker.poll.PollTimes;
+import io.waybill.worker.poll.Polled;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
@@ -70,6 +73,8 @@ class RequestPublishingTest {
         }
     };
     private PublishingRoom room;
+    private Poller poller;
+    private WaitingCallers waiting;
     private PendingCalls pending;
     private RequestWriter writer;
     private RecordSender sender; // null for the journal
@@ -79,11 +84,11 @@ class RequestPublishingTest {
     void open(@TempDir Path directory) throws Exception {
         room = new PublishingRoom(directory);
         pending = new PendingCalls(room.directory.id(), LIMITS.calls(), 7);
-        PollContext polling =
-                new PollContext("a", Waiting.BALANCED, room.host, room.directory.cursors(), room.directory.doorbell());
+        PollContext polling = new PollContext(
+                "a", PollTimes.of(Waiting.BALANCED), room.host, room.directory.cursors(), room.directory.doorbell());
         deadlines = polling.deadlines();
-        Poller poller = new Poller(polling);
-        WaitingCallers waiting = new WaitingCallers(polling, poller);
+        poller = new Poller(polling);
+        waiting = new WaitingCallers(polling, poller);
         NotedOutcomes noted = new NotedOutcomes(room.directory.path(), room.host);
         CallingContext context = new CallingContext(
                 room.context,
@@ -130,6 +135,52 @@ class RequestPublishingTest {
         } finally {
             sent.storage().release();
         }
+    }
+
+    /** Its response may come at once: the peer then need not ring for a thread that polls. */
+    @Test
+    void aThreadThatWaitsPollsFromBeforeItsRequestIsOnRecord() {
+        poller.start(new NothingToPoll());
+        try {
+            Waits.until("the poller sleeps", () -> room.directory.cursors().isMarkedAsleep());
+            List<Boolean> asleep = new ArrayList<>();
+            sender = (record, to, wallNs) -> {
+                asleep.add(room.directory.cursors().isMarkedAsleep());
+                return room.requests.append(record, wallNs);
+            };
+            BlockingCall call = new BlockingCall(waiting);
+            Request request = Request.raw("a", MessageType.userRequest(0x42), ByteBuffer.allocate(8), List.of());
+            long id = writer.write(request, call, MessageId.NONE, 0, null, CallContext.EMPTY, CallContext.EMPTY);
+            assertThat(asleep).as("whether peers ring when it is written").containsExactly(false);
+            call.notSent();
+            Waits.until("peers ring again", () -> room.directory.cursors().isMarkedAsleep());
+            PendingCalls.Slot slot = pending.take(id);
+            slot.count(null, 100, room.host.clock().wallNs());
+            pending.free(slot);
+        } finally {
+            poller.close();
+        }
+        assertAllIsBack();
+    }
+
+    private static final class NothingToPoll implements Polled {
+        @Override
+        public int poll() {
+            return 0;
+        }
+
+        @Override
+        public int pollAll() {
+            return 0;
+        }
+
+        @Override
+        public boolean mayHaveWork() {
+            return false;
+        }
+
+        @Override
+        public void readClock() {}
     }
 
     private long inFlight() {

@@ -45,10 +45,13 @@ class LeaderTest {
     private final ManualClock clock = new ManualClock();
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
+    private final AtomicInteger leads = new AtomicInteger(); // how often a thread has begun to lead
+    private final AtomicInteger handled = new AtomicInteger();
+    private volatile int work; // of the next polls
     private volatile Runnable look = () -> {};
     private volatile Runnable poll = () -> {};
     private boolean hasWork;
-    private boolean watches;
+    private boolean checks;
     private final HandlerRegistry registry =
             new HandlerRegistry(new ParkingSettings(1, LONG.toNanos()), host.threads(), clock);
     private final Provider provider = new Provider("acme", "1.0.0");
@@ -66,7 +69,7 @@ class LeaderTest {
         public int poll() {
             polls.incrementAndGet();
             poll.run();
-            return 0;
+            return work;
         }
 
         @Override
@@ -100,7 +103,10 @@ class LeaderTest {
 
             @Override
             public PolledTasks.Polling polling() {
-                return polling;
+                return (by, thread) -> {
+                    leads.incrementAndGet();
+                    polling.poll(by, thread);
+                };
             }
         });
         entry = add("text.short", executor);
@@ -121,7 +127,7 @@ class LeaderTest {
     }
 
     private PollContext context(Host of) {
-        return new PollContext("a", Waiting.BALANCED, of, worker.cursors(), worker.doorbell());
+        return new PollContext("a", PollTimes.of(Waiting.BALANCED), of, worker.cursors(), worker.doorbell());
     }
 
     @AfterEach
@@ -194,11 +200,11 @@ class LeaderTest {
     }
 
     @Test
-    void thePollerLooksAtALeaderInAShortHandlerForWhichNoPeerRings() throws Exception {
+    void thePollerChecksALeaderInAShortHandlerForWhichNoPeerRings() throws Exception {
         assertThat(inAHandler()).isEqualTo("peers ring false, leads true, woken true");
-        watches = true;
-        assertThat(inAHandler()).as("while it watches").isEqualTo("peers ring false, leads true, woken false");
-        assertThat(polling.takeWatch()).as("it watches when no thread leads").isFalse();
+        checks = true;
+        assertThat(inAHandler()).as("while it checks").isEqualTo("peers ring false, leads true, woken false");
+        assertThat(polling.takeCheck()).as("it checks when no thread leads").isFalse();
     }
 
     @Test
@@ -216,14 +222,43 @@ class LeaderTest {
         }
     }
 
+    @Test
+    void aLeaderLeadsOnAfterLongHandlers() {
+        calls(LONG.toNanos());
+        work = Polled.PERMIT_LOST;
+        poll = () -> {
+            assertThat(polling.mayRun(entry))
+                    .as("whether the leader runs the next request")
+                    .isTrue();
+            polling.begin(entry, () -> {});
+            HandlerSlot self = polling.enter(entry);
+            permit.release();
+            assertThat(polling.isLed())
+                    .as("whether it leads while it is inside")
+                    .isFalse();
+            clock.advance(LONG);
+            polling.leave(self, entry);
+            if (handled.incrementAndGet() == CALLS) {
+                turns.close();
+            }
+        };
+        for (int i = 0; i < 2; i++) { // tasks that follow each other soon
+            executor.execute(() -> {});
+        }
+        Waits.until("all requests were handled", () -> handled.get() == CALLS);
+        assertThat(leads)
+                .as("how often a thread began to lead, for %d requests", CALLS)
+                .hasValue(1);
+    }
+
     /** Enters a handler as leader while the poller sleeps. Returns what is then. */
     private String inAHandler() throws Exception {
         List<String> seen = new ArrayList<>();
         poll = () -> {
             poll = () -> {};
-            if (watches) {
+            if (checks) {
                 polling.enter(entry);
-                assertThat(polling.takeWatch()).as("it watches").isTrue();
+                assertThat(polling.takeCheck()).as("it checks").isTrue();
             }
             worker.doorbell().await(0); // earlier rings
             polling.enter(entry);

@@ -60,7 +60,8 @@ class PollTurnsTest {
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), Host.real()).join("a", JoinOptions.defaults());
         Cursors cursors = worker.cursors();
-        turns = new PollTurns("a", permit, cursors, new FaultAlarm(Host.real().threads()));
+        turns = new PollTurns(
+                "a", permit, cursors, new FaultAlarm(Host.real().threads()), PollTimes.of(Waiting.BALANCED));
         turns.open(polled);
     }
 

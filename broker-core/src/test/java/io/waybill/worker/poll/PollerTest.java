@@ -89,8 +89,8 @@ class PollerTest {
                 return super.bootNs();
             }
         };
-        PollContext context =
-                new PollContext("a", Waiting.BALANCED, host.withClock(clock), worker.cursors(), worker.doorbell());
+        PollContext context = new PollContext(
+                "a", PollTimes.of(Waiting.BALANCED), host.withClock(clock), worker.cursors(), worker.doorbell());
         permit = context.permit();
         slots = context.invocations();
         turns = context.turns;

@@ -11,7 +11,7 @@ class SpinBalanceTest {
 
     private static final long MS = 1_000_000;
 
-    private final SpinBalance balance = new SpinBalance();
+    private final SpinBalance balance = new SpinBalance(PollTimes.of(Waiting.BALANCED));
 
     @Test
     void pollsAsLongAsItSavesMoreThanItLoses() {
@@ -55,6 +55,32 @@ class SpinBalanceTest {
             nowNs += restMs * MS;
             assertThat(balance.sleepsAtOnce(nowNs)).as("after %d ms", restMs).isFalse();
         }
+    }
+
+    @Test
+    void losesAndSleepsAsLongAsIsSet() {
+        PollTimes set = new PollTimes(
+                Waiting.BALANCED,
+                PollTimes.AUTO,
+                PollTimes.AUTO,
+                0,
+                10_000,
+                10_000,
+                MS,
+                MS,
+                9 * MS,
+                30 * MS,
+                40 * MS,
+                MS);
+        SpinBalance slow = new SpinBalance(set);
+        slow.lost(9 * MS, 0);
+        assertThat(slow.sleepsAtOnce(0)).as("after what an attempt may lose").isFalse();
+        slow.lost(1, 0);
+        assertThat(slow.sleepsAtOnce(30 * MS - 1)).as("within the first rest").isTrue();
+        assertThat(slow.sleepsAtOnce(30 * MS)).as("after it").isFalse();
+        slow.lost(10 * MS, 30 * MS);
+        assertThat(slow.sleepsAtOnce(70 * MS - 1)).as("within the longest one").isTrue();
+        assertThat(slow.sleepsAtOnce(70 * MS)).as("after it").isFalse();
     }
 
     @Test

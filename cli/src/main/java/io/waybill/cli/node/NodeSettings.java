@@ -21,6 +21,7 @@ import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.Overflow;
+import io.waybill.worker.poll.PollTimes;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;
 import java.nio.file.InvalidPathException;
@@ -95,7 +96,7 @@ public record NodeSettings(
                 values.time("rref.slow-retry-wait"),
                 values.time("rref.attempt-timeout")));
         return WorkerSettings.builder()
-                .waiting(values.choice("worker.waiting", Waiting.class))
+                .polling(values.area(() -> polling(values)))
                 .defaultTimeout(values.time("worker.default-timeout"))
                 .journal(journal)
                 .retention(retention)
@@ -169,6 +170,26 @@ public record NodeSettings(
     /** The same with another choice of the distribution's bundles. */
     public NodeSettings withShipped(ShippedBundles other) {
         return new NodeSettings(worker, startLimit, activationLimit, scripts, other, departedAge);
+    }
+
+    private static PollTimes polling(SettingValues values) {
+        return new PollTimes(
+                values.choice("worker.waiting", Waiting.class),
+                values.value("polling.spin", NodeSettings::nanosOrAuto),
+                values.value("polling.caller-spin", NodeSettings::nanosOrAuto),
+                values.time("polling.leader-rest").toNanos(),
+                values.time("polling.leader-check").toNanos(),
+                values.time("polling.max-leader-check").toNanos(),
+                values.time("polling.max-sleep").toNanos(),
+                values.time("polling.max-idle-sleep").toNanos(),
+                values.time("polling.attempt").toNanos(),
+                values.time("polling.rest").toNanos(),
+                values.time("polling.max-rest").toNanos(),
+                values.time("polling.listener-limit").toNanos());
+    }
+
+    private static long nanosOrAuto(String text) {
+        return text.equals("auto") ? PollTimes.AUTO : Quantities.duration(text).toNanos();
     }
 
     private static TensorConfig tensors(SettingValues values) {

@@ -21,6 +21,7 @@ import io.waybill.rref.RRefSettings;
 import io.waybill.rref.control.ControlRetries;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.peer.Overflow;
+import io.waybill.worker.poll.PollTimes;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;
 import java.io.IOException;
@@ -98,6 +99,17 @@ class NodeSettingsTest {
         values.put("inject.delay", "SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s");
         values.put("inject.duplicate", "RREF_USER_DELETE,RREF_CHILD_ACCEPT");
         values.put("inject.reorder", "RREF_FORK_REQUEST");
+        values.put("polling.spin", "5us");
+        values.put("polling.caller-spin", "6us");
+        values.put("polling.leader-rest", "7ms");
+        values.put("polling.leader-check", "80us");
+        values.put("polling.max-leader-check", "9ms");
+        values.put("polling.max-sleep", "100ms");
+        values.put("polling.max-idle-sleep", "11s");
+        values.put("polling.attempt", "12us");
+        values.put("polling.rest", "13ms");
+        values.put("polling.max-rest", "14ms");
+        values.put("polling.listener-limit", "15ms");
         values.put("recovery.return-limit", "24s");
         values.put("recovery.succession-limit", "25s");
         values.put("rref.grace", "18s");
@@ -114,7 +126,20 @@ class NodeSettingsTest {
         NodeSettings settings = NodeSettings.of(values);
 
         WorkerSettings worker = settings.worker();
-        assertThat(worker.waiting()).isEqualTo(Waiting.SPIN);
+        assertThat(worker.polling())
+                .isEqualTo(new PollTimes(
+                        Waiting.SPIN,
+                        5_000,
+                        6_000,
+                        7_000_000,
+                        80_000,
+                        9_000_000,
+                        100_000_000,
+                        11_000_000_000L,
+                        12_000,
+                        13_000_000,
+                        14_000_000,
+                        15_000_000));
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
         assertThat(worker.archive())
@@ -206,6 +231,27 @@ class NodeSettingsTest {
         assertThatThrownBy(() -> NodeSettings.of(Map.of("osgi.shipped", "a,,b")))
                 .hasMessage("osgi.shipped: expected all, none, or symbolic names of bundles with commas between, found"
                         + " 'a,,b'");
+    }
+
+    @Test
+    void refusesTimesOfPollingThatAreTooShortOrContradictEachOther() {
+        assertThatThrownBy(() -> NodeSettings.of(Map.of("polling.max-sleep", "0", "polling.spin", "quick")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("polling.spin: a time is a number with")
+                .hasMessageContaining("polling: max-sleep: expected 1000000 to 3600000000000 ns, found 0 ns");
+        assertThatThrownBy(() -> NodeSettings.of(Map.of("polling.rest", "1s")))
+                .hasMessage("polling: max-rest: expected 1000000000 to 3600000000000 ns, found 640000000 ns");
+    }
+
+    @Test
+    void keepsTimesOfPollingThatAreSetWhenTheStrategyIsOverridden() {
+        WorkerSettings worker = NodeSettings.of(Map.of("polling.leader-rest", "0", "worker.waiting", "low-cpu"))
+                .worker();
+
+        assertThat(worker.toBuilder().waiting(Waiting.SPIN).build().polling())
+                .isEqualTo(NodeSettings.of(Map.of("polling.leader-rest", "0", "worker.waiting", "spin"))
+                        .worker()
+                        .polling());
     }
 
     @Test
