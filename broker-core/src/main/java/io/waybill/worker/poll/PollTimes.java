@@ -2,7 +2,7 @@ package io.waybill.worker.poll;
 
 /**
  * Times of polling and waiting, in nanoseconds: the settings {@code polling.*}, and constants that follow from how polling works. When threads of
- * handlers are added is in {@link io.waybill.dispatch.ExecutorSettings}. The page {@code docs/hacking/polling.md} says who waits for what.
+ * handlers are added is in {@link io.waybill.dispatch.ExecutorSettings}. The page {@code docs/design/polling.md} says who waits for what.
  *
  * @param waiting decides the first two times where they are {@link #AUTO}
  * @param spin how long the poller, or a leader, polls without pause after the last message
