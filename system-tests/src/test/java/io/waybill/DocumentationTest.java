@@ -29,6 +29,7 @@ class DocumentationTest {
     private static final Pattern EXCERPT =
             Pattern.compile("<!-- from: (\\S+) -->\n```\\w*\n(.*?)\n```", Pattern.DOTALL);
 
+    private static final Pattern RECORD = Pattern.compile("^# (\\d+)\\. (.*)\n\n\\*\\*Status:\\*\\* (.*)\n");
     private static final Pattern CODE = Pattern.compile("```.*?```", Pattern.DOTALL);
     private static final Pattern LINK = Pattern.compile("]\\(([^)#\\s]+)(#[^)\\s]*)?\\)");
 
@@ -77,6 +78,23 @@ class DocumentationTest {
                 .filter(page -> !page.equals("index.md") && !contents.contains("](" + page + ")"))
                 .toList();
         assertThat(missing).isEmpty();
+    }
+
+    /** A record that a later one amends is read as it is now, or not at all. */
+    @Test
+    void listsEveryDecisionWithItsTitleAndStatus() throws IOException {
+        List<String> expected = new ArrayList<>();
+        for (Path page : Repository.pages(root.resolve("docs/adr"))) {
+            Matcher record = RECORD.matcher(Files.readString(page));
+            if (!page.endsWith("README.md")) {
+                assertThat(record.find())
+                        .as("%s begins with its title and its status", page)
+                        .isTrue();
+                expected.add("| " + record.group(1) + " | [" + record.group(2) + "](" + page.getFileName() + ") | "
+                        + record.group(3).replaceAll("\\[(\\d+)]\\([^)]*\\)", "$1") + " |");
+            }
+        }
+        assertThat(rows("docs/adr/README.md", "\\| \\d+ \\|.*")).containsExactlyInAnyOrderElementsOf(expected);
     }
 
     @Test
