@@ -3,20 +3,16 @@ package io.waybill.worker.poll;
 import io.waybill.home.Doorbell;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
-import io.waybill.host.agent.AgentThread;
 import java.io.IOException;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background poller. Its thread runs a {@link PollAgent}, which yields the poll permit to callers that poll for their own
+ * Background poller. Its thread runs a {@link PollerLoop}, which yields the poll permit to callers that poll for their own
  * responses, and takes it back when none does.
  *
- * <p>When that thread is blocked in a non-blocking handler, a second one takes its role; the first becomes the spare when
- * it returns.
+ * <p>When that thread is blocked in a non-blocking handler, a second one takes its role; the first ends when it returns.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -35,9 +31,7 @@ public final class Poller {
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
     private final Doorbell doorbell;
-    private final Queue<HandlerSlot> spares = new ConcurrentLinkedQueue<>();
-    // Set by the thread that takes or assigns the role; read by those and by threads that wake the poller.
-    private volatile HandlerSlot active;
+    private volatile HandlerSlot active; // the thread that has the role: set by itself, read by any
     private final AtomicReference<HandlerSlot> divertedTo =
             new AtomicReference<>(); // the rings of peers; null for none
     private volatile Runnable onMessages; // by the housekeeper; null before and after a long rest
@@ -83,20 +77,18 @@ public final class Poller {
     /** Starts polling. */
     public void start(Polled polled) {
         turns.open(polled);
-        newThread().start(threads);
+        threads.start(nextThread(), new PollerLoop(context, this));
     }
 
-    private AgentThread newThread() {
+    private String nextThread() {
         starting = true;
         started++;
-        PollIdleStrategy idle = new PollIdleStrategy(doorbell, threads);
-        PollAgent agent = new PollAgent(context, this, idle);
-        return new AgentThread(workerName + "-poller-" + started, agent, idle);
+        return workerName + "-poller-" + started;
     }
 
     // ---- by the threads that poll
 
-    /** Gives the calling thread the role. */
+    /** Gives the calling thread the role; the one that had it ends. */
     void begins(HandlerSlot self) {
         active = self;
         starting = false;
@@ -105,15 +97,6 @@ public final class Poller {
     /** Returns whether this thread has the role. */
     boolean isActive(HandlerSlot self) {
         return active == self;
-    }
-
-    /** Registers a thread that waits to be assigned the role again. */
-    void addSpare(HandlerSlot self) {
-        spares.add(self);
-    }
-
-    void removeSpare(HandlerSlot self) {
-        spares.remove(self);
     }
 
     // ---- by any thread
@@ -209,7 +192,7 @@ public final class Poller {
     }
 
     /**
-     * Wakes a poller that sleeps while another thread has its turn, and does not poll. Assigns the role to another thread when the poller's thread serves the same request at two checks, or is blocked
+     * Wakes a poller that sleeps while another thread has its turn, and does not poll. Starts another thread for the role when the poller's thread serves the same request at two checks, or is blocked
      * in a listener, and no thread polls; and restores the rings that a caller has diverted which is caught in the same way. For the housekeeper. A handler blocks one thread at most: until it returns,
      * its other requests don't run on a poller.
      */
@@ -229,13 +212,7 @@ public final class Poller {
         if (!caught || starting || !permit.isFree() || turns.isClosed()) {
             return;
         }
-        HandlerSlot spare = spares.peek();
-        if (spare != null) {
-            active = spare;
-            threads.unpark(spare.thread());
-            return;
-        }
-        newThread().startWhenPossible(threads); // callers still poll for themselves
+        threads.startWhenPossible(nextThread(), new PollerLoop(context, this)); // callers still poll for themselves
     }
 
     private boolean isCaught(HandlerSlot slot, Turn seen) {
@@ -321,6 +298,5 @@ public final class Poller {
         ring(); // for a caller in the poller's place
         wake();
         unpark();
-        spares.forEach(spare -> threads.unpark(spare.thread()));
     }
 }

@@ -359,8 +359,7 @@ class PollerTest {
                 return polled.otherSleeps.getCount() == 0 && permit.isFree();
             });
             polled.hold.countDown();
-            Waits.until(
-                    "the first thread has left its turn", () -> polled.first.getState() == Thread.State.TIMED_WAITING);
+            Waits.until("the first thread has ended", () -> !polled.first.isAlive());
             PeerCursors seen = PeerCursors.open(worker.path(), worker.id(), host.files());
             assertThat(seen.isAsleepAfterFence())
                     .as("whether peers ring for the thread that sleeps")

@@ -1,35 +1,33 @@
 package io.waybill.worker.poll;
 
+import io.waybill.home.Doorbell;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
-import org.agrona.concurrent.Agent;
+import io.waybill.host.Threads;
 import org.agrona.concurrent.AgentTerminationException;
 
 /**
- * Polls on one of the poller's threads. A duty cycle polls once while the thread has the permit, and otherwise tries to
- * get it. Each sets the wait that follows it.
+ * What a thread of the {@link Poller} runs, as long as it has the role: it polls while it has the permit, and otherwise waits for it, or sleeps on the
+ * doorbell. No error ends it: without it, only callers read messages.
  *
  * <p><b>Threads.</b> Belongs to its thread.
  */
-final class PollAgent implements Agent {
+final class PollerLoop implements Runnable {
 
-    private static final int AT_ONCE = 1;
-    private static final int AFTER_A_WAIT = 0;
-
-    /** What the next duty cycle does. */
+    /** What comes next. */
     private enum State {
-        /** It does not have the permit. */
+        /** To get the permit. */
         STANDS_BY,
-        /** It has the permit. */
+        /** A poll, with the permit. */
         POLLS,
-        /** It gave the permit back and waits on the doorbell. */
-        SLEEPS
+        /** To see what ended the sleep on the doorbell, for which it gave the permit back. */
+        SLEPT
     }
 
     private final Poller poller;
-    private final PollIdleStrategy idle;
     private final PollTimes times;
     private final Clock clock;
+    private final Threads threads;
     private final PollTurns turns;
     private final PollPermit permit;
     private final SpinBalance balance;
@@ -37,21 +35,21 @@ final class PollAgent implements Agent {
     private final HandlerSlots invocations;
     private final Deadlines deadlines;
     private final Cursors cursors;
-    private HandlerSlot self; // of this thread; null before its first duty cycle
-    private State state = State.STANDS_BY;
-    private boolean isSpare;
+    private final Doorbell doorbell;
+    private HandlerSlot self; // of this thread; null before it runs
+    private boolean woken; // from its last sleep, by a ring or another thread
     private boolean rested; // until the time was over, and has not polled since
     private long checkNs; // until the next check of a leader
     private int emptySleeps; // in a row, which nothing has ended
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
     private boolean spins; // since then
 
-    PollAgent(PollContext context, Poller poller, PollIdleStrategy idle) {
+    PollerLoop(PollContext context, Poller poller) {
         this.poller = poller;
-        this.idle = idle;
         this.times = context.times;
         this.checkNs = times.leaderCheckNs();
         this.clock = context.clock;
+        this.threads = context.threads;
         this.turns = context.turns;
         this.permit = turns.permit();
         this.balance = turns.balance();
@@ -59,98 +57,89 @@ final class PollAgent implements Agent {
         this.invocations = context.invocations;
         this.deadlines = context.deadlines();
         this.cursors = context.cursors;
+        this.doorbell = context.doorbell;
     }
 
     @Override
-    public String roleName() {
-        return "poller";
-    }
-
-    @Override
-    public int doWork() {
-        if (turns.isClosed()) {
-            throw new AgentTerminationException(true);
-        }
-        try {
-            return switch (state) {
-                case POLLS -> poll();
-                case STANDS_BY -> standBy();
-                case SLEEPS -> awake();
-            };
-        } catch (Throwable e) {
-            // Whatever it is, this thread goes on: without it, only callers read messages. Most likely it is a fault
-            // in a peer's file, which JDK 17 may report late, and anywhere.
-            standsBy();
-            try {
-                turns.stopAfter(e);
-            } finally { // logging may fail, too, as where the memory is used up
-                turns.wakeUp();
-                idle.rest(PollTimes.ERROR_REST_NS); // it may surface again at once
-            }
-            return AFTER_A_WAIT;
-        }
-    }
-
-    private void begin() {
-        idle.bind();
+    public void run() {
         self = invocations.own();
         poller.begins(self);
+        State next = State.STANDS_BY;
+        Throwable failure = null;
+        while (!turns.isClosed() && poller.isActive(self)) {
+            try {
+                if (failure != null) {
+                    Throwable before = failure;
+                    failure = null;
+                    recover(before);
+                }
+                Thread.interrupted(); // a handler may have left the interrupt set, and each wait would return at once
+                threads.endRound();
+                next = switch (next) {
+                    case STANDS_BY -> standBy();
+                    case POLLS -> poll();
+                    case SLEPT -> awake();
+                };
+            } catch (AgentTerminationException e) { // of a host that ends its threads
+                throw e;
+            } catch (Throwable e) { // most likely a fault in a peer's file, which JDK 17 may report late, and anywhere
+                failure = e;
+                next = State.STANDS_BY;
+            }
+        }
+        end();
     }
 
-    private int standBy() {
-        if (self == null) {
-            begin();
+    private void recover(Throwable failure) {
+        spins = false;
+        try {
+            turns.stopAfter(failure);
+        } finally { // logging may fail, too, as where the memory is used up
+            turns.wakeUp();
+            threads.park(this, PollTimes.ERROR_REST_NS); // it may surface again at once
         }
-        rested = permit.waitsNoMore();
-        Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
-        if (!hasRole()) {
-            idle.rest(Long.MAX_VALUE);
-            return AFTER_A_WAIT;
+    }
+
+    private void end() {
+        try {
+            turns.wakeUp();
+        } finally {
+            if (permit.isMine()) {
+                permit.release();
+            }
         }
+    }
+
+    private State standBy() {
         if (handlers.isLed(clock.bootNs())) {
             return handOver();
         }
         if (!permit.tryAcquireOrWait()) {
-            idle.rest(PollTimes.STANDBY_NS);
-            return AFTER_A_WAIT;
+            threads.park(this, PollTimes.STANDBY_NS);
+            rested = permit.waitsNoMore();
+            return State.STANDS_BY;
         }
-        state = State.POLLS;
         cursors.markAwake();
         idleSinceNs = 0;
-        return poll();
-    }
-
-    /** Returns whether this thread has the role. A thread without it is a spare. */
-    private boolean hasRole() {
-        if (poller.isActive(self)) {
-            if (isSpare) {
-                isSpare = false;
-                poller.removeSpare(self);
-            }
-            return true;
-        }
-        if (!isSpare) {
-            isSpare = true;
-            poller.addSpare(self);
-        }
-        return false; // a thread that assigns it the role unparks it
+        return State.POLLS;
     }
 
     /** Polls once, with the permit, which it keeps until a caller wants it, another thread has the role, or the worker closes. */
-    private int poll() {
+    private State poll() {
         int work = turns.poll();
         if (work == Polled.PERMIT_LOST) {
-            return standsBy();
+            return lost();
         }
         if (rested && work > 0) {
             turns.countFoundLate();
         }
         rested = false;
-        if (turns.isClosed()) {
-            return release();
+        if (turns.isClosed() || !poller.isActive(self)) {
+            turns.endTurn();
+            return lost();
         }
         if (handlers.isLed() || turns.callersPoll()) {
-            return poller.isActive(self) ? handOver() : release();
+            return handOver();
         }
         if (work > 0) {
             idleSinceNs = 0;
@@ -158,11 +147,11 @@ final class PollAgent implements Agent {
                 spins = false;
                 balance.saved();
             }
-            return AT_ONCE;
+            return State.POLLS;
         }
         if (times.spins()) {
-            idle.spin();
-            return AFTER_A_WAIT;
+            threads.spin();
+            return State.POLLS;
         }
         long nowNs = clock.monotonicNs();
         if (idleSinceNs == 0) {
@@ -172,41 +161,46 @@ final class PollAgent implements Agent {
         boolean isExpected = handlers.takePassedOn(); // a thread that polls after it
         if (idleNs < times.spinNs() && !isExpected && !balance.sleepsAtOnce(nowNs)) {
             spins = true;
-            idle.spin();
-            return AFTER_A_WAIT;
+            threads.spin();
+            return State.POLLS;
         }
         if (spins) {
             spins = false;
             balance.lost(idleNs, nowNs);
         }
-        return poller.isActive(self) ? sleep() : release(); // one at a time sleeps
+        return sleep();
+    }
+
+    private State lost() {
+        spins = false;
+        return State.STANDS_BY;
     }
 
     /**
      * Leaves polling to callers, or to a leader, and sleeps on the doorbell. No peer needs to ring, until {@linkplain PollTurns#callerEnds the last of
      * them} has left.
      */
-    private int handOver() {
+    private State handOver() {
         long timeoutNs = sleepUntil() - clock.bootNs();
         if (permit.isMine()) {
             if (timeoutNs <= 0) {
                 turns.wakeUp();
-                return AT_ONCE;
+                return State.POLLS;
             }
             permit.release();
         }
-        state = State.SLEEPS;
         turns.attend(); // they may have left before this thread was seen to sleep
-        sleepFor(timeoutNs);
-        return AFTER_A_WAIT;
+        return sleepFor(timeoutNs);
     }
 
-    /** The next wait is on the doorbell, and no longer than until the next check of a leader. */
-    private void sleepFor(long timeoutNs) {
+    /** Sleeps on the doorbell, no longer than until the next check of a leader. */
+    private State sleepFor(long timeoutNs) {
         boolean checks = handlers.takeCheck();
         long restNs = Math.max(PollTimes.OVERDUE_NS, timeoutNs);
-        idle.sleep(checks ? Math.min(restNs, checkNs) : restNs);
+        long sleepNs = checks ? Math.min(restNs, checkNs) : restNs;
         checkNs = checks ? Math.min(2 * checkNs, times.maxLeaderCheckNs()) : times.leaderCheckNs();
+        woken = doorbell.await(sleepNs);
+        return State.SLEPT;
     }
 
     /** Marks that this thread is about to sleep. Returns until when, on the boot clock. */
@@ -220,53 +214,40 @@ final class PollAgent implements Agent {
         return untilNs;
     }
 
-    private int release() {
-        turns.endTurn();
-        return standsBy();
-    }
-
-    private int standsBy() {
-        spins = false;
-        state = State.STANDS_BY;
-        return AT_ONCE;
-    }
-
     /**
      * Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps: peers then need not ring, until
      * the caller {@linkplain PollTurns#endTurn ends its turn}.
      */
-    private int sleep() {
+    private State sleep() {
         turns.readClock();
         long untilNs = sleepUntil();
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
             turns.wakeUp();
-            return AT_ONCE;
+            return State.POLLS;
         }
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
         int work = turns.pollAll();
-        if (!poller.isActive(self)) { // after a long handler: the mark is that of the thread which has the role
-            turns.wakeUp();
-            return work == Polled.PERMIT_LOST ? standsBy() : release();
-        }
         if (work == Polled.PERMIT_LOST) {
             turns.wakeUp();
-            return standsBy();
+            return lost();
+        }
+        if (!poller.isActive(self)) { // after a long handler: the mark is that of the thread which has the role
+            turns.wakeUp();
+            turns.endTurn();
+            return lost();
         }
         if (work == 0 && deadlines.earliestNs() >= untilNs) {
-            state = State.SLEEPS;
             permit.release();
-            sleepFor(timeoutNs);
-            return AFTER_A_WAIT;
+            return sleepFor(timeoutNs);
         }
         turns.wakeUp();
         cursors.markAwake();
-        return AT_ONCE;
+        return State.POLLS;
     }
 
-    /** Continues after the wait on the doorbell. */
-    private int awake() {
-        boolean woken = idle.wasWoken();
+    /** Goes on after a sleep. */
+    private State awake() {
         boolean isLed = handlers.isLed(clock.bootNs());
         if (woken) {
             emptySleeps = 0;
@@ -278,30 +259,11 @@ final class PollAgent implements Agent {
         boolean polls = woken || !isLed || deadlines.earliestNs() <= clock.bootNs();
         if (polls && permit.tryAcquire()) {
             turns.wakeUp();
-            state = State.POLLS;
             turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
             cursors.markAwake();
             return poll();
         }
-        if (!poller.isActive(self)) {
-            turns.wakeUp();
-            return standsBy();
-        }
-        sleepFor(sleepUntil()
+        return sleepFor(sleepUntil()
                 - clock.bootNs()); // another thread polls, and sees when it ends its turn that this one sleeps
-        return AFTER_A_WAIT;
-    }
-
-    @Override
-    public void onClose() {
-        if (permit.isMine()) {
-            permit.release();
-        }
-        if (state == State.SLEEPS) {
-            turns.wakeUp();
-        }
-        if (isSpare) {
-            poller.removeSpare(self);
-        }
     }
 }
