@@ -9,14 +9,7 @@ import java.util.Map;
 
 /**
  * The payload of a call by name ({@link MessageType#NAMED_CALL}, {@link MessageType#SCRIPT_CALL}): a name, positional arguments and
- * named arguments.
- *
- * <pre>
- * u16 bits 0-14: length of the name in bytes (1..256); bit 15: {@link Mode#ASYNC}
- *     the name in UTF-8
- * u32 count of positional arguments, the values
- * u32 count of named arguments, count times a string value (the name) and a value
- * </pre>
+ * named arguments. {@code docs/reference/values.md} has its bytes.
  *
  * @param name of the operation, such as {@code text.count} or {@code aten::add.Tensor}
  * @param positional in order

@@ -14,29 +14,9 @@ import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /**
- * Writes values as bytes, and collects the tensors among them. All numbers are little-endian.
+ * Writes values as bytes, and collects the tensors among them. {@code docs/reference/values.md} has the bytes.
  *
- * <pre>
- * tag  value    followed by
- * 0    none     nothing
- * 1    false    nothing
- * 2    true     nothing
- * 3    int      int64
- * 4    float    float64
- * 5    complex  float64 real, float64 imaginary
- * 6    string   u32 length in bytes, UTF-8
- * 7    bytes    u32 length, the bytes
- * 8    tensor   u32 index in the message's list of tensors
- * 9    list     u32 count, the values
- * 10   tuple    u32 count, the values
- * 11   dict     u32 count, count times a key and a value
- * 12   device   i8 index (-1: any), u8 length, the type's name in ASCII
- * 13   dtype    u8 libtorch's code
- * 14   sparse   u32 index of the indices, u32 index of the values, u8 flags (bit 0: coalesced), u8 count, the sizes as int64
- * 15   rref     u32 index in the message\'s list of references
- * </pre>
- *
- * Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
+ * <p>Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
  */
 public final class ValueEncoder {
 

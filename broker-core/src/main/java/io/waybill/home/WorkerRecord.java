@@ -7,23 +7,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The record that a worker publishes about itself, in {@code worker.json}. Immutable.
- *
- * <pre>
- * format       1
- * id, name     as claimed
- * state        STARTING, READY, LEFT
- * pid, startTime, bootId, pidNamespace, uid    of its process: {@link ProcessIdentity}
- * joinedAtMs   wall clock, milliseconds since 1970
- * version      of the broker
- * javaVersion  it runs on
- * epoch   1 for the first join of this name, one more for each that follows
- * serves       list of strings: what it responds to
- * atLeastOnce  list of strings: of what it responds to, what it runs again after it died
- * settings     map of strings: what else it shows
- * </pre>
- *
- * Fields that a reader does not know are skipped.
+ * The record that a worker publishes about itself, in {@code worker.json}; {@code docs/reference/worker-json.md} has its fields. Fields that a
+ * reader does not know are skipped. Immutable.
  */
 public record WorkerRecord(
         int id,

@@ -4,54 +4,11 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.Envelope;
 
 /**
- * The layout of a record's tensor section. It starts at a multiple of 8 ({@link Envelope#sectionOffset}) and is the record's last part:
- * a header, a table of devices, a table of storages, a table of tensors, the bytes of inlined storages. All numbers are little-endian;
- * counters are unsigned, 64-bit numbers are signed and not negative unless it says otherwise.
+ * The layout of a record's tensor section, which is the record's last part: {@code docs/reference/tensor-section.md} has its bytes. It starts at a
+ * multiple of 8 ({@link Envelope#sectionOffset}).
  *
- * <pre>
- * header
- * offset size field
- *   0     2   storage count   1..32768, not more than tensors
- *   2     2   tensor count    the same as in the envelope
- *   4     1   device count    0..64
- *   5     1   version         1
- *   6     2   reserved        0
- *   8     4   tables length   of header and the three tables together
- *  12     4   reserved        0
- *
- * device, one per device that is not {@code cpu}; device number 0 means {@code cpu}, number n the n-th entry
- *   0     1   index           signed; -1: no particular one
- *   1     1   name length     1..32
- *   2     6   reserved        0
- *   8    32   name            ASCII, zeros behind it
- *
- * storage
- *   0     1   kind            0: inlined, 1: in a segment, 2: in device memory that the sender shares
- *   1     1   origin          number of the device where the sender had it
- *   2     1   target          number of the device where the receiver shall have it
- *   3     5   reserved        0
- *   8     8   size
- *  16     8   offset          inlined: of the first byte from the record's start, in a segment: from the segment's start;
- *                             shared: of the handle's first byte from the record's start; a multiple of 64
- *  24     8   segment id      inlined: 0; shared: length of the handle, 1..256
- *  32     8   lease id         unsigned; inlined: 0. Storages of one record may share a lease
- *
- * tensor
- *   0     1   dtype           libtorch's code
- *   1     1   flags           bit 0: requires grad; other bits 0
- *   2     1   dimensions      0..64
- *   3     1   reserved        0
- *   4     2   storage         number of the storage, from 0
- *   6     2   reserved        0
- *   8     8   storage offset  of the first element, in elements
- *  16     8n  sizes           elements per dimension
- *   …     8n  strides         elements between neighbours; may be negative
- *
- * inlined storages and handles, each at the offset that its entry names; zeros before each, and behind the last up to a multiple of 8
- * </pre>
- *
- * A storage lies at a multiple of 64 from the record's start because a private copy of a record starts at a multiple of 64: native code
- * gets aligned addresses without another copy. What a segment holds is not covered by the record's checksum.
+ * <p>A storage lies at a multiple of 64 from the record's start because a private copy of a record starts at a multiple of 64: native code
+ * gets aligned addresses without another copy.
  */
 final class TensorSection {
 

@@ -10,24 +10,8 @@ import java.util.Map;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The context of a request, encoded behind its values. All numbers are little-endian and unsigned; the trace id, and the id of the span that
+ * The context of a request, encoded behind its values; {@code docs/reference/envelope.md} has its bytes. The trace id, and the id of the span that
  * the request is, stand in the header.
- *
- * <pre>
- * offset size field
- *   0     8   caller's span  only if there is a trace, as the next three: id of the span that the call was made from, not 0
- *   8     1   flags          of the trace: bit 0: sampled; bit 1: its id is random
- *   9     2   state length   0..512
- *  11     …   state          tracestate: printable characters of ASCII
- *   …     1   name length    of a value: 1..128
- *   …     …   name           characters of a W3C baggage key
- *   …     2   value length   in bytes
- *   …     …   value
- *   …     …   the next value; the names ascend
- *   …     2   count          of values, 0..64
- *   …     2   traced         1: there is a trace; 0: there is none
- *   …     4   length         of all this in bytes, from the first to here
- * </pre>
  */
 final class ContextBlock {
 

@@ -6,18 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Inputs that a handler observed until its response; encoded after the payload of the response. All numbers are little-endian.
- *
- * <pre>
- * offset size field
- *   0     1   kind      of an observation: code of an {@link Observation.Kind}
- *   1     8   value     signed
- *   …     …   the next observation
- *   …     2   count     of observations, at most 1024
- *   …     2   more      1: the handler observed more than is here; 0: it did not
- *   …     4   length    of all this in bytes, from the first observation to here
- * </pre>
- *
+ * Inputs that a handler observed until its response; encoded after the payload of the response. {@code docs/reference/envelope.md} has their bytes.
  * Immutable.
  *
  * @param seen in the order in which the handler saw it

@@ -2,37 +2,7 @@ package io.waybill.broker.file;
 
 import io.waybill.api.state.StateStore;
 
-/**
- * Layout of the file of a store. All numbers are little-endian, and unsigned unless it says otherwise.
- *
- * <pre>
- * header
- * offset size field
- *   0     8   magic           the letters {@code WSTATESV}
- *   8     4   format          1
- *  12     4   checksum        CRC-32C of the entries, and then of all before them, these four bytes counted as 0
- *  16     8   file length
- *  24     8   written         wall clock, nanoseconds since 1970, signed
- *  32     4   entry count     0..100,000
- *  36     4   epoch           of the worker, when it wrote this
- *  40     2   worker          its id
- *  42     2   owner length    1..150
- *  44     2   store length    1..64
- *  46    18   reserved        0
- *
- * owner       its name in UTF-8
- * store       its name in UTF-8
- *
- * entry, one behind the other, least recently used first; the last ends the file
- *   0     8   age             nanoseconds since its value was set, when the file was written
- *   8     8   idle            nanoseconds since it was used
- *  16     4   value length    1 or more
- *  20     2   key length      1..1024
- *  22     2   reserved        0
- *  24         key             UTF-8
- *             value           as a response has it
- * </pre>
- */
+/** Layout of the file of a store; {@code docs/reference/kept-state.md} has its bytes. */
 final class StateFileLayout {
 
     /** {@code WSTATESV} as it reads in a file of little-endian numbers. */

@@ -17,16 +17,7 @@ import java.util.Optional;
 
 /**
  * One of the three control messages of remote references. Its payload is created once, so that every attempt to send it sends the
- * same bytes: a tuple of ints and strings.
- *
- * <pre>
- * RREF_USER_DELETE   (rref created_on, rref local_id, fork created_on, fork local_id)
- *                    and when the creation failed: error kind, error code, text
- * RREF_FORK_REQUEST  (rref created_on, rref local_id, fork created_on, fork local_id, the owner's epoch)
- * RREF_CHILD_ACCEPT  (fork created_on, fork local_id)
- * </pre>
- *
- * Immutable.
+ * same bytes: a tuple of ints and strings, which {@code docs/reference/values.md} has. Immutable.
  */
 public final class ControlMessage {
 

@@ -10,24 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * The references of a message as they stand at the end of its payload. All numbers are little-endian.
- *
- * <pre>
- * for each reference
- *   u16  owner's worker id
- *   u16  parent's worker id
- *   u16  created_on of the reference
- *   u16  created_on of the fork
- *   u64  local_id of the reference
- *   u64  local_id of the fork
- *   u32  epoch of the owner
- *   u8   length of the type's name, and the name in UTF-8
- * u16    count
- * u16    0
- * u32    length of all this in bytes
- * </pre>
- */
+/** The references of a message at the end of its payload; {@code docs/reference/values.md} has their bytes. */
 public final class ForkTable {
 
     /** Max references in one message. */

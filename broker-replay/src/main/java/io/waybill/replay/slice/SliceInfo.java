@@ -9,28 +9,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a slice says of itself, in {@code slice.json}. Immutable.
- *
- * <pre>
- * format     1
- * payloads   full, digest or none
- * calls      how many were selected
- * needed     how many more they depend on
- * storages   how many tensors' storages have an entry
- * problems   list of strings: what could not be taken along
- * workers    list of objects: who sent or received some of it, lowest id first
- *   id, name
- *   version, javaVersion   as its worker.json had them; left out when it had none
- *   serves                 list of strings: as its worker.json had them
- *   bundles                list of objects: the jars in its directory
- *     file, symbolicName, version, sha256
- *   responders             list of objects: the bundles that its responses name
- *     number               in hexadecimal
- *     name, version
- *   outcomes               list of strings: what it gave its own calls in the slice by itself: id, error code, and when, in ns since 1970
- * </pre>
- *
- * Fields that a reader does not know are skipped.
+ * Description of a slice, in {@code slice.json}; {@code docs/reference/slice.md} has its fields. Fields that a reader does not know are skipped.
+ * Immutable.
  */
 public record SliceInfo(
         Payloads payloads, long calls, long needed, long storages, List<String> problems, List<Member> workers) {

@@ -11,23 +11,10 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * Payload of {@code BACKWARD_AUTOGRAD_REQ}, and of a {@code BACKWARD_AUTOGRAD_RESP} that is not empty, which has gradients.
+ * Payload of {@code BACKWARD_AUTOGRAD_REQ}, and of a {@code BACKWARD_AUTOGRAD_RESP} that is not empty, which has gradients. Layout:
+ * docs/reference/autograd-messages.md.
  *
- * <pre>
- * i64 context id
- * i64 pass id: of the worker that began the pass in the high 16 bits; 0 for HELD
- * i64 autograd message id of the send function; 0 for FAILED and HELD
- * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED, 3 HELD
- * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST; for GRADIENTS alone bit 2 the pass is passed on, in SMART, and
- *     bit 3 the response may have gradients
- * u16 0
- *     one value
- * </pre>
- *
- * The value of GRADIENTS is a list: for each tensor of the message that required a gradient, in order, its gradient or none. That of
- * DISCOVER and HELD is none, that of FAILED a tuple of the number of an {@link ErrorCode} and a text.
- *
- * @param isPassedOn whether nothing else of the pass is under way: the receiver finds out what follows, and responds when that has ended
+ * @param isPassedOn whether nothing else of the pass is in flight: the receiver finds out what follows, and responds when that has ended
  * @param mayReturn whether the response may have gradients for a message that the sender of this one has sent
  * @param content the value
  */

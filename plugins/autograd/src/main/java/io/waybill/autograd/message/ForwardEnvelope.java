@@ -8,15 +8,7 @@ import java.util.Locale;
 
 /**
  * Payload of {@code FORWARD_AUTOGRAD_REQ} and {@code FORWARD_AUTOGRAD_RESP}: a message of a context with another message inside, whose tensors
- * and references are those of the outer one.
- *
- * <pre>
- * i64 context id
- * i64 autograd message id; 0 when none of the tensors requires a gradient
- * u16 code of the inner type
- * u16 0
- *     the inner payload
- * </pre>
+ * and references are those of the outer one. Layout: docs/reference/autograd-messages.md.
  *
  * @param contextId 0 or more
  * @param messageId of the send function at the sender, and of the receive function here; 0 for none

@@ -4,14 +4,7 @@ import io.waybill.api.RejectedMessageException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/**
- * Payload of {@code RREF_BACKWARD_REQ}, whose only reference is that of the root.
- *
- * <pre>
- * i64 context id
- * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST
- * </pre>
- */
+/** Payload of {@code RREF_BACKWARD_REQ}, whose only reference is that of the root. Layout: docs/reference/autograd-messages.md. */
 public record ReferenceBackward(long contextId, boolean keepsGraph, boolean isFast) {
 
     private static final int HEAD = 9;
