@@ -394,4 +394,8 @@ public final class CallHooks implements InterceptedCall {
         requireInside();
         return attachments[at];
     }
+
+    /** A call that ended while one of its interceptors holds the thread that completes it, as another one sees it in its last callback. Immutable. */
+    private record EndedCall(String to, MessageType calledType, long parentId, CallContext context, Object attachment)
+            implements InterceptedCall {}
 }

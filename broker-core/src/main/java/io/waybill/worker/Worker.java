@@ -24,6 +24,8 @@ import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
+import io.waybill.home.error.HomeException;
+import io.waybill.host.Threads;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -75,14 +77,20 @@ public final class Worker implements Caller, AutoCloseable {
      *
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
+     * @throws IllegalArgumentException when the devices or device maps of the settings are wrong
      */
     public static Worker join(
             Home home, String name, JoinOptions options, WorkerSettings settings, HandlerRegistry registry)
             throws IOException {
-        Opened opened = new Opened();
+        WorkerParts.Opened opened = new WorkerParts.Opened();
         Worker worker = null;
         try {
-            worker = new Worker(WorkerOpener.open(opened, home, name, options, settings, registry));
+            WorkerSettings used = settings.in(home);
+            used.devices().require(name);
+            WorkerDirectory directory = opened.add(
+                    home.join(name, options.withPublished(used.devices().published())));
+            OpenedQueues queues = OpenedQueues.open(opened, directory, used);
+            worker = new Worker(new WorkerParts(opened, directory, used, registry, queues));
             worker.parts.start(worker::failed);
             worker.publisher.start(worker.parts.upkeep.housekeeper);
             return worker;
@@ -92,8 +100,20 @@ public final class Worker implements Caller, AutoCloseable {
             } else {
                 worker.closing.closeAfter(e);
             }
-            WorkerOpener.explain(name, e);
+            explain(name, e);
             throw e;
+        }
+    }
+
+    /** Throws instead of what ended a join, if that says nothing to the program. */
+    private static void explain(String name, Throwable e) throws HomeException {
+        if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may report late
+            throw new HomeException(
+                    "a fault in a mapped file of worker " + name + ", whose disk is full or failed: " + e.getMessage(),
+                    e);
+        }
+        if (e instanceof Threads.RefusedException) {
+            throw new HomeException("worker " + name + " can't join: " + e.getMessage(), e);
         }
     }
 

@@ -5,13 +5,16 @@ import io.waybill.archive.Archive;
 import io.waybill.broker.Brokers;
 import io.waybill.broker.KeptStates;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.PolledTasks;
 import io.waybill.exchange.CallOrigin;
+import io.waybill.exchange.InnerRequests;
 import io.waybill.handling.CallReports;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.note.NotedOutcomes;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.index.IndexBuilder;
@@ -40,6 +43,7 @@ import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
 import io.waybill.worker.serve.PeerReceiver;
+import io.waybill.worker.serve.RequestDispatcher;
 import io.waybill.worker.serve.ServeParts;
 import io.waybill.worker.upkeep.CallDrain;
 import io.waybill.worker.upkeep.Indexer;
@@ -47,6 +51,8 @@ import io.waybill.worker.upkeep.PeerUpkeep;
 import io.waybill.worker.upkeep.UpkeepContext;
 import io.waybill.worker.upkeep.UpkeepParts;
 import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -230,5 +236,56 @@ final class WorkerParts {
         indexer.start(directory.name(), host.threads());
         archive.start(directory.name(), host.threads());
         upkeep.start(directory.name(), host.threads(), failed);
+    }
+
+    /**
+     * What a worker does when its handlers change. A registry may outlive many workers, so each takes its own out again.
+     *
+     * <p><b>Threads.</b> Any.
+     */
+    record HandlerChanges(InnerRequests inner, RequestDispatcher serving, Poller poller)
+            implements HandlerRegistry.Listener {
+
+        @Override
+        public void changed() {
+            inner.signal();
+            poller.wake();
+        }
+
+        @Override
+        public void roomCame() {
+            inner.signal();
+            serving.roomCame();
+            poller.wake();
+        }
+
+        @Override
+        public PolledTasks.Polling polling() {
+            return poller.handlers();
+        }
+    }
+
+    /**
+     * Resources opened while a worker joins: closed in reverse order when a later step fails.
+     *
+     * <p><b>Threads.</b> Belongs to the thread that joins.
+     */
+    static final class Opened {
+
+        private final Deque<AutoCloseable> toClose = new ArrayDeque<>();
+
+        /** Adds a resource, and returns it. */
+        <T extends AutoCloseable> T add(T opened) {
+            toClose.push(opened);
+            return opened;
+        }
+
+        /** Closes all resources after a failure, which gets their errors as suppressed. */
+        void closeAfter(Throwable failure) {
+            CloseSteps steps = new CloseSteps();
+            toClose.forEach(each -> steps.attempt(each::close));
+            toClose.clear();
+            steps.suppressIn(failure);
+        }
     }
 }

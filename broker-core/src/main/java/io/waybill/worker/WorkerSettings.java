@@ -5,9 +5,11 @@ import io.waybill.broker.StateSettings;
 import io.waybill.device.DeviceSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.home.Home;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RetentionSettings;
+import io.waybill.journal.Roll;
 import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.peer.FlowLimits;
@@ -110,6 +112,13 @@ public record WorkerSettings(
     /** Returns the wait strategy of its threads. */
     public Waiting waiting() {
         return polling.waiting();
+    }
+
+    /** Returns these settings with the roll cycle of a home: all its workers use the same, or they could not read each other's queues. */
+    WorkerSettings in(Home home) {
+        return toBuilder()
+                .journal(retention.fit(journal).withRoll(Roll.named(home.rollCycle())))
+                .build();
     }
 
     /** Returns a builder with these settings. */

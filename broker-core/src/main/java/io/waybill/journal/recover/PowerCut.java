@@ -79,7 +79,7 @@ final class PowerCut {
     private record Suspicion(RollFile file, int kept, long index, long sentNs, long nextCounter, String text) {}
 
     /** Recovers the queue. */
-    RecoveredQueue recover() throws IOException {
+    Recovered recover() throws IOException {
         return recover(false);
     }
 
@@ -87,15 +87,15 @@ final class PowerCut {
      * Recovers the queue, and rewrites all data that may not be on the disk, complete or not: the kernel no longer
      * knows that it is not.
      */
-    RecoveredQueue rewrite() throws IOException {
+    Recovered rewrite() throws IOException {
         return recover(true);
     }
 
-    private RecoveredQueue recover(boolean all) throws IOException {
+    private Recovered recover(boolean all) throws IOException {
         rewritten.removeLeftovers();
         List<RollFile> suspects = suspects();
         if (suspects.isEmpty()) {
-            return new RecoveredQueue(lastCycle, 0);
+            return new Recovered(lastCycle, 0);
         }
         read(suspects);
         Suspicion cut = cut();
@@ -115,7 +115,7 @@ final class PowerCut {
         Files.deleteIfExists(directory.resolve(QueueStructure.TABLE)); // recreated from the files
         files.syncParent(suspects.get(0).path());
         if (cut == null) {
-            return new RecoveredQueue(lastCycle, nextCounter);
+            return new Recovered(lastCycle, nextCounter);
         }
         LOG.warn(
                 "{}: a power cut or a failure left no whole records from index 0x{} on, at {}: {}; what lies there is set aside",
@@ -123,7 +123,7 @@ final class PowerCut {
                 Long.toHexString(cut.index),
                 cut.file.path().getFileName(),
                 cut.text);
-        return new RecoveredQueue(lastCycle, cut.nextCounter);
+        return new Recovered(lastCycle, cut.nextCounter);
     }
 
     /** The files of which not all must be on the disk, oldest first. */
@@ -230,4 +230,12 @@ final class PowerCut {
     private static Path aside(RollFile file) {
         return file.path().resolveSibling(file.path().getFileName() + SET_ASIDE);
     }
+
+    /**
+     * Result of a recovery. Immutable.
+     *
+     * @param lastCycle the greatest number that a file of the queue has or had; 0 when there is none
+     * @param nextCounter after the counter of the last id; 0 when there is none
+     */
+    record Recovered(int lastCycle, long nextCounter) {}
 }

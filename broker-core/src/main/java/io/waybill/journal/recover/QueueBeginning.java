@@ -92,7 +92,7 @@ public final class QueueBeginning {
         }
         boolean failed = before.map(mark -> mark.boot().equals(BootMark.FAILED)).orElse(false);
         PowerCut cut = new PowerCut(directory, settings, files, disk, onDiskBefore);
-        RecoveredQueue recovered = failed ? cut.rewrite() : cut.recover();
+        PowerCut.Recovered recovered = failed ? cut.rewrite() : cut.recover();
         long wallMs = host.clock().wallNs() / NS_PER_MS;
         int newest =
                 Math.max(recovered.lastCycle(), before.map(BootMark::firstCycle).orElse(0));

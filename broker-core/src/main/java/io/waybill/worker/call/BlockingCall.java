@@ -11,7 +11,7 @@ import io.waybill.worker.poll.WaitCondition;
 import io.waybill.worker.poll.WaitingCallers;
 
 /** A call with a waiting thread. The polling thread completes it, and the waiting one reports its end. */
-final class BlockingCall implements RetainingListener, WaitCondition {
+final class BlockingCall implements PendingCalls.RetainingListener, WaitCondition {
 
     private final WaitingCallers waits;
     private final Threads threads;

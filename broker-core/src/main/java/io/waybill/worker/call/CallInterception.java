@@ -139,7 +139,7 @@ final class CallInterception implements ResponseListener {
 
     /** Returns whether the program keeps the response beyond the callback. */
     boolean isKeeping() {
-        return target instanceof RetainingListener;
+        return target instanceof PendingCalls.RetainingListener;
     }
 
     /** Marks that the response is about to be passed to the interceptors. By the thread that has taken the call. */

@@ -162,4 +162,28 @@ public final class Calls implements Caller, ReferenceCalls {
     public void requireMayBlock() {
         waits.requireMayBlock();
     }
+
+    /** A call whose outcome completes a future. */
+    private static final class FutureCall extends CompletableFuture<Response>
+            implements PendingCalls.RetainingListener {
+
+        @Override
+        public void onResponse(Response response) {
+            OwnedResponse owned;
+            try {
+                owned = OwnedResponse.keep(response);
+            } catch (CallException e) {
+                completeExceptionally(e);
+                return;
+            }
+            if (!complete(owned)) {
+                owned.close(); // cancelled
+            }
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            completeExceptionally(failure);
+        }
+    }
 }

@@ -3,6 +3,7 @@ package io.waybill.worker.call;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
+import io.waybill.api.context.TraceContext;
 import io.waybill.handling.Route;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
@@ -20,7 +21,7 @@ import io.waybill.worker.reference.SentReferences;
 final class OutgoingRequest implements Publication {
 
     private CallingContext calling; // null while it is not used
-    private SpanIds spans;
+    private long spanSalt;
     // Of the call:
     private Request request;
     private ResponseListener listener;
@@ -43,8 +44,12 @@ final class OutgoingRequest implements Publication {
 
     private OutgoingRequest() {}
 
-    /** Returns the calling thread's own object, or another one while that is in use. {@link #close} ends the use. */
-    static OutgoingRequest of(ThreadLocal<OutgoingRequest> owned, CallingContext calling, SpanIds spans) {
+    /**
+     * Returns the calling thread's own object, or another one while that is in use. {@link #close} ends the use.
+     *
+     * @param spanSalt the {@link #spanSalt} of the worker
+     */
+    static OutgoingRequest of(ThreadLocal<OutgoingRequest> owned, CallingContext calling, long spanSalt) {
         OutgoingRequest own = owned.get();
         if (own == null) {
             own = new OutgoingRequest();
@@ -52,7 +57,7 @@ final class OutgoingRequest implements Publication {
         }
         OutgoingRequest free = own.calling == null ? own : new OutgoingRequest();
         free.calling = calling;
-        free.spans = spans;
+        free.spanSalt = spanSalt;
         return free;
     }
 
@@ -208,7 +213,7 @@ final class OutgoingRequest implements Publication {
                 .epoch(link.epoch())
                 .payload(request.payloadArray(), 0, request.payloadLength());
         if (context != CallContext.EMPTY) {
-            record.context(context, spans.of(id, context), request.payloadLength());
+            record.context(context, spanId(), request.payloadLength());
         }
         if (sharing != null) {
             sharing.write(record, payloadLength - sharing.length());
@@ -233,15 +238,44 @@ final class OutgoingRequest implements Publication {
     @Override
     public void report() {
         if (!calling.publishing().reports().isEmpty()) {
-            long span = spans.of(id, context);
+            long span = spanId();
             calling.publishing().reports().appended(request, id, parent, link.id(), length, nowNs, context, span);
         }
+    }
+
+    /**
+     * Returns the id of the span that the call is; 0 for none. It is a permutation of the message id, so that no two calls of a worker have the
+     * same in a trace.
+     */
+    private long spanId() {
+        TraceContext trace = context.trace().orElse(null);
+        if (trace == null) {
+            return 0;
+        }
+        long span = mixed(id ^ spanSalt ^ trace.traceIdLow());
+        return span == 0 ? 1 : span;
+    }
+
+    /**
+     * Returns what makes the spans of a worker differ from those of a worker in another home that has the same message ids.
+     *
+     * @param joinedNs wall clock
+     */
+    static long spanSalt(long joinedNs) {
+        return mixed(joinedNs);
+    }
+
+    /** Returns a permutation of all values, in which each bit depends on all others (that of SplitMix64). */
+    private static long mixed(long value) {
+        long z = value + 0x9e3779b97f4a7c15L;
+        z = (z ^ z >>> 30) * 0xbf58476d1ce4e5b9L;
+        z = (z ^ z >>> 27) * 0x94d049bb133111ebL;
+        return z ^ z >>> 31;
     }
 
     /** Ends the use. */
     void close() {
         calling = null;
-        spans = null;
         request = null;
         listener = null;
         creation = null;

@@ -397,4 +397,7 @@ public final class PendingCalls {
     interface Completed {
         void onTaken(Slot slot, long id);
     }
+
+    /** Listener that keeps the response beyond the callback. */
+    interface RetainingListener extends ResponseListener {}
 }

@@ -2,6 +2,7 @@ package io.waybill.worker.call;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.context.CallContext;
@@ -37,9 +38,11 @@ public final class RequestWriter {
     private final RecordSender injection;
     private final LinkLookup lookup;
     private final Backpressure backpressure;
-    private final SpanIds spans;
+    private final long spanSalt;
     private final ThreadLocal<OutgoingRequest> own; // of each thread that sends
-    private final WriterState state = new WriterState();
+    // Written by the thread that closes the worker, read by those that send:
+    private volatile boolean closed; // set under the lock of the appender
+    private volatile String failure = ""; // why the journal accepts no records, set before that; empty while it does
 
     /** @param injection of faults, in front of the journal; null for none */
     public RequestWriter(CallingContext context, QueueAppender appender, RecordSender injection, LinkLookup lookup) {
@@ -51,7 +54,7 @@ public final class RequestWriter {
         this.lookup = lookup;
         this.backpressure =
                 new Backpressure(context.settings().limits().overflow(), context.waiting(), clock, context.counters());
-        this.spans = new SpanIds(clock.wallNs());
+        this.spanSalt = OutgoingRequest.spanSalt(clock.wallNs());
         this.own = context.waiting().threads().local();
     }
 
@@ -72,7 +75,7 @@ public final class RequestWriter {
             SentReferences.Creation creation,
             CallContext callers,
             CallContext onRecord) {
-        OutgoingRequest sent = OutgoingRequest.of(own, context, spans);
+        OutgoingRequest sent = OutgoingRequest.of(own, context, spanSalt);
         try {
             sent.call(request, listener, parent, creation);
             sent.contexts(callers, onRecord);
@@ -139,7 +142,7 @@ public final class RequestWriter {
                 if (request.isLeft()) {
                     return PEER_LEFT;
                 }
-                state.requireOpen(link);
+                requireOpen(link);
                 if (link.flow().hasRoom(request.length(), context.settings().limits())) {
                     PendingCalls.Slot slot = request.claim();
                     if (slot != null) {
@@ -164,7 +167,7 @@ public final class RequestWriter {
                 if (request.isLeft() && pending.takeBack(slot, request.id())) {
                     return PEER_LEFT;
                 }
-                throw state.refusal(link);
+                throw refusal(link);
             }
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp(); // throws when there is no room for new work
@@ -209,7 +212,7 @@ public final class RequestWriter {
         });
         appender.lock();
         try {
-            state.requireOpen(link);
+            requireOpen(link);
             if (!appender.journal().isComfortable()) {
                 appender.journal().topUp();
             }
@@ -229,26 +232,54 @@ public final class RequestWriter {
                 .epoch(link.epoch());
     }
 
+    private void requireOpen(PeerLink link) {
+        requireOpen();
+        if (link.condition() != PeerLink.Condition.OPEN) {
+            throw refusal(link);
+        }
+    }
+
+    /** Creates the error of a call over a link that is not open. */
+    private static CallException refusal(PeerLink link) {
+        return switch (link.condition()) {
+            case OPEN -> throw new IllegalStateException("the link to " + link + " is open");
+            case LOST -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
+            case UNREADABLE -> CallErrors.unreadable(link);
+            case LEFT -> CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
+        };
+    }
+
+    /** Throws when the worker is closed. */
     void requireOpen() {
-        state.requireOpen();
+        if (closed) {
+            throw failure.isEmpty()
+                    ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
+                    : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
+        }
     }
 
     /** Fails all later calls with this text, because the journal accepts no more records. */
     public void fail(String why) {
-        state.failed(why);
+        failure = why;
         close();
     }
 
     /** Creates the error of a call that was in flight when the worker closed. */
     public CallException ended(long id, String workerName) {
-        return state.ended(id, workerName);
+        return failure.isEmpty()
+                ? new CallException(
+                        ErrorKind.UNKNOWN_ERROR,
+                        ErrorCode.CLOSED,
+                        id,
+                        "worker " + workerName + " was closed before the response came")
+                : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
     }
 
     /** Rejects further calls; the poller completes those without an outcome. */
     public void close() {
         appender.lock();
         try {
-            state.close();
+            closed = true;
         } finally {
             appender.unlock();
         }

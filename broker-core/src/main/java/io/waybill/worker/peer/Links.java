@@ -44,10 +44,12 @@ public final class Links {
     private final TensorTransit transit;
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
-    private final ShownByPeers shown = new ShownByPeers(); // guarded by refreshing
+    private final Map<Integer, List<String>> againById = new HashMap<>(); // guarded by refreshing: keys that run again
     private final LinkFailures failures = new LinkFailures(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
-    private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
+    /** Of incarnations that have ended, until everything that they wrote for this worker is read. */
+    private final List<PeerLink> ended = new ArrayList<>(); // guarded by refreshing
+
     private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: any incarnation
     private final WantedPeers wanted; // guarded by refreshing
     private boolean closed; // guarded by refreshing
@@ -128,7 +130,7 @@ public final class Links {
 
     /** Returns whether no link is to be made, retried or closed. */
     private boolean isComplete() {
-        if (awaitsLinks || !failures.isEmpty() || !ended.all().isEmpty()) {
+        if (awaitsLinks || !failures.isEmpty() || !ended.isEmpty()) {
             return false;
         }
         for (PeerLink link : current) {
@@ -163,7 +165,7 @@ public final class Links {
             }
             own.contacts().take(this::contacted);
             hasChanged |= membership.refresh() | wanted.takeChanged();
-            wanted.dropRemoved(membership.members(), byId.keySet(), ended.all());
+            wanted.dropRemoved(membership.members(), byId.keySet(), ended);
             factory.introduceAgain(byId.values(), membership.members());
             if (!hasChanged && isComplete()) {
                 return;
@@ -212,7 +214,7 @@ public final class Links {
                 && link.condition() != PeerLink.Condition.UNREADABLE
                 && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
-            shown.report(link, peer);
+            report(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -240,8 +242,8 @@ public final class Links {
             if (link == null) {
                 return null; // it is starting: retried at a later refresh
             }
-            ended.readUntil(peer.id(), link.reader().responses().nextIndex());
-            shown.report(link, peer);
+            endReadingBefore(link);
+            report(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
             wanted.add(peer.id());
@@ -267,6 +269,28 @@ public final class Links {
         }
     }
 
+    /**
+     * Passes on what a peer shows about itself that decides what calls to it may expect. An incarnation that is starting has not published the keys
+     * that it runs again: those of the previous one are assumed.
+     */
+    private void report(PeerLink link, Peer peer) {
+        if (peer.state() == PeerState.READY && peer.record().isPresent()) {
+            againById.put(peer.id(), peer.record().get().atLeastOnce());
+        }
+        link.again(againById.getOrDefault(peer.id(), List.of()));
+        peer.record().ifPresent(link::shows);
+    }
+
+    /** Ends the reading of responses of a peer's earlier incarnations where the link to the next one begins. */
+    private void endReadingBefore(PeerLink next) {
+        long responsesIndex = next.reader().responses().nextIndex();
+        for (PeerLink link : ended) {
+            if (link.id() == next.id() && responsesIndex > 0) { // 0: there is no response yet
+                link.reader().responsesEnd(responsesIndex);
+            }
+        }
+    }
+
     private boolean isGone(int peerId) {
         return !byId.containsKey(peerId)
                 && membership
@@ -278,11 +302,12 @@ public final class Links {
 
     /** Closes the links of ended peers that are completely read, when no thread polls. */
     private boolean dropSwept() {
-        if (!ended.isAnySwept() || !permit.tryAcquire()) {
+        if (!isAnySwept() || !permit.tryAcquire()) {
             return false;
         }
         try {
-            List<PeerLink> done = ended.takeDone();
+            List<PeerLink> done = ended.stream().filter(PeerLink::isDone).toList();
+            ended.removeAll(done);
             done.forEach(this::drop);
             if (!done.isEmpty()) {
                 publish();
@@ -291,6 +316,15 @@ public final class Links {
         } finally {
             permit.release();
         }
+    }
+
+    private boolean isAnySwept() {
+        for (PeerLink link : ended) {
+            if (link.isSwept()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void drop(PeerLink link) {
@@ -303,7 +337,7 @@ public final class Links {
 
     private void publish() {
         // the ended ones first: responses of one incarnation come before those of the next
-        List<PeerLink> all = new ArrayList<>(ended.all());
+        List<PeerLink> all = new ArrayList<>(ended);
         all.addAll(byId.values());
         current = all.toArray(new PeerLink[0]);
     }
@@ -388,8 +422,8 @@ public final class Links {
             closed = true;
             CloseSteps steps = new CloseSteps();
             byId.values().forEach(link -> steps.attempt(link::close));
-            ended.all().forEach(link -> steps.attempt(link::close));
-            ended.all().clear();
+            ended.forEach(link -> steps.attempt(link::close));
+            ended.clear();
             byId.clear();
             byName.clear();
             current = new PeerLink[0];

@@ -1,6 +1,8 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
@@ -12,6 +14,9 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -42,7 +47,6 @@ public final class RequestDispatcher {
     private final HandlerPolling handlers;
     private final RequestPool pool;
     private final RequestClock time;
-    private final Admission admission;
     private final AccessGate gate;
     private final WorkerCounters counters;
     private final ParkingLot parking;
@@ -51,6 +55,7 @@ public final class RequestDispatcher {
     private final ResponseWriter responses;
     private final PreviousIncarnation earlier;
     private final RepeatedRequests repeats;
+    private long sequence; // of the last request that was admitted
     private long nextReleaseNs;
     private volatile boolean leaving; // set by the thread that closes the worker
     private PeerRequest spare;
@@ -70,7 +75,6 @@ public final class RequestDispatcher {
         this.responses = context.responses();
         this.time = new RequestClock(clock, responses);
         this.transit = context.transit();
-        this.admission = new Admission(transit);
         this.reread = again.reread();
         this.earlier = again.earlier();
         this.repeats = again.repeats();
@@ -247,7 +251,7 @@ public final class RequestDispatcher {
 
     /** Begins a request that its handler has counted. Returns whether this thread has the permit. */
     private boolean begin(PeerRequest request, HandlerEntry entry) {
-        if (!admission.admit(request, entry)) {
+        if (!admit(request, entry)) {
             entry.end(Outcome.FAILED);
             return true;
         }
@@ -260,6 +264,35 @@ public final class RequestDispatcher {
             return runElsewhere(request, entry);
         }
         return sought.here ? runPolled(request, entry) : runInline(request);
+    }
+
+    /** Decodes a request's tensors and references, and numbers it. Returns whether that went well; otherwise its caller gets an error. */
+    private boolean admit(PeerRequest request, HandlerEntry entry) {
+        try {
+            ReceivedTensors tensors = request.view().tensorCount() == 0
+                    ? null
+                    : transit.receiver().arrive(request.view(), request.link().segments());
+            request.admit(entry, ++sequence, tensors);
+            if (request.view().hasReferences() || request.view().isCreation()) {
+                request.takeReferences();
+            }
+            return true;
+        } catch (MalformedRecordException e) {
+            refuseDecoded(request, ErrorCode.MALFORMED_BODY, e.getMessage());
+        } catch (RejectedMessageException e) {
+            refuseDecoded(request, e.code(), e.getMessage());
+        } catch (RuntimeException | Error e) { // it gets an outcome, whatever the cause
+            LOG.error(
+                    "Request {} could not be begun",
+                    MessageId.text(request.view().id()),
+                    e);
+            refuseDecoded(request, ErrorCode.UNKNOWN, "the request could not be begun: " + ForeignErrors.describe(e));
+        }
+        return false;
+    }
+
+    private static void refuseDecoded(PeerRequest request, ErrorCode code, String text) {
+        request.response().refuseDecoded(Failure.of(code, request.view().to(), text));
     }
 
     /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
