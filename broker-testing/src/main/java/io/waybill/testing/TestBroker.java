@@ -1,6 +1,7 @@
 package io.waybill.testing;
 
 import io.waybill.api.Caller;
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -28,7 +29,9 @@ import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
 import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.ResponseComparison;
+import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -38,6 +41,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -329,7 +333,7 @@ public final class TestBroker implements AutoCloseable {
                 .leaveOut((registry, worker) ->
                         ofTest.getOrDefault(worker.name(), List.of()).forEach(registry::add))
                 .compare(comparison)
-                .run(call -> DifferentCall.describe(call).ifPresent(text -> {
+                .run(call -> difference(call).ifPresent(text -> {
                     if (problems.size() < SHOWN) {
                         problems.add(text);
                     }
@@ -341,6 +345,15 @@ public final class TestBroker implements AutoCloseable {
                     + String.join("\n  ", problems));
         }
         return report;
+    }
+
+    /** Describes the difference in one line; empty when the response equals the recorded one. */
+    private static Optional<String> difference(ReplayedCall call) {
+        return call.results().stream()
+                .filter(result -> result.verdict() != Verdict.SAME)
+                .findFirst()
+                .map(result -> "call " + MessageId.text(call.call().id()) + " of " + call.operation() + ", "
+                        + result.verdict().name().toLowerCase(Locale.ROOT).replace('_', ' ') + ": " + result.reason());
     }
 
     /** Stops the bundle and both workers. */

@@ -1,6 +1,6 @@
 package io.waybill.cli.demo;
 
-import io.waybill.cli.process.ChildEnd;
+import io.waybill.cli.supervise.ChildEnd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

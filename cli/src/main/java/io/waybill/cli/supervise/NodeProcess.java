@@ -3,6 +3,9 @@ package io.waybill.cli.supervise;
 import io.waybill.host.Threads;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
@@ -98,5 +101,28 @@ final class NodeProcess {
         }
         long kills = exitCode == SIGKILL ? memoryKills.count() - memoryKillsBefore : 0;
         return kills > 0 ? reason + ", by the kernel as it seems, because memory ran out" : reason;
+    }
+
+    /** The newest lines of many. Thread-safe. */
+    private static final class LastLines {
+
+        private final int max;
+        private final Deque<String> lines = new ArrayDeque<>();
+
+        LastLines(int max) {
+            this.max = max;
+        }
+
+        synchronized void add(String line) {
+            if (lines.size() == max) {
+                lines.removeFirst();
+            }
+            lines.addLast(line);
+        }
+
+        /** Oldest first. */
+        synchronized List<String> list() {
+            return List.copyOf(lines);
+        }
     }
 }

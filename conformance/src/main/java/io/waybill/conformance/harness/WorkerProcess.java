@@ -2,7 +2,7 @@ package io.waybill.conformance.harness;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.waybill.cli.process.ChildEnd;
+import io.waybill.cli.supervise.ChildEnd;
 import io.waybill.conformance.cases.CaseFormatException;
 import io.waybill.conformance.cases.CaseJson;
 import io.waybill.conformance.cases.WorkerSpec;

@@ -2,6 +2,7 @@ package io.waybill.profiler.profile;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -12,6 +13,9 @@ import java.util.Map;
  * @param dropped number of events for which there was no room
  */
 public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, long dropped) {
+
+    private static final double US = 1_000;
+    private static final String ROW = "%8s %12s %12s %12s %12s %12s  %s%n";
 
     public Profile {
         events = List.copyOf(events);
@@ -44,7 +48,21 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
 
     /** Returns the totals as lines of text, with times in microseconds. */
     public String table() {
-        return ProfileTable.of(totals());
+        StringBuilder table = new StringBuilder(
+                String.format(Locale.ROOT, ROW, "COUNT", "TOTAL US", "MEAN US", "P50 US", "P99 US", "MAX US", "NAME"));
+        for (NameTotals each : totals()) {
+            table.append(String.format(
+                    Locale.ROOT,
+                    ROW,
+                    each.count(),
+                    micros(each.totalNs()),
+                    micros(each.totalNs() / each.count()),
+                    micros(each.p50Ns()),
+                    micros(each.p99Ns()),
+                    micros(each.maxNs()),
+                    each.name()));
+        }
+        return table.toString();
     }
 
     /** Returns the profile in the Trace Event Format, which Perfetto and chrome://tracing open. */
@@ -55,5 +73,9 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
     /** Returns the profile as one page of HTML, which needs nothing from elsewhere. */
     public String html() {
         return ProfilePage.of(this);
+    }
+
+    private static String micros(long ns) {
+        return String.format(Locale.ROOT, "%.1f", ns / US);
     }
 }

@@ -1,4 +1,4 @@
-package io.waybill.cli.process;
+package io.waybill.cli.supervise;
 
 import java.util.concurrent.TimeUnit;
 

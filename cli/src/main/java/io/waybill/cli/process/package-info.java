@@ -1,2 +1,0 @@
-/** Processes that the command starts. */
-package io.waybill.cli.process;
