@@ -156,7 +156,7 @@ class InterceptorOutcomesTest {
         add("org.acme.hangs", hangs, 2);
         add("org.acme.inner", inner, 1);
         ForeignNode.Outcomes outcomes = new ForeignNode.Outcomes();
-        node.caller.call(Request.operation("server", operation).timeout(Duration.ofMillis(500)), outcomes);
+        node.caller.call(Request.operation("server", operation).timeout(Duration.ofSeconds(3)), outcomes);
         Waits.until("it hangs", () -> hanging.get() == 1);
         Waits.until("the call has an outcome", () -> outcomes.count.get() == 1);
         assertThat(outcomes.last).startsWith("TIMED_OUT");
