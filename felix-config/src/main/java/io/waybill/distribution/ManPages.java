@@ -22,6 +22,9 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 /** Manual pages of the command and its subcommands, in section 1: what their {@code --help} says, as roff. */
 final class ManPages {
 
+    /** As many as a terminal of 80 columns has beside the indentation of man. */
+    private static final int SYNOPSIS_COLUMNS = 72;
+
     private static final String EXIT_STATUS = "0 for success, 1 for failure, 2 for wrong usage.";
 
     private final StringBuilder page = new StringBuilder();
@@ -61,6 +64,7 @@ final class ManPages {
         section("NAME");
         line(text(dashed(command)) + " \\- " + text(String.join(" ", usage.header())));
         section("SYNOPSIS");
+        usage.width(SYNOPSIS_COLUMNS);
         lines(new CommandLine.Help(command, CommandLine.Help.defaultColorScheme(CommandLine.Help.Ansi.OFF))
                 .synopsis(0));
         if (usage.description().length > 0) {

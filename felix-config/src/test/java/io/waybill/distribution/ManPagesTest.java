@@ -66,6 +66,25 @@ class ManPagesTest {
         assertThat(strange).isEmpty();
     }
 
+    /** Its lines are not filled: man would break those that are longer at the edge of the terminal. */
+    @Test
+    void hasASynopsisThatFitsATerminal() throws IOException {
+        ManPages.writeTo(directory, "0.1.0");
+
+        List<String> wide = new ArrayList<>();
+        try (Stream<Path> pages = Files.list(directory)) {
+            for (Path page : pages.toList()) {
+                String text = Files.readString(page);
+                text.substring(text.indexOf(".nf\n"), text.indexOf("\n.fi"))
+                        .lines()
+                        .map(line -> line.replaceAll("\\\\(.)", "$1"))
+                        .filter(line -> line.length() > 73)
+                        .forEach(line -> wide.add(page.getFileName() + ": " + line));
+            }
+        }
+        assertThat(wide).as("lines of a synopsis beyond 80 columns").isEmpty();
+    }
+
     private static Stream<String> lines(Path page) {
         try {
             return Files.readAllLines(page).stream();
