@@ -3,8 +3,10 @@ package io.waybill.distribution;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -12,13 +14,14 @@ import org.commonmark.Extension;
 import org.commonmark.ext.gfm.tables.TablesExtension;
 import org.commonmark.ext.heading.anchor.HeadingAnchorExtension;
 import org.commonmark.node.AbstractVisitor;
+import org.commonmark.node.Heading;
 import org.commonmark.node.Image;
 import org.commonmark.node.Link;
 import org.commonmark.node.Node;
 import org.commonmark.parser.Parser;
 import org.commonmark.renderer.html.HtmlRenderer;
 
-/** A page of the book, parsed. Its links between files of the checkout are those between the files of the book. */
+/** A page of the book, parsed. Its links between files of the checkout become those between the files of the book. */
 final class BookPage {
 
     /** A file of the checkout, by its path from the root, that a page links to; the anchor is empty for the file as a whole. */
@@ -32,57 +35,57 @@ final class BookPage {
     private static final List<Extension> EXTENSIONS =
             List.of(TablesExtension.create(), HeadingAnchorExtension.create());
     private static final Parser PARSER = Parser.builder().extensions(EXTENSIONS).build();
-    private static final HtmlRenderer RENDERER =
-            HtmlRenderer.builder().extensions(EXTENSIONS).build();
     private static final Pattern ANCHOR = Pattern.compile(" id=\"([^\"]+)\"");
-    private static final Pattern TITLE = Pattern.compile("(?m)^# (.+)$");
     private static final Path BOOK = Path.of("docs");
     private static final Path OTHERS = Path.of("checkout");
-    private static final String STYLE = """
-            body{max-width:60rem;margin:2rem auto;padding:0 1rem;font:1rem/1.55 system-ui,sans-serif;color:#1b1f24;background:#fff}
-            a{color:#0550ae}code{font:.9em ui-monospace,monospace;background:#f1f3f5;padding:.1em .25em;border-radius:3px}
-            pre{background:#f1f3f5;padding:.8rem;overflow-x:auto;border-radius:4px}pre code{padding:0;background:none}
-            table{border-collapse:collapse;display:block;overflow-x:auto}th,td{border:1px solid #d0d7de;padding:.3rem .6rem;text-align:left;vertical-align:top}
-            img{max-width:100%}nav{font-size:.9rem;margin-bottom:1.5rem}
-            @media(prefers-color-scheme:dark){body{color:#dfe3e8;background:#15181c}a{color:#79b8ff}code,pre{background:#22262c}th,td{border-color:#3a4048}}
-            @media print{nav{display:none}body{max-width:none}}
-            """;
 
     private final Path file;
+    private final Node document;
     private final String title;
     private final String body;
     private final List<Target> targets = new ArrayList<>();
     private final Set<String> anchors;
+    private final List<BookSection> sections;
 
     BookPage(Path file, String markdown) {
         this.file = file;
-        this.title = TITLE.matcher(markdown)
-                .results()
-                .map(found -> found.group(1).replace("`", ""))
-                .findFirst()
-                .orElse(file.toString());
-        Node document = PARSER.parse(markdown);
+        this.document = PARSER.parse(markdown);
         document.accept(new AbstractVisitor() {
             @Override
             public void visit(Link link) {
-                link.setDestination(moved(link.getDestination()));
+                note(link.getDestination());
                 visitChildren(link);
             }
 
             @Override
             public void visit(Image image) {
-                image.setDestination(moved(image.getDestination()));
+                note(image.getDestination());
             }
         });
-        this.body = RENDERER.render(document);
+        Map<Node, String> ids = new HashMap<>();
+        this.title = document.getFirstChild() instanceof Heading heading ? BookSection.text(heading) : file.toString();
+        this.body = rendered(document, file, ids);
         this.anchors = ANCHOR.matcher(body)
                 .results()
                 .map(found -> found.group(1))
                 .collect(Collectors.toCollection(HashSet::new));
+        this.sections = BookSection.of(document, title, ids);
     }
 
     Path file() {
         return file;
+    }
+
+    Node document() {
+        return document;
+    }
+
+    String title() {
+        return title;
+    }
+
+    String body() {
+        return body;
     }
 
     List<Target> targets() {
@@ -93,29 +96,13 @@ final class BookPage {
         return anchors;
     }
 
-    /** Notes a link within the checkout, and returns where it leads in the book; others stay as they are. */
-    private String moved(String destination) {
-        URI link = URI.create(destination);
-        if (link.isAbsolute()) {
-            return destination;
-        }
-        Path to = link.getPath().isEmpty()
-                ? file
-                : file.resolveSibling(link.getPath()).normalize();
-        String anchor = link.getFragment() == null ? "" : link.getFragment();
-        targets.add(new Target(to, anchor));
-        return toHere(to) + (anchor.isEmpty() ? "" : "#" + link.getRawFragment());
+    List<BookSection> sections() {
+        return sections;
     }
 
-    private String toHere(Path to) {
-        Path here = place(file);
-        return here.equals(place(to))
-                ? here.getFileName().toString()
-                : Path.of("/")
-                        .resolve(here)
-                        .getParent()
-                        .relativize(Path.of("/").resolve(place(to)))
-                        .toString();
+    /** Renders a part of this page as it stands in the page of another file. */
+    String rendered(Node part, Path reader) {
+        return rendered(part, reader, new HashMap<>());
     }
 
     /** Returns where a file of the checkout is in the book. */
@@ -124,15 +111,53 @@ final class BookPage {
         return Path.of(placed.toString().replaceFirst("\\.md$", ".html"));
     }
 
-    String html() {
-        return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                + "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" + escaped(title)
-                + " - Waybill</title>\n<style>\n" + STYLE + "</style></head><body>\n<nav><a href=\""
-                + toHere(Path.of("docs/index.md"))
-                + "\">The Waybill book</a></nav>\n" + body + "</body></html>\n";
+    /** Returns a link from the page of one file to that of another, or to itself. */
+    static String link(Path from, Path to) {
+        Path here = Path.of("/").resolve(place(from));
+        Path there = Path.of("/").resolve(place(to));
+        return here.equals(there)
+                ? here.getFileName().toString()
+                : here.getParent().relativize(there).toString();
     }
 
-    private static String escaped(String text) {
-        return text.replace("&", "&amp;").replace("<", "&lt;");
+    /** Renders a part, notes the ids of its headings, and marks links to the reading page itself. */
+    private String rendered(Node part, Path reader, Map<Node, String> ids) {
+        String itself = link(reader, reader);
+        return HtmlRenderer.builder()
+                .extensions(EXTENSIONS)
+                .attributeProviderFactory(context -> (node, tag, attributes) -> {
+                    attributes.computeIfPresent("href", (name, destination) -> moved(destination, reader));
+                    attributes.computeIfPresent("src", (name, destination) -> moved(destination, reader));
+                    if (itself.equals(attributes.get("href"))) {
+                        attributes.put("aria-current", "page");
+                    }
+                    if (node instanceof Heading) {
+                        ids.put(node, attributes.get("id"));
+                    }
+                })
+                .build()
+                .render(part);
+    }
+
+    private void note(String destination) {
+        URI link = URI.create(destination);
+        if (!link.isAbsolute()) {
+            targets.add(new Target(file(link), link.getFragment() == null ? "" : link.getFragment()));
+        }
+    }
+
+    /** Returns a link of this page as the page of a file has it; those that leave the checkout stay as they are. */
+    private String moved(String destination, Path reader) {
+        URI link = URI.create(destination);
+        if (link.isAbsolute()) {
+            return destination;
+        }
+        return link(reader, file(link)) + (link.getRawFragment() == null ? "" : "#" + link.getRawFragment());
+    }
+
+    private Path file(URI link) {
+        return link.getPath().isEmpty()
+                ? file
+                : file.resolveSibling(link.getPath()).normalize();
     }
 }
