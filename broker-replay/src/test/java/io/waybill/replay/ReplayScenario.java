@@ -57,6 +57,12 @@ final class ReplayScenario implements HandlerSource {
         return this;
     }
 
+    /** Settings of all workers. */
+    ReplayScenario with(WorkerSettings chosen) {
+        settings = chosen;
+        return this;
+    }
+
     /** One that does not block. */
     ReplayScenario handlesOnPoller(String worker, String key, MessageHandler handler) {
         return add(worker, new Part(key, () -> handler, true, ANY_THREADS));
