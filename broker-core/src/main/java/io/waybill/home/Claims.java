@@ -6,6 +6,7 @@ import io.waybill.home.cursor.StoredCursors;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.IdTakenException;
 import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.home.identity.HomeIdentity;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -50,16 +51,12 @@ final class Claims {
 
     private final Path directory;
     private final SafeFiles files;
-    private final int maxId;
+    private final HomeIdentity identity;
 
-    Claims(Path directory, SafeFiles files) {
-        this(directory, files, WorkerInfo.MAX_ID);
-    }
-
-    Claims(Path directory, SafeFiles files, int maxId) {
+    Claims(Path directory, SafeFiles files, HomeIdentity identity) {
         this.directory = directory;
         this.files = files;
-        this.maxId = maxId;
+        this.identity = identity;
     }
 
     /** The id of a name; empty when no worker ever joined under it. */
@@ -241,6 +238,11 @@ final class Claims {
     }
 
     private Claimed claimId(String name, int id) throws IOException {
+        if (!identity.includes(id)) {
+            throw new HomeException("worker " + name + " can't join the home " + directory.getParent()
+                    + ": expected an id from " + identity.ids() + ", the range of its host " + identity.host()
+                    + ", found " + id + "; choose another id, or let the home choose");
+        }
         noteJoining(name, id);
         if (files.createClaim(idClaim(id), name)) {
             return new Claimed(id, true);
@@ -261,7 +263,7 @@ final class Claims {
                 return new Claimed(id, false); // left alone by a crash, or being made by another process
             }
         }
-        for (int id = neverGiven(); id <= maxId; id++) {
+        for (int id = neverGiven(); id <= identity.maxId(); id++) {
             if (isNeverGiven(id)) {
                 noteJoining(name, id);
                 if (files.createClaim(idClaim(id), name)) {
@@ -280,7 +282,8 @@ final class Claims {
 
     /** Returns an id behind one that was given, and that was never given itself unless all up to the last one were. */
     private int neverGiven() throws IOException {
-        int given = -1;
+        int maxId = identity.maxId();
+        int given = identity.firstId() - 1;
         int step = 1;
         while (given + step <= maxId && !isNeverGiven(given + step)) {
             given += step;
@@ -306,7 +309,8 @@ final class Claims {
     /** Claims an id between those that were given, or else one that was another worker's and of which no worker has noted positions. */
     private Claimed claimAnyFreeId(String name) throws IOException {
         Set<Integer> noted = null;
-        for (int id = 0; id <= maxId; id++) {
+        int maxId = identity.maxId();
+        for (int id = identity.firstId(); id <= maxId; id++) {
             if (FileStamp.of(idClaim(id)).equals(FileStamp.MISSING)) {
                 if (noted == null) {
                     noted = StoredCursors.peersIn(directory.resolveSibling("workers"), files);
@@ -319,7 +323,7 @@ final class Claims {
                 }
             }
         }
-        throw new HomeException("all " + (maxId + 1) + " ids of the home " + directory.getParent()
+        throw new HomeException("all " + (maxId + 1 - identity.firstId()) + " ids of the home " + directory.getParent()
                 + " are taken: remove workers that are gone, with waybill workers remove --all-departed; short-lived callers"
                 + " of one program can share names, with Waybill.joinAnyOf");
     }

@@ -5,6 +5,7 @@ import io.waybill.home.error.HomeException;
 import io.waybill.home.error.IdTakenException;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.home.error.NameTakenException;
+import io.waybill.home.identity.HomeIdentity;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCallException;
 import io.waybill.host.SafeFiles;
@@ -15,7 +16,6 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -31,10 +31,8 @@ public final class Home {
     /** The journals' roll cycle in a home that names none. */
     public static final String ROLL_CYCLE_DEFAULT = "MINUTELY";
 
-    private static final String CLAIMS = "claims";
-    private static final String PRESENT = "present";
-    private static final int OWNER_WRITE_AND_ENTER = 0300;
-    private static final int MAX_TOP_ENTRIES = 10_000;
+    static final String CLAIMS = "claims";
+    static final String PRESENT = "present";
     private static final int MAX_TRIES = 8;
 
     private final Path path;
@@ -52,7 +50,7 @@ public final class Home {
         this.propertiesProblem = propertiesProblem;
         this.host = host;
         this.properties = properties;
-        this.claims = new Claims(claimsPath(), host.files());
+        this.claims = new Claims(claimsPath(), host.files(), properties.identity());
     }
 
     /** Opens a home; makes it, and the directories above it, when it is not there. */
@@ -66,20 +64,28 @@ public final class Home {
      * @param rollCycle for a new home; an existing one keeps its own
      */
     public static Home open(Path path, Host host, String rollCycle) throws IOException {
-        HomeProperties wanted = new HomeProperties(rollCycle, HomeProperties.UNKNOWN);
+        return open(path, host, rollCycle, HomeIdentity.LOCAL);
+    }
+
+    /**
+     * Opens a home; makes it when it is not there.
+     *
+     * @param rollCycle for a new home; an existing one keeps its own
+     * @param identity for a new home; an existing one keeps its own
+     */
+    public static Home open(Path path, Host host, String rollCycle, HomeIdentity identity) throws IOException {
+        HomeProperties wanted = new HomeProperties(rollCycle, HomeProperties.UNKNOWN, identity);
         Path home = path.toAbsolutePath().normalize();
         SafeFiles files = host.files();
         try {
             files.requireDistinctOwner();
             files.requireOwnLinks(home); // before anything is made behind one
-            createWithParents(home, files);
+            HomePlace.createWithParents(home, files);
             home = requireDirectory(home, host);
-            requireWritable(home, files);
+            HomePlace.requireWritable(home, files);
             if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
-                requireNothingElse(home, files);
-                files.createAtomically(
-                        home.resolve(HomeProperties.FILE),
-                        wanted.in(files.inode(home)).toBytes());
+                HomePlace.requireNothingElse(home, files);
+                files.createAtomically(home.resolve(HomeProperties.FILE), wanted.toBytes(files.inode(home)));
             }
             // another version's home is left as it is
             HomeProperties found = HomeProperties.read(home, files);
@@ -114,9 +120,9 @@ public final class Home {
             return Optional.empty();
         }
         Path home = requireDirectory(path, host);
-        requireWritable(home, files);
+        HomePlace.requireWritable(home, files);
         if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
-            requireNothingElse(home, files);
+            HomePlace.requireNothingElse(home, files);
             return Optional.empty();
         }
         return Optional.of(new Home(home, host, HomeProperties.read(home, files)));
@@ -155,7 +161,7 @@ public final class Home {
     }
 
     private static Home damaged(Path home, Host host, IOException problem) {
-        HomeProperties assumed = new HomeProperties(ROLL_CYCLE_DEFAULT, HomeProperties.UNKNOWN);
+        HomeProperties assumed = new HomeProperties(ROLL_CYCLE_DEFAULT, HomeProperties.UNKNOWN, HomeIdentity.LOCAL);
         return new Home(home, host, assumed, String.valueOf(problem.getMessage()));
     }
 
@@ -175,6 +181,11 @@ public final class Home {
     /** The name of the roll cycle that all journals of this home use. */
     public String rollCycle() {
         return properties.rollCycle();
+    }
+
+    /** Returns the host's name and the range of the worker ids. */
+    public HomeIdentity identity() {
+        return properties.identity();
     }
 
     /** Returns how many hard links the home's files have: more than one while there is a snapshot that shares them. */
@@ -337,41 +348,5 @@ public final class Home {
             taken.writeEpoch(Math.max(0, epoch - 1));
         }
         return join(worker.name(), JoinOptions.defaults().withId(worker.id()));
-    }
-
-    private static void createWithParents(Path home, SafeFiles files) throws IOException {
-        if (Files.exists(home)) {
-            return;
-        }
-        Path parent = home.getParent();
-        if (parent != null) {
-            createWithParents(parent, files);
-        }
-        files.createPrivateDirectory(home);
-    }
-
-    private static void requireWritable(Path home, SafeFiles files) throws IOException {
-        int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
-        // the superuser may write in spite of the mode, but its mode was set on purpose
-        if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
-            throw new HomeException("home " + home + " is not writable: mode "
-                    + String.format(Locale.ROOT, "%04o", mode & 07777) + ", uid " + files.owner());
-        }
-    }
-
-    /** A new home is an empty directory, but for what another process that makes it as well has put there. */
-    private static void requireNothingElse(Path home, SafeFiles files) throws IOException {
-        for (Path entry : files.list(home, MAX_TOP_ENTRIES)) {
-            String name = entry.getFileName().toString();
-            boolean ours = name.equals(CLAIMS)
-                    || name.equals("workers")
-                    || name.equals(PRESENT)
-                    || name.equals(HomeProperties.FILE)
-                    || name.startsWith("." + HomeProperties.FILE + ".");
-            if (!ours) {
-                throw new HomeException(
-                        home + " is no home and not empty: it holds " + name + "; give an empty or a new directory");
-            }
-        }
     }
 }

@@ -6,9 +6,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** Checks that a home lies where its user meant it, is that user's, and is no copy of hard links. Stateless. */
 final class HomePlace {
+
+    private static final int OWNER_WRITE_AND_ENTER = 0300;
+    private static final int MAX_TOP_ENTRIES = 10_000;
 
     private HomePlace() {}
 
@@ -45,7 +49,45 @@ final class HomePlace {
                     + "), whose files its workers would change; copy the content, with cp -a, and join that copy");
         }
         if (files.hardLinks(file) == 1) {
-            files.replaceAmongWriters(file, properties.in(directory).toBytes());
+            HomeProperties.replaceDirectory(home, directory, files);
+        }
+    }
+
+    /** Makes the directory of a home, and those above it. */
+    static void createWithParents(Path home, SafeFiles files) throws IOException {
+        if (Files.exists(home)) {
+            return;
+        }
+        Path parent = home.getParent();
+        if (parent != null) {
+            createWithParents(parent, files);
+        }
+        files.createPrivateDirectory(home);
+    }
+
+    /** Checks that workers of this user can write into a home. */
+    static void requireWritable(Path home, SafeFiles files) throws IOException {
+        int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+        // the superuser may write in spite of the mode, but its mode was set on purpose
+        if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
+            throw new HomeException("home " + home + " is not writable: mode "
+                    + String.format(Locale.ROOT, "%04o", mode & 07777) + ", uid " + files.owner());
+        }
+    }
+
+    /** A new home is an empty directory, but for what another process that makes it as well has put there. */
+    static void requireNothingElse(Path home, SafeFiles files) throws IOException {
+        for (Path entry : files.list(home, MAX_TOP_ENTRIES)) {
+            String name = entry.getFileName().toString();
+            boolean ours = name.equals(Home.CLAIMS)
+                    || name.equals("workers")
+                    || name.equals(Home.PRESENT)
+                    || name.equals(HomeProperties.FILE)
+                    || name.startsWith("." + HomeProperties.FILE + ".");
+            if (!ours) {
+                throw new HomeException(
+                        home + " is no home and not empty: it holds " + name + "; give an empty or a new directory");
+            }
         }
     }
 }

@@ -87,7 +87,7 @@ public final class Removal {
                     + worker.state() + "): only one that left or died is removed");
         }
         if (archive.isPresent()) {
-            requireRoomIn(Home.open(archive.get(), home.host()), worker.info());
+            requireRoomIn(archive(archive.get()), worker.info());
         }
         try (OwnerLock lock = lock(worker.info(), 0)) {
             Optional<WorkerRecord> now = new StoredWorker(worker.info(), worker.path(), files).said();
@@ -146,6 +146,11 @@ public final class Removal {
             throw new HomeException("the archive " + archive.path() + " is on another file system than " + home.path()
                     + ": give a directory on the same one");
         }
+        if (!archive.identity().includes(worker.id())) {
+            throw new HomeException("the archive " + archive.path() + " is of " + archive.identity()
+                    + ": expected one with the id " + worker.id() + " of worker " + worker.name()
+                    + "; give another directory");
+        }
         if (isThere(archive.workerPath(worker))
                 || archive.idOf(worker.name()).isPresent()
                 || archive.claims().nameOf(worker.id()).isPresent()) {
@@ -173,6 +178,11 @@ public final class Removal {
         dispose(hidden);
     }
 
+    /** Opens the home that gets what is removed, which has the same ids. */
+    private Home archive(Path path) throws IOException {
+        return Home.open(path, home.host(), Home.ROLL_CYCLE_DEFAULT, home.identity());
+    }
+
     private void dispose(Path hidden) throws IOException {
         steps.before(Step.DISPOSE);
         Optional<String> archive = files.readClaim(hidden.resolve(ARCHIVE_NOTE));
@@ -181,7 +191,7 @@ public final class Removal {
             files.tree().removeAll(hidden);
             return;
         }
-        Home target = Home.open(Path.of(archive.get()), home.host());
+        Home target = archive(Path.of(archive.get()));
         WorkerInfo worker = new WorkerInfo(Integer.parseInt(name.group(1)), name.group(2));
         target.claim(worker);
         files.tree().move(hidden, target.workerPath(worker));

@@ -4,7 +4,7 @@
  *
  * <pre>
  * &lt;home&gt;/                       0700, one owner
- *   home.properties             format version, roll cycle; written once
+ *   home.properties             format version, roll cycle, {@link io.waybill.home.identity.HomeIdentity}; written once
  *   claims/id-&lt;n&gt;               symbolic link whose text is the name that has id n; never followed
  *   claims/name-&lt;name&gt;          symbolic link whose text is the id of the name; never followed, never removed
  *   workers/&lt;id&gt;-&lt;name&gt;/        0700, written by that worker alone

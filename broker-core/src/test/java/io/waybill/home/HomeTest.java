@@ -43,7 +43,9 @@ class HomeTest {
 
         assertThatThrownBy(() -> Home.open(path, HOST))
                 .isInstanceOf(HomeException.class)
-                .hasMessage("home " + path + " has format 7; this version reads 1");
+                .hasMessage("home " + path + " can't be used: expected format 1 or 2, found 7 in "
+                        + path.resolve("home.properties")
+                        + "; use the version of Waybill that made it, or a later one");
     }
 
     @Test

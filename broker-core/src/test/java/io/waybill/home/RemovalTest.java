@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Removal.Step;
 import io.waybill.home.error.HomeException;
+import io.waybill.home.identity.HomeIdentity;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.ProcessIdentity;
@@ -186,7 +187,7 @@ class RemovalTest {
 
     @Test
     void givesAnIdAgainWhenAllWereGivenAndNoCursorsNameIt() throws IOException {
-        Claims claims = new Claims(home.path().resolve("claims"), HOST.files(), 3);
+        Claims claims = new Claims(home.path().resolve("claims"), HOST.files(), new HomeIdentity("h1", 0, 3));
         claims.claim("second", Claims.ANY_ID);
         claims.claim("third", Claims.ANY_ID);
         assertThatThrownBy(() -> claims.claim("fourth", Claims.ANY_ID))

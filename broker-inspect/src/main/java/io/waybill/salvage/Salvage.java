@@ -73,7 +73,7 @@ public final class Salvage {
         }
         workers.values().forEach(this::wantPositions);
         Roll roll = roll();
-        Home home = Home.open(out, from.host(), roll.name());
+        Home home = Home.open(out, from.host(), roll.name(), from.identity());
         copyClaims(home);
         return copy(home, roll);
     }

@@ -5,7 +5,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.NewHomeOption;
 import io.waybill.cli.command.ParsedOption;
 import io.waybill.cli.command.StopSignal;
 import io.waybill.cli.command.Surroundings;
@@ -57,7 +57,7 @@ final class NodeCommand implements Callable<Integer> {
     private final Surroundings surroundings;
 
     @Mixin
-    private HomeOption home;
+    private NewHomeOption home;
 
     @Option(
             names = "--name",

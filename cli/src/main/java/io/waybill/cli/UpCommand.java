@@ -1,9 +1,10 @@
 package io.waybill.cli;
 
 import io.waybill.cli.command.CommandFailedException;
-import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.NewHomeOption;
 import io.waybill.cli.command.StopSignal;
 import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.cli.supervise.EventLines;
 import io.waybill.cli.supervise.NodePlan;
@@ -48,7 +49,7 @@ final class UpCommand implements Callable<Integer> {
     private final Surroundings surroundings;
 
     @Mixin
-    private HomeOption home;
+    private NewHomeOption home;
 
     @Option(
             names = "--nodes",
@@ -64,14 +65,14 @@ final class UpCommand implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, CommandFailedException {
+    public Integer call() throws IOException, CommandFailedException, UsageException {
         try (StopSignal stop = StopSignal.install(STOP_LIMIT)) {
             run(stop);
         }
         return 0;
     }
 
-    private void run(StopSignal stop) throws IOException, CommandFailedException {
+    private void run(StopSignal stop) throws IOException, CommandFailedException, UsageException {
         Path distribution = surroundings.requireDistribution();
         Path file = nodes == null ? distribution.resolve("conf").resolve("nodes.properties") : nodes;
         NodesFile plans = NodesFile.read(file);
@@ -81,7 +82,7 @@ final class UpCommand implements Callable<Integer> {
         Host host = Host.real();
         Home opened = home.open(surroundings, host);
         requireNotRunning(opened, plans);
-        Path directory = home.path(surroundings).toAbsolutePath();
+        Path directory = home.home().path(surroundings).toAbsolutePath();
         EventLines events = new EventLines(
                 surroundings.out(), surroundings.err(), json ? EventLines.Form.JSON : EventLines.Form.TEXT);
         List<String> crowded = Processes.crowdOptions(

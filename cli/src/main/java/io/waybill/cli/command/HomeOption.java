@@ -49,9 +49,4 @@ public final class HomeOption {
     public Home openDamaged(Surroundings surroundings, Host host) throws IOException {
         return Home.openDamaged(path(surroundings), host);
     }
-
-    /** Opens the home, or makes it. */
-    public Home open(Surroundings surroundings, Host host) throws IOException {
-        return Home.open(path(surroundings), host);
-    }
 }

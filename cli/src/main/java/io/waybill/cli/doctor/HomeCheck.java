@@ -1,6 +1,7 @@
 package io.waybill.cli.doctor;
 
 import io.waybill.home.Home;
+import io.waybill.home.identity.HomeIdentity;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
@@ -58,6 +59,7 @@ final class HomeCheck {
             Optional<Home> found = Home.look(home, host);
             if (found.isPresent()) {
                 links(findings, found.get());
+                identity(findings, found.get().identity());
             }
             return true;
         } catch (UnsafeFileException e) {
@@ -66,6 +68,12 @@ final class HomeCheck {
             findings.add(Health.MISSING, "home", String.valueOf(e.getMessage()), ELSEWHERE);
         }
         return false;
+    }
+
+    private static void identity(Diagnoses findings, HomeIdentity identity) {
+        if (!identity.isLocal()) {
+            findings.ok("identity", identity.toString());
+        }
     }
 
     private static void links(Diagnoses findings, Home home) throws IOException {

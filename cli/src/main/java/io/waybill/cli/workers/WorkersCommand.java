@@ -92,6 +92,9 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
         if (json) {
             Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, archives, content));
         } else {
+            if (!opened.identity().isLocal()) {
+                surroundings.err().println("Home of " + opened.identity());
+            }
             print(peers, membership.everJoined(), lags, archives);
         }
         return 0;
@@ -179,6 +182,8 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
             throws IOException {
         json.writeStartObject();
         json.writeStringField("home", home.path().toString());
+        json.writeStringField("host", home.identity().host());
+        json.writeStringField("worker_ids", home.identity().ids());
         json.writeArrayFieldStart("workers");
         for (Peer peer : peers) {
             json.writeStartObject();

@@ -91,9 +91,9 @@ class OperatorHomesTest {
             return home;
         }),
         OF_ANOTHER_FORMAT(
-                "missing +home .*has format 7; this version reads 1",
-                "has format 7; this version reads 1",
-                "has format 7; this version reads 1",
+                "missing +home .*expected format 1 or 2, found 7 in .*; use the version of Waybill that made it",
+                "expected format 1 or 2, found 7",
+                "expected format 1 or 2, found 7",
                 (directory, home) -> {
                     Files.writeString(home.resolve("home.properties"), "format=7\n");
                     return home;
