@@ -1,6 +1,8 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.identity.Groups;
+import io.waybill.home.identity.Reachability;
 import java.util.Map;
 
 /**
@@ -10,9 +12,18 @@ import java.util.Map;
  * @param version of the broker, to publish
  * @param unseen what to do when the name's last process is not visible from here
  * @param lockWaitNs how long to wait for a holder that is about to end
+ * @param reachability how other workers reach this one
+ * @param groups that it belongs to
  * @param published settings that the worker's first record shows
  */
-public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs, Map<String, String> published) {
+public record JoinOptions(
+        int id,
+        String version,
+        Unseen unseen,
+        long lockWaitNs,
+        Reachability reachability,
+        Groups groups,
+        Map<String, String> published) {
     /** Stands for the id that the name has, or the lowest free one. */
     public static final int ANY_ID = Claims.ANY_ID;
 
@@ -37,7 +48,7 @@ public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs
     }
 
     public JoinOptions(int id, String version, Unseen unseen, long lockWaitNs) {
-        this(id, version, unseen, lockWaitNs, Map.of());
+        this(id, version, unseen, lockWaitNs, Reachability.LOCAL, Groups.NONE, Map.of());
     }
 
     public static JoinOptions defaults() {
@@ -45,18 +56,30 @@ public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs
     }
 
     public JoinOptions withId(int wanted) {
-        return new JoinOptions(wanted, version, unseen, lockWaitNs, published);
+        return new JoinOptions(wanted, version, unseen, lockWaitNs, reachability, groups, published);
     }
 
     public JoinOptions withVersion(String shown) {
-        return new JoinOptions(id, shown, unseen, lockWaitNs, published);
+        return new JoinOptions(id, shown, unseen, lockWaitNs, reachability, groups, published);
     }
 
     public JoinOptions withUnseen(Unseen rule) {
-        return new JoinOptions(id, version, rule, lockWaitNs, published);
+        return new JoinOptions(id, version, rule, lockWaitNs, reachability, groups, published);
+    }
+
+    public JoinOptions withLockWaitNs(long waitNs) {
+        return new JoinOptions(id, version, unseen, waitNs, reachability, groups, published);
+    }
+
+    public JoinOptions withReachability(Reachability shown) {
+        return new JoinOptions(id, version, unseen, lockWaitNs, shown, groups, published);
+    }
+
+    public JoinOptions withGroups(Groups shown) {
+        return new JoinOptions(id, version, unseen, lockWaitNs, reachability, shown, published);
     }
 
     public JoinOptions withPublished(Map<String, String> shown) {
-        return new JoinOptions(id, version, unseen, lockWaitNs, shown);
+        return new JoinOptions(id, version, unseen, lockWaitNs, reachability, groups, shown);
     }
 }

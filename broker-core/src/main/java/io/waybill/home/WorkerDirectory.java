@@ -119,6 +119,8 @@ public final class WorkerDirectory implements AutoCloseable {
                     epoch,
                     List.of(),
                     List.of(),
+                    options.reachability(),
+                    options.groups(),
                     options.published());
             Succession succession = Succession.of(
                     previous, record, cursors.origin(), host.clock().bootNs());

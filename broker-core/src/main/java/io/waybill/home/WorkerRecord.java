@@ -1,5 +1,7 @@
 package io.waybill.home;
 
+import io.waybill.home.identity.Groups;
+import io.waybill.home.identity.Reachability;
 import io.waybill.host.ProcessIdentity;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -21,6 +23,8 @@ public record WorkerRecord(
         long epoch,
         List<String> serves,
         List<String> atLeastOnce,
+        Reachability reachability,
+        Groups groups,
         Map<String, String> settings) {
 
     /** Key in {@link #settings} of a worker that serves no requests; its value is {@link #CALLS_ONLY}. */
@@ -65,6 +69,8 @@ public record WorkerRecord(
                 epoch,
                 newServed.keys(),
                 newServed.atLeastOnce(),
+                reachability,
+                groups,
                 newSettings);
     }
 

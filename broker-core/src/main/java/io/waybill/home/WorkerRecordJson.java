@@ -8,6 +8,8 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.home.identity.Groups;
+import io.waybill.home.identity.Reachability;
 import io.waybill.host.ProcessIdentity;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 
 /**
  * {@link WorkerRecord}s as JSON and back. What is read is untrusted: sizes, counts and ranges are checked, nothing is guessed.
@@ -26,6 +29,8 @@ final class WorkerRecordJson {
     static final int MAX_BYTES = 64 << 10;
 
     private static final int FORMAT = 1;
+    private static final String LOCAL = "local";
+    private static final String REMOTE = "remote";
     private static final int MAX_ENTRIES = 4096;
     private static final int MAX_STRING = 4096;
     private static final JsonFactory JSON = JsonFactory.builder()
@@ -64,6 +69,8 @@ final class WorkerRecordJson {
             json.writeNumberField("generation", record.epoch());
             writeList("serves", record.serves(), json);
             writeList("atLeastOnce", record.atLeastOnce(), json);
+            writeReachability(record.reachability(), json);
+            writeList("groups", record.groups().names(), json);
             json.writeObjectFieldStart("settings");
             for (Map.Entry<String, String> setting : record.settings().entrySet()) {
                 json.writeStringField(setting.getKey(), setting.getValue());
@@ -82,6 +89,13 @@ final class WorkerRecordJson {
                     + " types are read");
         }
         return bytes.toByteArray();
+    }
+
+    private static void writeReachability(Reachability reachability, JsonGenerator json) throws IOException {
+        json.writeStringField("reachability", reachability.isLocal() ? LOCAL : REMOTE);
+        if (!reachability.isLocal()) {
+            json.writeStringField("carrier", reachability.carrier());
+        }
     }
 
     private static void writeList(String field, List<String> texts, JsonGenerator json) throws IOException {
@@ -127,6 +141,7 @@ final class WorkerRecordJson {
         private final Map<String, String> texts = new LinkedHashMap<>();
         private List<String> serves = List.of();
         private List<String> atLeastOnce = List.of();
+        private List<String> groups = List.of();
         private Map<String, String> settings = Map.of();
 
         Fields(Object source) {
@@ -139,12 +154,13 @@ final class WorkerRecordJson {
                     expect(json, JsonToken.VALUE_NUMBER_INT, field);
                     numbers.put(field, json.getLongValue());
                 }
-                case "name", "state", "bootId", "pidNamespace", "version", "javaVersion" -> {
+                case "name", "state", "bootId", "pidNamespace", "version", "javaVersion", "reachability", "carrier" -> {
                     expect(json, JsonToken.VALUE_STRING, field);
                     texts.put(field, json.getText());
                 }
                 case "serves" -> serves = readList(json, field);
                 case "atLeastOnce" -> atLeastOnce = readList(json, field);
+                case "groups" -> groups = readList(json, field);
                 case "settings" -> settings = readMap(json);
                 default -> json.skipChildren();
             }
@@ -210,12 +226,30 @@ final class WorkerRecordJson {
                     number("generation", 1, Long.MAX_VALUE),
                     serves,
                     atLeastOnce,
+                    checked(this::reachability),
+                    checked(() -> new Groups(groups)),
                     settings);
         }
 
         private String name() throws MalformedHomeFileException {
+            String name = text("name");
+            return checked(() -> WorkerInfo.requireName(name));
+        }
+
+        /** Returns the reachability; a worker of an earlier version is local. */
+        private Reachability reachability() {
+            String how = texts.getOrDefault("reachability", LOCAL);
+            String carrier = texts.getOrDefault("carrier", "");
+            if (!how.equals(carrier.isEmpty() ? LOCAL : REMOTE)) {
+                throw new IllegalArgumentException("expected the reachability local, or remote with a carrier, found '"
+                        + how + "' with a carrier's name of " + carrier.length() + " characters");
+            }
+            return new Reachability(carrier);
+        }
+
+        private <T> T checked(Supplier<T> value) throws MalformedHomeFileException {
             try {
-                return WorkerInfo.requireName(text("name"));
+                return value.get();
             } catch (IllegalArgumentException e) {
                 throw new MalformedHomeFileException(source + ": " + e.getMessage(), e);
             }

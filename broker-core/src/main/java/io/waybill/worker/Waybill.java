@@ -177,7 +177,7 @@ public final class Waybill {
         if (max < 1) {
             throw new IllegalArgumentException("a worker joins under one of at least 1 name: " + max);
         }
-        JoinOptions atOnce = new JoinOptions(options.id(), options.version(), options.unseen(), 0, options.published());
+        JoinOptions atOnce = options.withLockWaitNs(0);
         for (int n = 1; ; n++) {
             try {
                 return join(n == 1 ? name : name + "-" + n, atOnce);

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.home.identity.Groups;
+import io.waybill.home.identity.Reachability;
 import io.waybill.host.ProcessIdentity;
 import io.waybill.testing.core.Seeds;
 import java.nio.charset.StandardCharsets;
@@ -12,6 +14,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -28,6 +32,8 @@ class WorkerRecordJsonTest {
             3,
             List.of("text.count", "aten::*"),
             List.of("text.count"),
+            new Reachability("carrier-h2"),
+            Groups.of("trainers", "canary"),
             Map.of("wait", "spin"));
 
     @Test
@@ -42,6 +48,35 @@ class WorkerRecordJsonTest {
                 .replaceFirst("\\{", "{\"later\":{\"a\":[1,{\"b\":null}]},\"more\":1.5,");
         assertThat(WorkerRecordJson.read(text.getBytes(StandardCharsets.UTF_8), "here"))
                 .isEqualTo(RECORD);
+    }
+
+    @Test
+    void takesAWorkerOfAnEarlierVersionForLocal() throws HomeException {
+        String later = new String(WorkerRecordJson.write(RECORD), StandardCharsets.UTF_8);
+        String earlier = later.replace("\"reachability\":\"remote\",\"carrier\":\"carrier-h2\",", "")
+                .replace("\"groups\":[\"trainers\",\"canary\"],", "");
+        assertThat(earlier).doesNotContain("reachability", "carrier", "groups");
+
+        WorkerRecord read = WorkerRecordJson.read(earlier.getBytes(StandardCharsets.UTF_8), "here");
+
+        assertThat(read.reachability()).isEqualTo(Reachability.LOCAL);
+        assertThat(read.groups()).isEqualTo(Groups.NONE);
+        assertThat(read.with(read.state(), read.served(), read.settings())).isEqualTo(read);
+    }
+
+    @Test
+    void checksReachabilityAndGroups() throws HomeException {
+        String local = "expected the reachability local, or remote with a carrier, found '";
+        refuses("\"remote\"", "\"local\"", "here: " + local + "local'");
+        refuses("\"carrier-h2\"", "\"\"", "here: " + local + "remote'");
+        refuses("\"remote\"", "\"near\"", "here: " + local + "near'");
+        refuses("\"carrier-h2\"", "\"../h2\"", "here: Worker name must match");
+        refuses("\"carrier-h2\"", "7", "here: expected VALUE_STRING as carrier, found VALUE_NUMBER_INT");
+        refuses("\"canary\"", "\"a b\"", "here: expected a group's name that matches");
+        refuses("\"canary\"", "\"" + "g".repeat(128) + "\"", "here: expected a group's name that matches");
+        refuses("\"canary\"", "\"trainers\"", "here: expected at most 64 different groups, found 2 names");
+        String many = IntStream.range(0, 64).mapToObj(n -> "\"g" + n + "\"").collect(Collectors.joining(","));
+        refuses("\"canary\"", many, "here: expected at most 64 different groups, found 65 names");
     }
 
     @Test

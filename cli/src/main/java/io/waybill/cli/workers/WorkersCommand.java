@@ -150,7 +150,9 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
                         + remark(record, Node.NOT_STARTED, "not started")
                         + remark(record, WorkerRecord.INJECTS)
                         + remark(record, WorkerRecord.LOST)
-                        + remark(record, WorkerRecord.RETENTION))
+                        + remark(record, WorkerRecord.RETENTION)
+                        + remark("carrier", record.reachability().carrier())
+                        + remark("groups", String.join(" ", record.groups().names())))
                 .stripLeading();
     }
 
@@ -160,8 +162,11 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
     }
 
     private static String remark(WorkerRecord record, String setting, String title) {
-        String text = record.settings().get(setting);
-        return text == null || text.isEmpty() ? "" : " (" + title + ": " + text + ")";
+        return remark(title, record.settings().getOrDefault(setting, ""));
+    }
+
+    private static String remark(String title, String text) {
+        return text.isEmpty() ? "" : " (" + title + ": " + text + ")";
     }
 
     private static Instant since(WorkerRecord record) {
@@ -221,6 +226,11 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
         json.writeStringField("java", record.javaVersion());
         writeList("serves", record.serves(), json);
         writeList("at_least_once", record.atLeastOnce(), json);
+        json.writeStringField("reachability", record.reachability().isLocal() ? "local" : "remote");
+        if (!record.reachability().isLocal()) {
+            json.writeStringField("carrier", record.reachability().carrier());
+        }
+        writeList("groups", record.groups().names(), json);
         json.writeObjectFieldStart("settings");
         for (Map.Entry<String, String> setting : record.settings().entrySet()) {
             json.writeStringField(setting.getKey(), setting.getValue());

@@ -8,8 +8,12 @@ import io.waybill.api.Request;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
+import io.waybill.home.identity.Groups;
+import io.waybill.home.identity.HomeIdentity;
+import io.waybill.home.identity.Reachability;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Waybill;
@@ -34,6 +38,12 @@ class WorkersCommandTest {
     Path temporary;
 
     private JsonNode workers() throws IOException {
+        return new ObjectMapper().readTree(run("--json").out()).get("workers");
+    }
+
+    private record Printed(String out, String err) {}
+
+    private Printed run(String option) {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         int code = Commands.run(
@@ -47,9 +57,9 @@ class WorkersCommandTest {
                         "17",
                         Map.of()),
                 "workers",
-                "--json");
+                option);
         assertThat(code).as(err.toString()).isZero();
-        return new ObjectMapper().readTree(out.toString()).get("workers");
+        return new Printed(out.toString(), err.toString());
     }
 
     private long lagOf(String name) throws IOException {
@@ -59,6 +69,40 @@ class WorkersCommandTest {
             }
         }
         throw new AssertionError("no worker " + name);
+    }
+
+    @Test
+    void showsAnIdentityGroupsAndCarriers() throws Exception {
+        Home home = Home.open(
+                temporary.resolve("home"), Host.real(), Home.ROLL_CYCLE_DEFAULT, new HomeIdentity("h1", 512, 1023));
+        JoinOptions options = JoinOptions.defaults()
+                .withGroups(Groups.of("trainers", "canary"))
+                .withReachability(new Reachability("carrier-h2"));
+        home.join("a", options).close();
+
+        Printed text = run("--all");
+        assertThat(text.err()).contains("Home of host h1 with worker ids 512-1023");
+        assertThat(text.out()).contains("(carrier: carrier-h2) (groups: trainers canary)");
+        JsonNode json = new ObjectMapper().readTree(run("--json").out());
+        assertThat(json.get("host").asText()).isEqualTo("h1");
+        assertThat(json.get("worker_ids").asText()).isEqualTo("512-1023");
+        JsonNode worker = json.get("workers").get(0);
+        assertThat(worker.get("id").asInt()).isEqualTo(512);
+        assertThat(worker.get("reachability").asText()).isEqualTo("remote");
+        assertThat(worker.get("carrier").asText()).isEqualTo("carrier-h2");
+        assertThat(worker.get("groups")).extracting(JsonNode::asText).containsExactly("trainers", "canary");
+    }
+
+    @Test
+    void showsNoIdentityOfALocalHome() throws Exception {
+        Home.open(temporary.resolve("home"), Host.real()).join("a").close();
+
+        Printed text = run("--all");
+        assertThat(text.err()).doesNotContain("host");
+        assertThat(text.out()).doesNotContain("carrier", "groups");
+        JsonNode json = new ObjectMapper().readTree(run("--json").out());
+        assertThat(json.get("worker_ids").asText()).isEqualTo("0-511");
+        assertThat(json.get("workers").get(0).get("reachability").asText()).isEqualTo("local");
     }
 
     /** A worker that joined and reads nothing, as one that is stopped. */

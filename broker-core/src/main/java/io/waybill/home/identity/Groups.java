@@ -1,0 +1,41 @@
+package io.waybill.home.identity;
+
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * The groups that a worker belongs to, by name. What a group is for, its members decide.
+ *
+ * @param names at most {@link #MAX} different ones, each 1 to 127 of {@code A-Z a-z 0-9 - _ : .}
+ */
+public record Groups(List<String> names) {
+
+    /** Max groups of one worker. */
+    public static final int MAX = 64;
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:.-]{1,127}");
+
+    /** No groups. */
+    public static final Groups NONE = new Groups(List.of());
+
+    public Groups {
+        names = List.copyOf(names);
+        if (names.size() > MAX || new LinkedHashSet<>(names).size() < names.size()) {
+            throw new IllegalArgumentException(
+                    "expected at most " + MAX + " different groups, found " + names.size() + " names");
+        }
+        names.forEach(Groups::requireName);
+    }
+
+    private static void requireName(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException("expected a group's name that matches " + NAME + ", found another one");
+        }
+    }
+
+    /** Returns groups of these names. */
+    public static Groups of(String... names) {
+        return new Groups(List.of(names));
+    }
+}
