@@ -66,9 +66,12 @@ public final class Envelope {
     /** The flag of a request whose payload ends with the context of the call, in front of the references. */
     public static final int CONTEXT = 32;
 
+    /** The flag of a record whose payload ends with {@link OptionalFields}, in front of the references. */
+    public static final int OPTIONAL_FIELDS = 64;
+
     /** All known flags. */
     public static final int KNOWN_FLAGS =
-            REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES | CONTEXT;
+            REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES | CONTEXT | OPTIONAL_FIELDS;
 
     /**
      * Trailer of the references: their count (u16), zeros (u16), and their size in bytes including this trailer (u32).

@@ -21,7 +21,8 @@ public final class MessageBuffer {
 
     private static final int ALIGNMENT = 64;
     private static final int INITIAL_CAPACITY = 4096;
-    private static final int TRAILERS = Envelope.REFERENCES | Envelope.OBSERVATIONS | Envelope.CONTEXT;
+    private static final int TRAILERS =
+            Envelope.REFERENCES | Envelope.OBSERVATIONS | Envelope.CONTEXT | Envelope.OPTIONAL_FIELDS;
 
     private final CRC32C crc = new CRC32C();
     private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
@@ -64,12 +65,12 @@ public final class MessageBuffer {
         return values.limit(valuesLength());
     }
 
-    /** Bytes of the payload without context, observations and references. */
+    /** Bytes of the payload without context, observations, optional fields and references. */
     int valuesLength() {
         int payload = payloadLength();
         return (memory.getByte(Envelope.FLAGS) & TRAILERS) == 0
                 ? payload
-                : payload - referencesLength() - observationsLength() - contextLength();
+                : payload - referencesLength() - optionalFieldsLength() - observationsLength() - contextLength();
     }
 
     /** Bytes of the references at the payload's end; 0 when there are none. */
@@ -79,20 +80,27 @@ public final class MessageBuffer {
                 : memory.getInt(Envelope.HEADER_LENGTH + payloadLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Bytes of the observations in front of the references; 0 when there are none. */
-    int observationsLength() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.OBSERVATIONS) == 0
+    /** Bytes of the optional fields in front of the references; 0 when there are none. */
+    int optionalFieldsLength() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) == 0
                 ? 0
                 : memory.getInt(
                         Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Bytes of the context in front of the references; 0 when there is none. A request has no observations. */
+    /** Bytes of the observations in front of the optional fields; 0 when there are none. */
+    int observationsLength() {
+        return innerLength(Envelope.OBSERVATIONS);
+    }
+
+    /** Bytes of the context in front of the optional fields; 0 when there is none. A request has no observations. */
     int contextLength() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.CONTEXT) == 0
-                ? 0
-                : memory.getInt(
-                        Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
+        return innerLength(Envelope.CONTEXT);
+    }
+
+    private int innerLength(int flag) {
+        int end = Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - optionalFieldsLength();
+        return (memory.getByte(Envelope.FLAGS) & flag) == 0 ? 0 : memory.getInt(end - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Returns the bytes that the context of a call has in its record; 0 for an empty one. */
@@ -260,6 +268,16 @@ public final class MessageBuffer {
         ContextBlock.write(context, memory, Envelope.HEADER_LENGTH + valuesLength);
         context.trace().ifPresent(trace -> trace(trace.traceIdHigh(), trace.traceIdLow(), span));
         return addFlag(Envelope.CONTEXT);
+    }
+
+    /**
+     * Puts optional fields into a record that was begun with room for them, after its flags were set.
+     *
+     * @param offset in the payload: behind the values, and the observations or the context
+     */
+    public MessageBuffer optionalFields(OptionalFields fields, int offset) {
+        memory.putBytes(Envelope.HEADER_LENGTH + offset, fields.encode());
+        return fields.isEmpty() ? this : addFlag(Envelope.OPTIONAL_FIELDS);
     }
 
     /** Ends a record: gives it its sequence in the queue, and the checksum. */

@@ -76,11 +76,16 @@ public final class RecordView {
         if (hasReferences()) {
             checkReferences(payload);
         }
+        long before = payload - buffer.referencesLength();
+        if (hasOptionalFields()) {
+            OptionalFields.check(memory, Envelope.HEADER_LENGTH, Envelope.HEADER_LENGTH + (int) before);
+            before -= buffer.optionalFieldsLength();
+        }
         if (hasObservations()) {
-            checkObservations(payload - buffer.referencesLength());
+            checkObservations(before);
         }
         if (hasContext()) {
-            checkContext(payload - buffer.referencesLength());
+            checkContext(before);
         }
         if (isAroundCreation() && (!hasReferences() || (typeCode() & MessageType.REQUEST_FLAG) == 0)) {
             throw new MalformedRecordException("a request with references is around a creation, and this is not one");
@@ -154,6 +159,18 @@ public final class RecordView {
 
     private int contextOffset() {
         return Envelope.HEADER_LENGTH + buffer.valuesLength();
+    }
+
+    /** Returns whether the payload ends with optional fields, before the references. */
+    public boolean hasOptionalFields() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) != 0;
+    }
+
+    /** Returns a copy of the optional fields, those of unknown kinds too. */
+    public OptionalFields optionalFields() {
+        int length = buffer.optionalFieldsLength();
+        int end = Envelope.HEADER_LENGTH + payloadLength() - buffer.referencesLength();
+        return hasOptionalFields() ? OptionalFields.read(memory, end - length, length) : OptionalFields.NONE;
     }
 
     /** Returns whether the payload ends with the handler's observations, before the references. */

@@ -12,6 +12,7 @@ import io.waybill.handling.Route;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
+import io.waybill.wire.OptionalFields;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -27,9 +28,10 @@ import java.util.Optional;
  * @param result of a response to one
  * @param text of an exception
  * @param start the first bytes, whatever they are
- * @param bytes how many there are, without the context, the observations and the references at their end
+ * @param bytes how many there are, without the context, the observations, the optional fields and the references at their end
  * @param observations of a response: what its handler observed
  * @param context of a request
+ * @param optionalFields of a request or a response
  * @param callerSpan id of the span that a traced request was sent from; 0 without a trace
  * @param problem why it can't be decoded as its type requires; empty when it can, or the type is unknown
  */
@@ -42,6 +44,7 @@ public record Payload(
         int bytes,
         Observations observations,
         CallContext context,
+        OptionalFields optionalFields,
         long callerSpan,
         String problem) {
 
@@ -85,6 +88,7 @@ public record Payload(
                 bytes.length,
                 observations,
                 record.context(),
+                record.optionalFields(),
                 record.callerSpan(),
                 problem);
     }
@@ -100,6 +104,7 @@ public record Payload(
                 0,
                 Observations.NONE,
                 CallContext.EMPTY,
+                OptionalFields.NONE,
                 0,
                 why);
     }

@@ -5,24 +5,27 @@ import io.waybill.api.context.CallContext;
 import io.waybill.api.context.TraceContext;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.stored.Payload;
+import io.waybill.wire.OptionalFields;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.Map;
 import java.util.Optional;
 import java.util.StringJoiner;
 
-/** Shows the context of a call. Stateless. */
+/** Shows the context of a call, and the optional fields of its records. Stateless. */
 final class ShownContext {
 
     private static final int MAX_VALUE_CHARS = 200;
 
     private ShownContext() {}
 
-    /** Prints the lines of a request's context; none for an empty one. */
+    /** Prints the lines of a request's context and of optional fields; none without them. */
     static void print(Payload payload, PrintWriter out) {
+        print(payload.optionalFields(), out);
         CallContext context = payload.context();
         if (!context.names().isEmpty()) {
             StringJoiner values = new StringJoiner(", ");
@@ -35,6 +38,19 @@ final class ShownContext {
             out.println("  trace    " + trace.traceId() + ", span " + digits(trace.spanId()) + ", called from span "
                     + digits(payload.callerSpan()) + (trace.isSampled() ? ", sampled" : "") + state);
         }
+    }
+
+    private static void print(OptionalFields fields, PrintWriter out) {
+        if (fields.streamSequence().isPresent()) {
+            out.println("  stream   part "
+                    + Long.toUnsignedString(fields.streamSequence().getAsLong())
+                    + (fields.isStreamEnd() ? ", the last" : ""));
+        }
+        fields.chainDigest()
+                .ifPresent(digest -> out.println("  chain    " + HexFormat.of().formatHex(digest)));
+        fields.unknown()
+                .forEach((kind, length) ->
+                        out.println("  field    kind " + kind + ", " + length + " bytes: not known to this version"));
     }
 
     private static String value(CallContext context, String name) {
@@ -67,8 +83,33 @@ final class ShownContext {
         return HexFormat.of().toHexDigits(span);
     }
 
-    /** Writes the fields of an open object; none for an empty context. */
+    private static void write(OptionalFields fields, JsonGenerator json) throws IOException {
+        if (fields.streamSequence().isPresent()) {
+            json.writeObjectFieldStart("stream");
+            json.writeNumberField("sequence", fields.streamSequence().getAsLong());
+            json.writeBooleanField("end", fields.isStreamEnd());
+            json.writeEndObject();
+        }
+        if (fields.chainDigest().isPresent()) {
+            json.writeStringField(
+                    "chain_digest",
+                    HexFormat.of().formatHex(fields.chainDigest().get()));
+        }
+        if (!fields.unknown().isEmpty()) {
+            json.writeArrayFieldStart("unknown_fields");
+            for (Map.Entry<Integer, Integer> field : fields.unknown().entrySet()) {
+                json.writeStartObject();
+                json.writeNumberField("kind", field.getKey());
+                json.writeNumberField("bytes", field.getValue());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+        }
+    }
+
+    /** Writes the fields of an open object; none for an empty context without optional fields. */
     static void write(Payload payload, JsonGenerator json) throws IOException {
+        write(payload.optionalFields(), json);
         CallContext context = payload.context();
         if (!context.names().isEmpty()) {
             json.writeArrayFieldStart("context");

@@ -13,6 +13,7 @@ import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.stored.Payload;
 import io.waybill.wire.Observations;
+import io.waybill.wire.OptionalFields;
 import io.waybill.worker.Waybill;
 import io.waybill.worker.Worker;
 import java.io.IOException;
@@ -282,6 +283,7 @@ class JournalCommandTest {
                 100_100,
                 Observations.NONE,
                 CallContext.EMPTY,
+                OptionalFields.NONE,
                 0,
                 "");
         String shown = PayloadText.of(payload, 200);

@@ -1,0 +1,227 @@
+package io.waybill.wire;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Fields that few records have, by their kind: a record without them has no byte of them. Readers skip kinds that they do not know. All
+ * numbers are little-endian and unsigned.
+ *
+ * <pre>
+ * offset size field
+ *   0     2   kind    1: part of a stream; 2: digest of a chain; kinds ascend, from 1
+ *   2     2   length  of the value in bytes
+ *   4     …   value   part: sequence in the stream (8 bytes), flags (1 byte; bit 0: the last part; other bits are ignored);
+ *                     digest: 32 bytes
+ *   …     …   the next field
+ *   …     2   count   of fields, at least 1
+ *   …     2   zeros
+ *   …     4   length  of all this in bytes, from the first kind to here; at most 4096
+ * </pre>
+ *
+ * Immutable.
+ */
+public final class OptionalFields {
+
+    /** Max bytes of all optional fields of a record. */
+    public static final int MAX_LENGTH = 4096;
+
+    /** Bytes of the digest of a chain. */
+    public static final int DIGEST_LENGTH = 32;
+
+    /** No fields. */
+    public static final OptionalFields NONE = new OptionalFields(new TreeMap<>());
+
+    static final int END_LENGTH = 8;
+
+    private static final int FIELD_HEADER = 4;
+    private static final int STREAM = 1;
+    private static final int STREAM_LENGTH = 9;
+    private static final int STREAM_FLAGS_AT = 8;
+    private static final int CHAIN = 2;
+    private static final int LAST_PART = 1;
+
+    private final SortedMap<Integer, byte[]> fields;
+
+    private OptionalFields(SortedMap<Integer, byte[]> fields) {
+        this.fields = fields;
+    }
+
+    /** Returns these fields and the place of the record in a stream that goes on. */
+    public OptionalFields withStreamPart(long sequence) {
+        return withStream(sequence, 0);
+    }
+
+    /** Returns these fields and the place of the record in a stream that it ends. */
+    public OptionalFields withStreamEnd(long sequence) {
+        return withStream(sequence, LAST_PART);
+    }
+
+    private OptionalFields withStream(long sequence, int flags) {
+        byte[] value = ByteBuffer.allocate(STREAM_LENGTH)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(sequence)
+                .put((byte) flags)
+                .array();
+        return with(STREAM, value);
+    }
+
+    /**
+     * Returns these fields and the digest of a chain of records.
+     *
+     * @param digest of {@link #DIGEST_LENGTH} bytes
+     */
+    public OptionalFields withChainDigest(byte[] digest) {
+        if (digest.length != DIGEST_LENGTH) {
+            throw new IllegalArgumentException(
+                    "expected a digest of " + DIGEST_LENGTH + " bytes, found " + digest.length);
+        }
+        return with(CHAIN, digest.clone());
+    }
+
+    /** Returns these fields and one more. */
+    OptionalFields with(int kind, byte[] value) {
+        SortedMap<Integer, byte[]> more = new TreeMap<>(fields);
+        more.put(kind, value);
+        return new OptionalFields(more);
+    }
+
+    /** Returns whether there are no fields. */
+    public boolean isEmpty() {
+        return fields.isEmpty();
+    }
+
+    /** Returns the sequence of the record in its stream; empty when it is of none. */
+    public OptionalLong streamSequence() {
+        byte[] value = fields.get(STREAM);
+        return value == null
+                ? OptionalLong.empty()
+                : OptionalLong.of(
+                        ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN).getLong());
+    }
+
+    /** Returns whether the record ends its stream. */
+    public boolean isStreamEnd() {
+        byte[] value = fields.get(STREAM);
+        return value != null && (value[STREAM_FLAGS_AT] & LAST_PART) != 0;
+    }
+
+    /** Returns the digest of the chain. */
+    public Optional<byte[]> chainDigest() {
+        return Optional.ofNullable(fields.get(CHAIN)).map(byte[]::clone);
+    }
+
+    /** Returns the lengths of the values that this version does not know, by kind. */
+    public SortedMap<Integer, Integer> unknown() {
+        SortedMap<Integer, Integer> unknown = new TreeMap<>();
+        fields.forEach((kind, value) -> unknown.put(kind, value.length));
+        unknown.keySet().removeAll(Arrays.asList(STREAM, CHAIN));
+        return Collections.unmodifiableSortedMap(unknown);
+    }
+
+    /** Returns the bytes that the fields have in a record; 0 without any. */
+    public int length() {
+        int values = fields.values().stream()
+                .mapToInt(value -> FIELD_HEADER + value.length)
+                .sum();
+        return fields.isEmpty() ? 0 : values + END_LENGTH;
+    }
+
+    /** Encodes the fields in record format; no bytes without any. */
+    byte[] encode() {
+        ByteBuffer bytes = ByteBuffer.allocate(length()).order(ByteOrder.LITTLE_ENDIAN);
+        for (Map.Entry<Integer, byte[]> field : fields.entrySet()) {
+            bytes.putShort(field.getKey().shortValue())
+                    .putShort((short) field.getValue().length)
+                    .put(field.getValue());
+        }
+        if (!isEmpty()) {
+            bytes.putShort((short) fields.size()).putShort((short) 0).putInt(length());
+        }
+        return bytes.array();
+    }
+
+    /**
+     * Checks the fields that end where {@code end} is, without an allocation.
+     *
+     * @param start before which no field begins
+     * @throws MalformedRecordException with what was expected and what was found
+     */
+    static void check(UnsafeBuffer memory, int start, int end) throws MalformedRecordException {
+        long length = end - start < END_LENGTH ? 0 : u32(memory, end - Integer.BYTES);
+        if (length < END_LENGTH || length > Math.min(end - start, MAX_LENGTH)) {
+            throw new MalformedRecordException("optional fields at the end of " + (end - start) + " bytes have from "
+                    + END_LENGTH + " to " + MAX_LENGTH + " of them, these " + length);
+        }
+        int last = end - END_LENGTH;
+        int count = u16(memory, last);
+        int at = end - (int) length;
+        int previous = 0;
+        int found = 0;
+        while (at < last) {
+            int kind = last - at < FIELD_HEADER ? 0 : u16(memory, at);
+            int value = kind == 0 ? 0 : u16(memory, at + Short.BYTES);
+            if (kind <= previous || value > last - at - FIELD_HEADER || value != lengthOf(kind, value)) {
+                throw new MalformedRecordException("optional fields ascend and have room for their values: field "
+                        + found
+                        + " of kind " + kind + " has " + value + " bytes, behind kind " + previous + " and with "
+                        + (last - at) + " bytes left");
+            }
+            previous = kind;
+            at += FIELD_HEADER + value;
+            found++;
+        }
+        if (found == 0 || found != count || u16(memory, last + Short.BYTES) != 0) {
+            throw new MalformedRecordException(
+                    "a record has as many optional fields as it says, at least one: found " + found + " of " + count);
+        }
+    }
+
+    /** Returns the length that a value of this kind has; the given one for an unknown kind. */
+    private static int lengthOf(int kind, int given) {
+        return switch (kind) {
+            case STREAM -> STREAM_LENGTH;
+            case CHAIN -> DIGEST_LENGTH;
+            default -> given;
+        };
+    }
+
+    /** Reads fields that passed {@link #check}. */
+    static OptionalFields read(UnsafeBuffer memory, int start, int length) {
+        SortedMap<Integer, byte[]> fields = new TreeMap<>();
+        int last = start + length - END_LENGTH;
+        for (int at = start; at < last; ) {
+            byte[] value = new byte[u16(memory, at + Short.BYTES)];
+            memory.getBytes(at + FIELD_HEADER, value);
+            fields.put(u16(memory, at), value);
+            at += FIELD_HEADER + value.length;
+        }
+        return new OptionalFields(fields);
+    }
+
+    private static int u16(UnsafeBuffer memory, int at) {
+        return Short.toUnsignedInt(memory.getShort(at, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    private static long u32(UnsafeBuffer memory, int at) {
+        return Integer.toUnsignedLong(memory.getInt(at, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof OptionalFields that && Arrays.equals(encode(), that.encode());
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(encode());
+    }
+}
