@@ -6,6 +6,7 @@ import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
+import io.waybill.query.stored.StoredRecord;
 import io.waybill.query.verify.Finding;
 import io.waybill.query.verify.Verification;
 import java.io.IOException;
@@ -13,6 +14,7 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongPredicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -73,6 +75,35 @@ class GoldenHomeTest {
         ReplayReport report = GoldenCalls.scenario().replay(home()).run();
         assertThat(report.isAllSame()).as("%s", report).isTrue();
         assertThat(report.calls()).isEqualTo(CALLS);
+    }
+
+    /** Returns the lengths of each call's records: of those that were sent before a time, or since. */
+    private static List<String> lengths(Path home, LongPredicate sentNs) throws IOException {
+        List<String> lengths = new ArrayList<>();
+        try (HomeJournals journals = HomeJournals.open(Home.openExisting(home, Host.real()))) {
+            journals.list(MessageFilter.ALL, 100, call -> {
+                StoredRecord request = call.request();
+                StoredRecord response = call.response().orElseThrow();
+                if (sentNs.test(request.sentNs())) {
+                    lengths.add(
+                            request.type() + " " + call.operation().orElse("") + ": " + request.payloadBytes() + " and "
+                                    + request.sectionBytes() + " bytes, " + response.payloadBytes() + " and "
+                                    + response.sectionBytes() + " bytes");
+                }
+            });
+        }
+        return lengths;
+    }
+
+    @Test
+    void hasRecordsAsLongAsThoseOfThisBuild() throws Exception {
+        Path home = home();
+        long begunNs = Host.real().clock().wallNs();
+        List<String> before = lengths(home, sentNs -> sentNs < begunNs);
+        GoldenCalls.scenario().record(home.getParent(), GoldenCalls::play);
+
+        assertThat(before).hasSizeGreaterThanOrEqualTo(CALLS);
+        assertThat(lengths(home, sentNs -> sentNs >= begunNs)).containsExactlyInAnyOrderElementsOf(before);
     }
 
     @Test
