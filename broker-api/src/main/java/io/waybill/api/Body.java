@@ -8,7 +8,8 @@ import java.util.List;
 
 /**
  * Writer of the named fields of a request or a response. Obtained from {@link Outbox#response()},
- * {@link LateResponse#body()} or {@link Request#body()}; only its owner may reset and reuse it.
+ * {@link LateResponse#body()} or {@link Request#body()}; only the owner of the response or request may reset and reuse
+ * it.
  *
  * <p>Each field name may be written once; the receiver rejects duplicates. In a request that was sent, a field replaces
  * the one of its name. Not thread-safe.
@@ -16,7 +17,7 @@ import java.util.List;
 public final class Body {
 
     private final ValueEncoder encoder;
-    private NamedFields written; // null until a request that was used gets a field
+    private NamedFields written; // null until a field is added to a request that was sent
     private int countAt;
     private int count;
     private boolean used;
@@ -87,12 +88,15 @@ public final class Body {
         return this;
     }
 
-    /** The request was read in order to be sent: what is written from now on is for its next use. */
+    /**
+     * Prepares the body for its next use: the request was read in order to be sent, and later fields belong to the
+     * next use.
+     */
     void onUse() {
         used = true;
     }
 
-    /** Takes a field out of a request that was used, if the request has it. */
+    /** Removes a field of a request that was sent, if the request has it. */
     private void remove(String name) {
         if (written == null) {
             written = new NamedFields();
@@ -107,7 +111,7 @@ public final class Body {
                 encoder.cut(key, written.behind(key));
                 count--;
             } else {
-                rewriteWithout(name); // the indices of tensors change, or another class wrote the request
+                rewriteWithout(name); // removal changes the indices of tensors, or another class wrote the request
             }
         } catch (RejectedMessageException e) {
             throw new IllegalStateException("the request was not written by its body: " + e.getMessage(), e);

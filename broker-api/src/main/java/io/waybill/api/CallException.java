@@ -8,8 +8,9 @@ import java.util.Objects;
  * <p>{@link #getMessage()} is the text as it was sent; the text of a timeout starts with {@code RPCErr:1:}, as in
  * PyTorch.
  *
- * <p>A handler that does not catch the failure of its own call fails with {@link ErrorCode#HANDLER_FAILED}, or with the code of its refusal. Its
- * caller finds the call that failed first, however many handlers are in between, in {@link #rootCode()} and {@link #rootMessageId()}.
+ * <p>A handler that does not catch the failure of its own call fails with {@link ErrorCode#HANDLER_FAILED}, or with the
+ * code of its refusal. Its caller finds the call that failed first, however many handlers are in between, in
+ * {@link #rootCode()} and {@link #rootMessageId()}.
  */
 public class CallException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -23,13 +24,13 @@ public class CallException extends RuntimeException {
     /**
      * Creates the failure of one call.
      *
-     * @param messageId the request's id, {@link MessageId#NONE} when nothing was sent
+     * @param messageId the request's id, {@link MessageId#NONE} if nothing was sent
      */
     public CallException(ErrorKind kind, ErrorCode code, long messageId, String text) {
         this(kind, code, messageId, text, code, messageId);
     }
 
-    /** Creates the failure of one call. If its cause is the failure of another one, that is its root. */
+    /** Creates the failure of one call. If its cause is the failure of another call, that call is the root. */
     public CallException(ErrorKind kind, ErrorCode code, long messageId, String text, Throwable cause) {
         super(text, cause);
         this.kind = Objects.requireNonNull(kind);
@@ -42,8 +43,8 @@ public class CallException extends RuntimeException {
     /**
      * Creates the failure of one call that another one caused.
      *
-     * @param rootCode of the call that failed first
-     * @param rootMessageId of its request, {@link MessageId#NONE} when it was not sent
+     * @param rootCode code of the call that failed first
+     * @param rootMessageId id of that call's request, {@link MessageId#NONE} if it was not sent
      */
     public CallException(
             ErrorKind kind, ErrorCode code, long messageId, String text, ErrorCode rootCode, long rootMessageId) {
@@ -69,16 +70,16 @@ public class CallException extends RuntimeException {
     }
 
     /**
-     * Returns the code of the call that failed first: of one that the handler of this call made, or a handler further inside. The own
-     * {@link #code()} when this call failed by itself.
+     * Returns the code of the call that failed first: a call that this call's handler made, or one further inside.
+     * Equals {@link #code()} if this call failed by itself.
      */
     public ErrorCode rootCode() {
         return rootCode;
     }
 
     /**
-     * Returns the id of the call that failed first, as {@code waybill journal show} takes it; {@link MessageId#NONE} when that one was not sent.
-     * The own {@link #messageId()} when this call failed by itself.
+     * Returns the id of the call that failed first, as {@code waybill journal show} takes it; {@link MessageId#NONE} if
+     * that call was not sent. Equals {@link #messageId()} if this call failed by itself.
      */
     public long rootMessageId() {
         return rootMessageId;

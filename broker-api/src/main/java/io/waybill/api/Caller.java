@@ -8,8 +8,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * or a {@link CallException} for an error response or a timeout. Thread-safe.
  *
  * <p>A call fails at once, and sends nothing, when the worker is unknown or lost, when the journal or the peer has no
- * room and the worker is configured to reject calls in this case, or when this worker is closed. Then {@code call} throws
- * the {@link CallException}, and {@code callAsync} returns a future that has failed with it.
+ * room and the worker is configured to reject calls in this case, or when this worker is closed. Then {@code call}
+ * throws the {@link CallException}, and {@code callAsync} returns a future that has failed with it.
  */
 @ProviderType
 public interface Caller {
@@ -26,9 +26,9 @@ public interface Caller {
 
     /**
      * Sends a request and returns a future, which the worker's poller completes with the response or a
-     * {@link CallException}. Every failure of the call comes by the future, also if nothing was sent; only a wrong use is thrown, such as a
-     * request that is null, or an outbox whose handler has returned. Run long dependent stages on an executor. Cancelling the future drops the response and
-     * does not stop the handler.
+     * {@link CallException}. The future reports every failure of the call, also if nothing was sent; the method itself
+     * throws only on wrong use, such as a null request or an outbox whose handler has returned. Run long dependent
+     * stages on an executor. Cancelling the future drops the response and does not stop the handler.
      */
     CompletableFuture<Response> callAsync(Request request);
 

@@ -5,13 +5,13 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Checks the entries of dicts and the named arguments of a call, and keeps where their keys are: during the check those of all dicts around the one that is
- * checked, afterwards those of the outermost one. Keys are compared where they are encoded, unless there are many. For one thread at a time, until the check
- * has ended.
+ * Checks the entries of dicts and the named arguments of a call, and records the positions of their keys: during a
+ * check those of every dict around the current one, afterwards those of the outermost one. Keys are compared in their
+ * encoded form unless there are many. One thread at a time, until the check has finished.
  */
 final class CheckedKeys {
 
-    /** Max number of keys of a dict that are compared with each other in place. */
+    /** Max number of keys of a dict that are compared pairwise in their encoded form. */
     static final int MAX_COMPARED = 16;
 
     private static final int MAX_KEPT = 1024;
@@ -24,7 +24,9 @@ final class CheckedKeys {
         this.values = values;
     }
 
-    /** Checks so many entries of a dict at the given depth, and keeps their keys; returns the position behind them. */
+    /**
+     * Checks the given number of entries of a dict at a depth and records their keys; returns the position after them.
+     */
     int checkEntries(int from, int entries, int depth) throws RejectedMessageException {
         int first = count;
         Set<Value> decoded = decoded(entries);
@@ -39,7 +41,7 @@ final class CheckedKeys {
         return at;
     }
 
-    /** Checks so many entries of a dict inside another value; returns the position behind them. */
+    /** Checks the given number of entries of a nested dict; returns the position after them. */
     int checkInner(int from, int entries, int depth) throws RejectedMessageException {
         int outer = count;
         int at = checkEntries(from, entries, depth);
@@ -47,7 +49,7 @@ final class CheckedKeys {
         return at;
     }
 
-    /** Checks so many named arguments, and keeps their keys; returns the position behind them. */
+    /** Checks the given number of named arguments and records their keys; returns the position after them. */
     int checkArguments(int from, int arguments) throws RejectedMessageException {
         Set<Value> decoded = decoded(arguments);
         int at = from;
@@ -62,12 +64,15 @@ final class CheckedKeys {
         return at;
     }
 
-    /** Creates the set for the keys of a dict with so many of them; null when they are compared in place. */
+    /**
+     * Creates the set for the decoded keys of a dict of this size; null if its keys are compared in their encoded
+     * form.
+     */
     private static Set<Value> decoded(int entries) {
         return entries > MAX_COMPARED ? new HashSet<>() : null;
     }
 
-    /** Adds a key of the dict whose keys begin at {@code first}; returns false if the dict has it. */
+    /** Adds a key of the dict whose keys begin at {@code first}; returns false if the dict already has it. */
     private boolean add(int first, int key, Set<Value> decoded) throws RejectedMessageException {
         if (decoded != null ? !decoded.add(values.value(key)) : isAmong(first, key)) {
             return false;
@@ -98,7 +103,7 @@ final class CheckedKeys {
         }
         int bytesEach = values.behindText(one) - one;
         for (int i = EncodedValues.TAG_BYTES; i < bytesEach; i++) {
-            if (values.byteAt(one + i) != values.byteAt(other + i)) { // the lengths come first
+            if (values.byteAt(one + i) != values.byteAt(other + i)) { // the lengths are compared first
                 return false;
             }
         }
@@ -134,7 +139,7 @@ final class CheckedKeys {
         return count;
     }
 
-    /** Returns the position of a key, by the order in which they were added. */
+    /** Returns the position of a key by its number, in the order of addition. */
     int at(int index) {
         return positions[index];
     }

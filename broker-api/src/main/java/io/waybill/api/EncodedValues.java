@@ -8,13 +8,14 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Values as {@link ValueEncoder} wrote them, read where they are. Apart from the encoder, no other class knows their layout. A position is an index in the buffer.
+ * Reader of values in the form that {@link ValueEncoder} writes, without a copy. Apart from the encoder, no other class
+ * knows their layout. A position is an index in the buffer.
  *
- * <p>The bytes are untrusted. {@link #check} decides whether they are a value; the methods that return a part of a value are for positions that it
- * accepted. It allocates nothing for values other than devices, sparse tensors, and dicts with more than {@value CheckedKeys#MAX_COMPARED} keys or with keys other than
- * strings.
+ * <p>The bytes are untrusted. {@link #check} decides whether they are a value; the methods that return a part of a
+ * value are for positions that it accepted. It allocates nothing for values other than devices, sparse tensors, and
+ * dicts with more than {@value CheckedKeys#MAX_COMPARED} keys or with keys other than strings.
  *
- * <p><b>Threads.</b> One at a time. What was checked may be read by any number.
+ * <p><b>Threads.</b> One at a time. Checked values may be read by any number of threads.
  */
 final class EncodedValues extends PayloadBytes {
 
@@ -24,7 +25,7 @@ final class EncodedValues extends PayloadBytes {
     private List<Tensor> tensors = List.of();
     private List<? extends RRef> references = List.of();
     private final CheckedKeys keys = new CheckedKeys(this);
-    /** Reads the buffer's remaining bytes from now on; the buffer itself is not changed. */
+    /** Opens the buffer's remaining bytes for reading; the buffer itself is not changed. */
     void open(ByteBuffer source, List<Tensor> ofTensors, List<? extends RRef> ofReferences) {
         open(source);
         tensors = ofTensors;
@@ -32,12 +33,12 @@ final class EncodedValues extends PayloadBytes {
         keys.clear();
     }
 
-    /** Forgets the bytes and what belongs to them. */
+    /** Drops the bytes and their tensors and references. */
     void close() {
         open(NOTHING, List.of(), List.of());
     }
 
-    /** Checks a value with everything nested in it; returns the position behind it. */
+    /** Checks a value with everything nested in it; returns the position after it. */
     int check(int at, int depth) throws RejectedMessageException {
         if (depth > ValueEncoder.MAX_NESTING) {
             throw malformed(at, "values nest at most " + ValueEncoder.MAX_NESTING + " deep");
@@ -54,7 +55,7 @@ final class EncodedValues extends PayloadBytes {
         return next;
     }
 
-    /** Checks a value, but for its elements if it is a list, a tuple or a dict; returns the position behind what was checked. */
+    /** Checks a value without the elements of a list, tuple or dict; returns the position after the checked part. */
     int next(int at) throws RejectedMessageException {
         int content = behind(at, TAG_BYTES);
         switch (tag(at)) {
@@ -135,7 +136,7 @@ final class EncodedValues extends PayloadBytes {
         return next;
     }
 
-    /** Checks and returns a count of things that have at least so many bytes each. */
+    /** Checks and returns the count of elements that have at least the given number of bytes each. */
     int count(int at, int leastBytesEach) throws RejectedMessageException {
         int left = end() - at - COUNT_BYTES;
         if (left < 0) {
@@ -148,7 +149,7 @@ final class EncodedValues extends PayloadBytes {
         return (int) count;
     }
 
-    /** Checks the name of an operation, behind its length; returns the position behind it. */
+    /** Checks the name of an operation, after its length; returns the position after it. */
     int checkName(int at) throws RejectedMessageException {
         if (end() - at < Short.BYTES) {
             throw malformed(at, "the payload ends inside an operation's name");
@@ -169,7 +170,7 @@ final class EncodedValues extends PayloadBytes {
         }
     }
 
-    /** Checks a string that is a name; returns the position behind it. */
+    /** Checks a string that is a name; returns the position after it. */
     int checkText(int at) throws RejectedMessageException {
         if (at == end() || tag(at) != ValueEncoder.TEXT) {
             throw malformed(Math.min(end(), at + TAG_BYTES), "a name must be a string");
@@ -199,18 +200,18 @@ final class EncodedValues extends PayloadBytes {
                 ErrorCode.MALFORMED_BODY, "malformed payload at offset " + at + ": " + what);
     }
 
-    // ---- what was checked
+    // ---- checked values
 
     byte tag(int at) {
         return byteAt(at);
     }
 
-    /** Returns the bytes of a string or of bytes, or the elements or entries of a collection. */
+    /** Returns the length of a string or of bytes, or the number of elements or entries of a collection. */
     int length(int at) {
         return intAt(at + TAG_BYTES);
     }
 
-    /** Returns the position behind a string. */
+    /** Returns the position after a string. */
     int behindText(int at) {
         return at + TAG_BYTES + COUNT_BYTES + length(at);
     }

@@ -22,14 +22,14 @@ public enum ErrorCode {
     REFERENCE_DELETED(9, Blame.SENDER),
     /** This worker made no call with this id. */
     UNKNOWN_CALL(10, Blame.SENDER),
-    /** An access policy of the worker refused the request, or is away. */
+    /** An access policy of the worker refused the request, or is not available. */
     ACCESS_DENIED(11, Blame.SENDER),
 
     /** The handler threw. */
     HANDLER_FAILED(1001, Blame.HANDLER),
     /** The handler was removed, and none was installed before the parking limit. */
     HANDLER_GONE(1002, Blame.HANDLER),
-    /** The handler's earlier calls do not return. */
+    /** The handler's earlier calls have not returned. */
     HANDLER_STUCK(1003, Blame.HANDLER),
     /** The handler returned without a response. */
     NO_RESPONSE(1004, Blame.HANDLER),

@@ -27,16 +27,16 @@ public enum ErrorKind {
         return PREFIX + ":" + code + ":" + text;
     }
 
-    /** Returns the kind with this code; {@link #UNKNOWN_ERROR} for an undefined code. */
+    /** Returns the kind with this code; {@link #UNKNOWN_ERROR} if the code is undefined. */
     public static ErrorKind of(int code) {
         return code >= 0 && code < BY_CODE.length ? BY_CODE[code] : UNKNOWN_ERROR;
     }
 
     /**
      * Returns the kind at the start of a text, after any number of {@code Error on Node N: } prefixes;
-     * {@link #UNKNOWN_ERROR} when there is none.
+     * {@link #UNKNOWN_ERROR} if there is none.
      *
-     * <p>PyTorch searches for the mark in the whole text, so a text that only quotes a timeout counts as one, and it
+     * <p>PyTorch searches the whole text for the prefix, so a text that only quotes a timeout counts as one, and it
      * fails on a kind that is not a number. Both are defects and are not reproduced here.
      */
     public static ErrorKind decode(String text) {

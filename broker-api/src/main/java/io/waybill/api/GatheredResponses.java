@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionException;
 final class GatheredResponses {
 
     private final CompletableFuture<List<Response>> all = new CompletableFuture<>();
-    private final Response[] arrived; // guarded by this, as are the next two fields
+    private final Response[] arrived; // guarded by this, like the next two fields
     private int missing;
     private boolean unwanted;
 

@@ -18,7 +18,7 @@ import java.util.Map;
  */
 public record Invocation(String name, List<Value> positional, Map<String, Value> named, Mode mode) {
 
-    /** When the response of a call is sent. */
+    /** Time at which the response of a call is sent. */
     public enum Mode {
         /** On return of the called operation, with the value that it returned. */
         DIRECT,

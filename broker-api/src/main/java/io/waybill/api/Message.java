@@ -9,12 +9,12 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * A request as seen by its handler.
  *
- * <p><b>Lifetime.</b> Invalid after {@link MessageHandler#handle} returns: keep copies, not references. The storage of
- * a tensor stays valid if it was retained.
+ * <p><b>Lifetime.</b> Invalid after {@link MessageHandler#handle} returns; copy what you need later. The storage of a
+ * tensor stays valid if the handler retained it.
  *
  * <p><b>Errors.</b> The getters of fields throw {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY}
- * when the field is missing or of another kind, so a handler need not check; and when there is a fault anywhere in the payload, which the first getter
- * checks as a whole. A getter finds its field in the payload, and creates nothing but its result.
+ * when the field is missing or of another kind, so a handler need not check. The first getter checks the whole payload
+ * and throws on a fault anywhere in it. A getter reads its field from the payload and allocates nothing but its result.
  */
 @ProviderType
 public interface Message {
@@ -27,10 +27,10 @@ public interface Message {
     /** Returns the worker id of the sender. */
     int from();
 
-    /** Returns the id of the request whose handler sent this one; {@link MessageId#NONE} when no handler did. */
+    /** Returns the id of the request whose handler sent this one; {@link MessageId#NONE} if no handler sent it. */
     long parentId();
 
-    /** Returns the time until the caller's deadline; {@link Long#MAX_VALUE} when it has none. */
+    /** Returns the time until the caller's deadline; {@link Long#MAX_VALUE} if it has none. */
     long remainingNs();
 
     /** Returns whether the worker may have begun this request before it was restarted. */
@@ -40,8 +40,8 @@ public interface Message {
     String operation() throws RejectedMessageException;
 
     /**
-     * Returns the payload as it was sent, read-only, from position 0, big-endian. It may be the same buffer at each call, with its position, limit and
-     * order set again.
+     * Returns the payload as it was sent, read-only, from position 0, big-endian. May be the same buffer on each call,
+     * with its position, limit and order reset.
      */
     ByteBuffer payload();
 
@@ -49,8 +49,8 @@ public interface Message {
     List<Tensor> tensors();
 
     /**
-     * Returns the remote references of the message, in the order of their indices in the payload. Not to be closed;
-     * {@link RRef#retain} keeps one.
+     * Returns the remote references of the message, in the order of their indices in the payload. The handler must not
+     * close them; {@link RRef#retain} returns a handle that outlives the message.
      */
     List<? extends RRef> references();
 

@@ -55,13 +55,13 @@ public final class MessageType {
     public static final MessageType RUN_WITH_PROFILING_RESP = define(0x216, "RUN_WITH_PROFILING_RESP", 0);
     public static final MessageType RREF_BACKWARD_REQ = define(0x117, "RREF_BACKWARD_REQ", 0x218);
     public static final MessageType RREF_BACKWARD_RESP = define(0x218, "RREF_BACKWARD_RESP", 0);
-    /** The response to any request that failed. The payload is the error's text in UTF-8. */
+    /** Response to any request that failed. The payload is the error's text in UTF-8. */
     public static final MessageType EXCEPTION = define(0x237, "EXCEPTION", 0);
     /** Placeholder for a message without a type: neither a request nor a response. */
     public static final MessageType UNKNOWN = define(0x3c, "UNKNOWN", 0);
-    /** A call to an operation by its name, such as {@code text.count}. */
+    /** Call to an operation by its name, such as {@code text.count}. */
     public static final MessageType NAMED_CALL = define(0x140, "NAMED_CALL", 0x241);
-    /** The response to a {@link #NAMED_CALL}. */
+    /** Response to a {@link #NAMED_CALL}. */
     public static final MessageType NAMED_RET = define(0x241, "NAMED_RET", 0);
 
     static {
@@ -93,7 +93,10 @@ public final class MessageType {
         define(kind | RESPONSE_FLAG, range + "_RET", 0);
     }
 
-    /** Two digits. Not {@code String.format}: four hundred of these are made whenever a process starts. */
+    /**
+     * Formats a kind as two hexadecimal digits. Avoids {@code String.format}, because each process formats four
+     * hundred kinds when it starts.
+     */
     private static String hex(int kind) {
         return DIGITS.toHexDigits((byte) kind);
     }
@@ -170,19 +173,25 @@ public final class MessageType {
     }
 
     /**
-     * Returns the type of the requests that leave the result of this one on the receiver, as the value of a remote reference; empty when there
-     * is none.
+     * Returns the type of the requests that leave the result of this one on the receiver, as the value of a remote
+     * reference; empty if there is none.
      */
     public Optional<MessageType> creating() {
         return Optional.ofNullable(creating);
     }
 
-    /** Returns whether a request of this type leaves its result on the receiver. The handler of its {@linkplain #plain() plain} type gets it. */
+    /**
+     * Returns whether a request of this type leaves its result on the receiver. The handler of its
+     * {@linkplain #plain() plain} type receives it.
+     */
     public boolean isCreating() {
         return plain != this;
     }
 
-    /** Returns the type of the call whose result a request of this type leaves on the receiver; this type when it {@linkplain #isCreating() leaves none}. */
+    /**
+     * Returns the type of the call whose result a request of this type leaves on the receiver; this type if it
+     * {@linkplain #isCreating() leaves none}.
+     */
     public MessageType plain() {
         return plain;
     }

@@ -7,14 +7,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The named fields of a payload, found where they are encoded: the named arguments of a call by name, or the entries of a response that is a dict. A getter
- * creates nothing but its result: no map, and nothing for other fields. Reusable.
+ * The named fields of a payload, read without decoding the rest: the named arguments of a call by name, or the entries
+ * of a response that is a dict. A getter allocates nothing but its result: no map, and nothing for other fields.
+ * Reusable.
  *
- * <p>The payload is not trusted. {@link #call} and {@link #result} check all of it, so a getter of any field refuses a payload with a fault anywhere.
+ * <p>The payload is untrusted. {@link #call} and {@link #result} check all of it, so every getter rejects a payload
+ * with a fault anywhere.
  *
- * <p><b>Ownership.</b> Neither the payload nor the tensors and references are copied: none of them may change until {@link #close}.
+ * <p><b>Ownership.</b> Neither the payload nor the tensors and references are copied: none of them may change until
+ * {@link #close}.
  *
- * <p><b>Threads.</b> One at a time. Once it is open, any number may call the getters.
+ * <p><b>Threads.</b> One at a time. Once a payload is open, any number of threads may call the getters.
  *
  * <p><b>Errors.</b> Each failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY}.
  */
@@ -25,7 +28,7 @@ public final class NamedFields {
         "tensor", "items", "tuple", "dict", "device", "dtype", "sparse", "rref"
     };
 
-    /** In place of a position. */
+    /** Stands for the position of an absent field. */
     static final int ABSENT = -1;
 
     private static final int MIN_ARGUMENT_BYTES = 6; // a string without characters, and a value without content
@@ -36,10 +39,11 @@ public final class NamedFields {
     private int from;
     private int positionalCount;
     private int positionalAt;
-    private int expected; // index of the field behind the one that was asked for last: most often the next one
+    private int expected; // index of the field after the last requested one: usually the next requested one
 
     /**
-     * Opens the payload of a call by name: the buffer's remaining bytes. The buffer is not changed here, and may not be changed elsewhere until it is closed.
+     * Opens the payload of a call by name: the buffer's remaining bytes. This class does not change the buffer; no
+     * other code may change it until {@link #close}.
      */
     public NamedFields call(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
@@ -60,7 +64,10 @@ public final class NamedFields {
         return this;
     }
 
-    /** Opens the payload of a response, one value: the buffer's remaining bytes, used as {@link #call} uses them. */
+    /**
+     * Opens the payload of a response, one value: the buffer's remaining bytes, under the same rules as for
+     * {@link #call}.
+     */
     public NamedFields result(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
         close();
@@ -74,12 +81,12 @@ public final class NamedFields {
         return this;
     }
 
-    /** Returns whether a payload was opened, and not closed. */
+    /** Returns whether a payload is open. */
     public boolean isOpen() {
         return isOpen;
     }
 
-    /** Forgets the payload, its tensors and its references. */
+    /** Drops the payload, its tensors and its references. */
     public void close() {
         isOpen = false;
         isNamed = false;
@@ -173,7 +180,7 @@ public final class NamedFields {
         return ABSENT;
     }
 
-    /** Returns the position behind a field whose name is at this one. */
+    /** Returns the position after the field whose name is at this position. */
     int behind(int key) throws RejectedMessageException {
         return values.check(values.behindText(key), 0);
     }

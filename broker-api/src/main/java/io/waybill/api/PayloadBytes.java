@@ -6,10 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Little-endian numbers and strings at positions of a buffer, which may be on the heap or outside of it. Bounds are its user's to check.
+ * Little-endian numbers and strings at positions of a buffer, which may be on the heap or outside of it. The caller
+ * checks the bounds.
  *
- * <p>Numbers are read byte by byte from an array, and a short payload is copied into one: what a buffer does for a number is a dozen calls, each of them interpreted in a process
- * that has just started.
+ * <p>Numbers are read byte by byte from an array, and a short payload is copied into one: reading a number from a
+ * buffer takes a dozen calls, all of them interpreted in a process that has just started.
  */
 class PayloadBytes {
 
@@ -22,13 +23,13 @@ class PayloadBytes {
     private static final long U32 = 0xffff_ffffL;
     private static final long HIGH_BITS = 0x8080808080808080L;
 
-    private ByteBuffer bytes = NOTHING; // in any order if there is an array, otherwise little-endian
+    private ByteBuffer bytes = NOTHING; // little-endian, unless array is set and the order is irrelevant
     private int end;
-    private byte[] array; // of the buffer, or a copy of a short one that has none; null for another one
-    private int base; // of position 0 in the array
+    private byte[] array; // the buffer's array, or a copy of a short buffer without one; otherwise null
+    private int base; // index of position 0 in the array
     private byte[] copy = new byte[0]; // reused
 
-    /** Reads the buffer's remaining bytes from now on; the buffer itself is not changed. */
+    /** Opens the buffer's remaining bytes for reading; the buffer itself is not changed. */
     final void open(ByteBuffer source) {
         end = source.limit();
         if (source.hasArray()) {
@@ -52,7 +53,7 @@ class PayloadBytes {
         return copy;
     }
 
-    /** Returns the position behind the last byte. */
+    /** Returns the position after the last byte. */
     final int end() {
         return end;
     }
@@ -101,7 +102,10 @@ class PayloadBytes {
         return array == null ? bytes.getLong(at) : u32(at) | (long) intAt(at + Integer.BYTES) << 32;
     }
 
-    /** Returns whether the bytes are well-formed UTF-8, by table 3-7 of the Unicode standard: what the JDK's decoder accepts, without its characters. */
+    /**
+     * Returns whether the bytes are well-formed UTF-8, by table 3-7 of the Unicode standard: accepts the same bytes as
+     * the JDK's decoder, and creates no characters.
+     */
     final boolean isUtf8(int from, int to) {
         int at = from;
         while (at < to) {
@@ -133,7 +137,7 @@ class PayloadBytes {
         return true;
     }
 
-    /** Returns the position behind ASCII characters, of which it may leave the last ones. */
+    /** Returns a position after leading ASCII characters; the last few of them may come after it. */
     private int behindAscii(int from, int to) {
         int at = from;
         byte[] chars = array;

@@ -9,19 +9,18 @@ import org.osgi.annotation.versioning.ProviderType;
  * {@code torch.distributed.rpc.RRef}.
  *
  * <p>A reference can be an argument of a call or part of its response; the receiver gets a handle of its own. A handler
- * begins only when the owners know of the references among its arguments. The value stays until the last handle of the
- * last worker is closed.
+ * starts only after the owners have registered the references among its arguments. The value stays until the last
+ * handle of the last worker is closed.
  *
- * <p>A value that is fetched on a handler's thread is fetched by a nested call of its request, which ends at the
- * request's deadline at the latest.
+ * <p>A fetch on a handler's thread is a nested call of the handler's request, so it times out at the request's deadline
+ * at the latest.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The caller closes a reference that it got from {@link Rpc} or
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The caller closes a reference that it received from {@link Rpc} or
  * {@link #retain}. The broker owns the handles among the arguments of a request, and closes them with the request; a
  * handle in a response is closed with the {@link Response}.
  *
  * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED}
- * after the last handle was closed; {@link ErrorCode#OWNER_LOST} when the owner ended and does not return with the
- * value.
+ * after the last handle was closed; {@link ErrorCode#OWNER_LOST} if the owner ended and does not rejoin with the value.
  */
 @ProviderType
 public interface RRef extends AutoCloseable {
@@ -38,7 +37,10 @@ public interface RRef extends AutoCloseable {
     /** Fetches the value with the worker's default timeout; see {@link #toHere(Duration)}. */
     Response toHere();
 
-    /** Fetches the value without waiting; see {@link #toHere(Duration)}. Every failure comes by the future, also that of a reference that was released. */
+    /**
+     * Fetches the value without waiting; see {@link #toHere(Duration)}. The future reports every failure, also that
+     * the reference was released.
+     */
     CompletableFuture<Response> toHereAsync(Duration timeout);
 
     /**
@@ -51,8 +53,8 @@ public interface RRef extends AutoCloseable {
 
     /**
      * Writes the value to the owner's disk; waits until it has been created. The value is durable when this method
-     * returns, and then outlives the owner's process: when the owner joins again under its name, the other workers'
-     * handles are valid again. It is removed when no worker has a handle any more. Idempotent.
+     * returns, and then outlives the owner's process: when the owner rejoins under its name, the other workers' handles
+     * become valid again. The value is removed when no worker has a handle any more. Idempotent.
      *
      * @throws IllegalStateException when this worker is not the owner, or on the worker's poller
      * @throws CallException {@link ErrorCode#NOT_KEPT} when it can't be written
@@ -68,15 +70,16 @@ public interface RRef extends AutoCloseable {
     boolean confirmedByOwner();
 
     /**
-     * Returns a future that is completed when the owner has confirmed this reference; after {@link Rpc#remote}, when it has the value, or the error of the handler
-     * that was to create it. Fails with a {@link CallException} when the owner did not get so far.
+     * Returns a future that completes when the owner has confirmed this reference; after {@link Rpc#remote}, when the
+     * owner has the value or the error of the handler that should have created it. Fails with a {@link CallException}
+     * if the owner confirms nothing.
      */
     CompletableFuture<Void> confirmation();
 
     /** Returns the type of the value, as far as it is known. */
     String type();
 
-    /** Returns one more handle. */
+    /** Returns an additional handle of the same reference. */
     RRef retain();
 
     /** Closes this handle. Idempotent. */

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A request to be sent: receiver, type, payload and timeout. Reusable: {@link Caller} copies what it needs before it
- * returns, and every use gets an id of its own. A field that is written after a use replaces the one of its name.
+ * Request to be sent: receiver, type, payload and timeout. Reusable: {@link Caller} copies the content before it
+ * returns, and every use gets its own id. A field that is written after a use replaces the field of the same name.
  *
  * <p>Not thread-safe.
  */
@@ -71,7 +71,7 @@ public final class Request {
     /**
      * Creates a request with raw bytes, tensors and remote references.
      *
-     * @param references in the order of their indices in the payload; the caller of the request keeps its handles
+     * @param references in the order of their indices in the payload; the caller keeps its handles
      */
     public static Request raw(
             String to, MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
@@ -93,8 +93,8 @@ public final class Request {
     /**
      * Sets how long the caller waits for the response. {@link Duration#ZERO} means indefinitely, and is the only such
      * value: PyTorch's rounding of times below a millisecond to zero is a defect that is not reproduced. A negative
-     * time, such as the rest of a limit that has passed, makes the call time out at once; PyTorch does the same, except
-     * that -1 second stands for its default there.
+     * time, such as the remainder of a limit that has passed, makes the call time out at once; PyTorch does the same,
+     * except that -1 second stands for its default there.
      */
     public Request timeout(Duration timeout) {
         try {

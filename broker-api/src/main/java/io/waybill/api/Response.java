@@ -9,13 +9,12 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * The response to a request.
  *
- * <p><b>Ownership.</b> The receiver of a response from a blocking call or a future closes it to release its tensors and
- * its remote references; if it has none, closing has no effect. In a {@link ResponseListener} the broker owns it, and
- * it is invalid after the callback returns. A reference stays valid if one more handle of it was
- * {@linkplain RRef#retain taken}.
+ * <p><b>Ownership.</b> The receiver of a response from a blocking call or a future closes it, which releases its
+ * tensors and remote references; without any, closing has no effect. In a {@link ResponseListener} the broker owns it,
+ * and it is invalid after the callback returns. To use a reference longer, {@linkplain RRef#retain retain} it.
  *
- * <p><b>Errors.</b> The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY} when the field is missing or of another
- * kind, or when there is a fault anywhere in the payload, which the first getter checks as a whole.
+ * <p><b>Errors.</b> The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY} when the
+ * field is missing or of another kind. The first getter checks the whole payload and throws on a fault anywhere in it.
  */
 @ProviderType
 public interface Response extends AutoCloseable {
@@ -29,8 +28,8 @@ public interface Response extends AutoCloseable {
     int from();
 
     /**
-     * Returns the payload as it was sent, read-only, from position 0, big-endian. It may be the same buffer at each call, with its position, limit and
-     * order set again.
+     * Returns the payload as it was sent, read-only, from position 0, big-endian. May be the same buffer on each call,
+     * with its position, limit and order reset.
      */
     ByteBuffer payload();
 
@@ -70,7 +69,7 @@ public interface Response extends AutoCloseable {
      * waiting for the others. When it fails or is cancelled, the other responses are closed, including those that
      * arrive later.
      *
-     * @param responses futures of calls, each once; no other caller takes their responses
+     * @param responses distinct futures of calls, whose responses no other code uses
      */
     static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> responses) {
         return GatheredResponses.of(responses);

@@ -10,8 +10,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * Calls of libtorch operators and TorchScript functions on other workers, as in {@code torch.distributed.rpc}: wait for
  * the result, get a future of it, or leave it on the callee and get a reference. Thread-safe.
  *
- * <p>A handler gets it from {@link Outbox#rpc()}, a program from its worker. A worker is addressed by its name, or its
- * id in decimal. All methods throw {@link CallException} as those of {@link Caller} do.
+ * <p>A handler obtains it from {@link Outbox#rpc()}, a program from its worker. A worker is addressed by its name, or
+ * its id in decimal. All methods throw {@link CallException} under the same conditions as {@link Caller}.
  */
 @ProviderType
 public interface Rpc {
@@ -33,35 +33,38 @@ public interface Rpc {
      */
     Response rpcSync(String to, Invocation call, Duration timeout);
 
-    /** Calls and returns a future of the result, with the worker's default timeout. Every failure of the call comes by the future. */
+    /**
+     * Calls and returns a future of the result, with the worker's default timeout. The future reports every failure of
+     * the call.
+     */
     CompletableFuture<Response> rpcAsync(String to, Invocation call);
 
     /**
-     * Calls and returns a future of the result. Every failure of the call comes by the future, also if nothing was sent.
+     * Calls and returns a future of the result. The future reports every failure of the call, also if nothing was sent.
      *
      * @param timeout {@link Duration#ZERO} for none
      */
     CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout);
 
     /**
-     * Calls and leaves the result on the callee, with the worker's default timeout. Returns at once; an error of the
-     * call becomes an error of the reference.
+     * Calls and leaves the result on the callee, with the worker's default timeout. Returns immediately; an error of
+     * the call becomes an error of the reference.
      */
     RRef remote(String to, Invocation call);
 
     /**
      * Calls and leaves the result on the callee.
      *
-     * @param timeout until when the result must have been created; {@link Duration#ZERO} for none
+     * @param timeout time within which the result must be created; {@link Duration#ZERO} for none
      */
     RRef remote(String to, Invocation call, Duration timeout);
 
     /**
-     * Sends a call of another type, and leaves its result on the callee. Its timeout is until when the result must have been created.
+     * Sends a call of another type, and leaves its result on the callee. The result must be created within its timeout.
      *
      * @param call of a type that has a {@linkplain MessageType#creating() creating form}, in which it is sent
      * @param type of the value, which {@link RRef#type} returns on every worker
-     * @throws IllegalArgumentException when the type of the call has no creating form
+     * @throws IllegalArgumentException if the type of the call has no creating form
      */
     RRef remote(Request call, String type);
 
@@ -78,7 +81,7 @@ public interface Rpc {
     /**
      * Releases all references, and waits until no other worker has a reference to a value of this worker.
      *
-     * @return what was left at the limit; empty when nothing was
+     * @return description of the references left at the limit; empty if none are left
      * @throws IllegalStateException when called by a handler
      */
     String shutdown(Duration limit);

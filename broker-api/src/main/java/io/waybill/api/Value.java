@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * An argument or a result: the kinds of value that libtorch's operators accept and return. Immutable, apart from the
- * bytes of tensors.
+ * Argument or result of a call: the kinds of value that libtorch's operators accept and return. Immutable, apart from
+ * the bytes of tensors.
  *
  * <p>{@link ValueEncoder} and {@link ValueDecoder} convert values to bytes and back.
  */
@@ -22,7 +22,7 @@ public sealed interface Value {
     /** Nothing: Python's {@code None}. */
     Value NONE = new None();
 
-    /** The absent value; use {@link #NONE}. */
+    /** Absence of a value; use {@link #NONE}. */
     record None() implements Value {
         @Override
         public String toString() {
@@ -48,7 +48,7 @@ public sealed interface Value {
             Objects.requireNonNull(value);
         }
 
-        // Written out: the generated ones link their method handles in 20 ms at the first name of the first argument.
+        // written out, because the generated methods take 20 ms to link their method handles at their first use
         @Override
         public boolean equals(Object other) {
             return other instanceof Text text && value.equals(text.value);
@@ -82,7 +82,9 @@ public sealed interface Value {
         }
     }
 
-    /** A tensor, sent beside the payload, which contains its index. Two are equal when they are the same tensor. */
+    /**
+     * A tensor, sent beside the payload, which contains its index. Equal only to a value with the same tensor object.
+     */
     record OfTensor(Tensor value) implements Value {
         public OfTensor {
             Objects.requireNonNull(value);
@@ -90,8 +92,8 @@ public sealed interface Value {
     }
 
     /**
-     * A sparse tensor, whose two dense tensors are sent beside the payload. Two are equal when they are the same sparse
-     * tensor.
+     * A sparse tensor, whose two dense tensors are sent beside the payload. Equal only to a value with the same sparse
+     * tensor object.
      */
     record OfSparse(SparseTensor value) implements Value {
         public OfSparse {

@@ -9,8 +9,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decodes what {@link ValueEncoder} wrote. The bytes are untrusted: a value is checked with everything nested in it before anything of it is allocated,
- * so decoding allocates at most a small multiple of the input.
+ * Decodes values in the form that {@link ValueEncoder} writes. The bytes are untrusted: a value is checked with
+ * everything nested in it before anything of it is allocated, so decoding allocates at most a small multiple of the
+ * input.
  *
  * <p>Not thread-safe. Every failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY} that
  * names the offset, and never quotes the bytes.
@@ -37,7 +38,7 @@ public final class ValueDecoder {
         values.open(bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN), tensors, references);
     }
 
-    /** Creates a decoder of values that were checked, for {@link #read}. */
+    /** Creates a decoder of checked values, for {@link #read}. */
     ValueDecoder(EncodedValues values, int at) {
         this.values = values;
         this.at = at;
@@ -54,7 +55,7 @@ public final class ValueDecoder {
         values.checkEnd(at);
     }
 
-    /** Decodes one value that was checked. */
+    /** Decodes one checked value. */
     Value read() throws RejectedMessageException {
         int from = at;
         at = values.next(from);
@@ -94,7 +95,7 @@ public final class ValueDecoder {
         }
     }
 
-    /** Decodes so many values that were checked. */
+    /** Decodes the given number of checked values. */
     List<Value> elements(int count) throws RejectedMessageException {
         List<Value> elements = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {

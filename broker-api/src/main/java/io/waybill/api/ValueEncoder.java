@@ -42,7 +42,7 @@ public final class ValueEncoder {
 
     static final int COALESCED_BIT = 1;
 
-    private static final int SPARE_BYTES = 1024; // small fields behind a large one need no second copy of it
+    private static final int SPARE_BYTES = 1024; // avoids a second copy of a large field when small ones follow
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
@@ -58,8 +58,8 @@ public final class ValueEncoder {
     /**
      * Creates an encoder.
      *
-     * @param taken maps a written reference to the one that {@link #references()} returns, for example to one more
-     * handle
+     * @param taken maps each written reference to the one that {@link #references()} returns, such as an additional
+     *     handle
      */
     public ValueEncoder(UnaryOperator<RRef> taken) {
         this.taken = Objects.requireNonNull(taken);
@@ -138,13 +138,13 @@ public final class ValueEncoder {
         buffer.putInt(at, count);
     }
 
-    /** Takes out bytes that were written. */
+    /** Removes bytes that were written. */
     void cut(int from, int to) {
         System.arraycopy(buffer.array(), to, buffer.array(), from, buffer.position() - to);
         buffer.position(buffer.position() - (to - from));
     }
 
-    /** Returns a view of what was written. */
+    /** Returns a view of the bytes written so far. */
     ByteBuffer written() {
         return buffer.duplicate().flip();
     }

@@ -26,7 +26,7 @@ public record WorkerInfo(int id, String name) {
 
     /**
      * Formats the address of a worker by its id alone, {@code #12}, for {@link Request#to()}. Unlike the bare digits,
-     * it is never taken for a name.
+     * it can't be confused with a name.
      */
     public static String address(int id) {
         return "#" + id;
@@ -35,7 +35,7 @@ public record WorkerInfo(int id, String name) {
     /**
      * Validates a name.
      *
-     * @throws IllegalArgumentException with PyTorch's text when it breaks the rules
+     * @throws IllegalArgumentException with PyTorch's text if the name breaks the rules
      */
     public static String requireName(String name) {
         if (!NAME.matcher(name).matches()) {

@@ -7,7 +7,7 @@
  * <li>{@link io.waybill.api.handler.MessageHandler} to respond to messages
  * <li>{@link io.waybill.api.device.DeviceConverter} to move tensors on and off a device
  * <li>{@link io.waybill.api.intercept.CallInterceptor} to change, watch or refuse calls
- * <li>{@link io.waybill.api.broker.Broker} for what a bundle does outside of a handler
+ * <li>{@link io.waybill.api.broker.Broker} for the work of a bundle outside of a handler
  * <li>{@link io.waybill.api.Caller} to call other workers
  * <li>{@link io.waybill.api.Value} for arguments and results
  * </ul>

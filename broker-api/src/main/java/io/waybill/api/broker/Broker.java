@@ -20,127 +20,144 @@ import java.util.concurrent.Future;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The worker that a bundle or a program runs in: its identity, calls outside of a handler, peers, timers, ids and counters.
+ * The worker around a bundle or a program: its identity, calls outside of a handler, peers, timers, ids and counters.
  *
- * <p>In a node it is an OSGi service, which a component gets by {@code @Reference Broker}. Each bundle has an object of its own. A program
- * gets one from its worker.
+ * <p>In a node it is an OSGi service, which a component obtains with {@code @Reference Broker}. Each bundle has its own
+ * object. A program obtains one from its worker.
  *
- * <p><b>Revocation.</b> When the bundle stops, or gives the service back, its object is revoked; a program's is revoked when its worker
- * closes. Listeners and timers of it end then, callbacks that run are interrupted, futures of calls in flight and their listeners fail with a
- * {@link CallException} of {@link ErrorCode#CLOSED}, and references that it made and did not close are closed. From then on
- * {@link #caller} and {@link #rpc} fail with such a {@link CallException}, and every other method with an {@link IllegalStateException}.
- * A thread that waits inside a blocking call gets the outcome of that call.
+ * <p><b>Revocation.</b> When the bundle stops or releases the service, its object is revoked; a program's object is
+ * revoked when its worker closes. Revocation cancels its listeners and timers, interrupts running callbacks, fails the
+ * futures and listeners of calls in flight with a {@link CallException} of {@link ErrorCode#CLOSED}, and closes the
+ * references that it created and that are still open. From then on {@link #caller} and {@link #rpc} fail with the same
+ * {@link CallException}, and every other method with an {@link IllegalStateException}. A blocking call that has begun
+ * still returns its outcome.
  *
- * <p><b>Threads.</b> Thread-safe. Callbacks run on threads of the bundle's own, and may block. What a callback throws is logged and
- * counted, and has no other effect. Callbacks that don't return block only other callbacks of the same bundle, from the 64th on.
+ * <p><b>Threads.</b> Thread-safe. Callbacks run on the bundle's own threads and may block. An exception from a callback
+ * is logged and counted, and has no other effect. Callbacks that don't return block only other callbacks of the same
+ * bundle, from the 64th on.
  */
 @ProviderType
 public interface Broker {
 
-    /** Max workers that a bundle or a program has joined at a time. */
+    /** Max workers that a bundle or a program may have joined at the same time. */
     int MAX_JOINED = 256;
 
-    /** This worker, in its current incarnation. */
+    /** Returns this worker, in its current incarnation. */
     Incarnation self();
 
-    /** Calls of this bundle or program, on behalf of no request. Inside a handler use the outbox's, whose calls carry the request's id. */
+    /**
+     * Returns a caller for calls of this bundle or program that belong to no request. Inside a handler, use the
+     * outbox's caller, whose calls carry the request's id.
+     */
     Caller caller();
 
     /**
-     * Calls of operators and functions, and remote references, on behalf of no request. {@link Rpc#shutdown} is refused.
+     * Returns calls of operators and functions, and remote references, that belong to no request. {@link Rpc#shutdown}
+     * is refused.
      *
-     * @throws IllegalStateException when this worker only calls: others must be able to reach it
+     * @throws IllegalStateException if this worker only calls: other workers must be able to reach it
      */
     Rpc rpc();
 
-    /** The other workers of the home that are there, as of the last look at the home. */
+    /** Returns the other live workers of the home, as of the last scan of the home. */
     List<Incarnation> peers();
 
     /**
-     * Calls a listener for each other worker that is there, and then when workers come and go, until the subscription or the bundle ends.
+     * Notifies a listener of each other live worker, and then of workers that join and leave, until the subscription is
+     * closed or the bundle stops.
      *
      * @throws IllegalStateException when there are 1,000 subscriptions
      */
     Subscription listen(PeerListener listener);
 
     /**
-     * Runs a task once, not before the delay has passed, by the worker's monotonic clock. Several tasks may run at the same time.
+     * Schedules a task to run once, after the delay has passed on the worker's monotonic clock. Several tasks may run
+     * at the same time.
      *
      * @param delay a negative one counts as zero
-     * @throws IllegalStateException when 10,000 tasks are scheduled
+     * @throws IllegalStateException if 10,000 tasks are scheduled
      */
     ScheduledTask schedule(Duration delay, Runnable task);
 
     /**
-     * An id that no worker of the home gives again, in any incarnation: this worker's id in the high 16 bits, a counter in the low 48.
-     * Positive. Not recorded: a handler that puts one into its response can't be replayed with an equal result.
+     * Returns a positive id that no worker of the home returns again, in any incarnation: this worker's id in the high
+     * 16 bits, a counter in the low 48. Not recorded: a handler that puts one into its response can't be replayed with
+     * an equal result.
      *
-     * @throws IllegalStateException when the worker's file of ids is damaged or can't be written
+     * @throws IllegalStateException if the worker's file of ids is damaged or can't be written
      */
     long nextId();
 
     /**
-     * Returns whether this thread may wait for other workers: not the worker's poller, that is in a non-blocking handler or a
-     * {@link ResponseListener}, where calls also don't wait for room.
+     * Returns whether the calling thread may wait for other workers. The worker's poller may not, in a non-blocking
+     * handler or a {@link ResponseListener}; its calls also don't wait for room.
      */
     boolean mayWait();
 
     /**
-     * Waits until a future is done, and polls meanwhile as a blocking call does: no other thread has to be woken for what completes it. Any future,
-     * such as one that the responses to several calls complete. Returns at once when it is done; its outcome is not looked at.
+     * Waits until a future is done and polls meanwhile, as a blocking call does, so the completion needs no switch to
+     * another thread. Accepts any future, such as one that combines the responses to several calls. Returns immediately
+     * if it is done; ignores its outcome.
      *
-     * @throws InterruptedException when this thread is interrupted before
-     * @throws IllegalStateException when this thread {@linkplain #mayWait may not wait}
+     * @throws InterruptedException if this thread is interrupted first
+     * @throws IllegalStateException if this thread {@linkplain #mayWait may not wait}
      */
     void await(Future<?> future) throws InterruptedException;
 
     /**
-     * The wall clock of this worker, as in {@code Outbox.clock()}; clocks of the workers of one host agree. Not recorded: a handler uses that of its
-     * outbox.
+     * Returns the wall clock of this worker, like {@code Outbox.clock()}; the clocks of all workers of a host agree.
+     * Not recorded: a handler uses its outbox's clock.
      */
     InstantSource clock();
 
     /**
-     * A counter of this bundle or program. It keeps its count while the worker runs, also when the bundle is updated.
+     * Returns a counter of this bundle or program. It keeps its count while the worker runs, also across updates of the
+     * bundle.
      *
      * @param name 1 to 64 of {@code a-z 0-9 . - _}
-     * @throws IllegalStateException when the bundle has 256 other counters
+     * @throws IllegalStateException if the bundle has 256 other counters
      */
     Counter counter(String name);
 
     /**
-     * Returns a store of this bundle or program, made when there is none. The next version of the bundle finds it again, by this name.
+     * Returns a store of this bundle or program, and creates it if it does not exist. The next version of the bundle
+     * gets the same store by this name.
      *
      * @param name 1 to 64 of {@code a-z 0-9 . - _}
-     * @throws IllegalStateException when the bundle has 256 other stores
+     * @throws IllegalStateException if the bundle has 256 other stores
      */
     StateStore state(String name);
 
-    /** Returns a store as {@link #state(String)} does, and sets when it removes entries by itself. */
+    /** Returns a store like {@link #state(String)}, and sets when it removes entries by itself. */
     StateStore state(String name, StatePolicy policy);
 
     /**
-     * Allocator of memory from which this worker's calls send tensors without a copy.
+     * Returns an allocator of memory from which this worker's calls send tensors without a copy.
      *
-     * @throws IllegalStateException in a replay, where a handler uses that of its outbox
+     * @throws IllegalStateException in a replay, where a handler uses its outbox's allocator
      */
     TensorBuffers buffers();
 
-    /** The replay that the bundle runs in; empty in a worker. */
+    /** Returns the replay that the bundle runs in; empty in a worker. */
     Optional<ReplayRun> replay();
 
-    /** This worker's own directory in the home, below which a bundle may make files of its own; empty in a replay, which has no home. */
+    /**
+     * Returns this worker's own directory in the home, where a bundle may create its own files; empty in a replay,
+     * which has no home.
+     */
     Optional<Path> directory();
 
     /**
-     * Joins the home as a further worker, in the name of a process that can't join by itself. Its settings are those of this worker.
+     * Joins the home as a further worker, on behalf of a process that can't join by itself. Its settings are those of
+     * this worker.
      *
-     * @param id the wanted worker id; empty for the one that the name has, or the lowest free one
-     * @param keys of what it serves, as in {@link HandlesMessage}; with none it serves only its references
+     * @param id the requested worker id; empty for the name's previous id, or the lowest free one
+     * @param keys operations and types to serve, as in {@link HandlesMessage}; without any it serves only its
+     *     references
      * @param handler called on threads of the joined worker
-     * @throws IllegalArgumentException when a key is none, or the name or id can't be one
-     * @throws CallException {@link ErrorCode#REFUSED} when a live worker has the name, or the home can't be joined
-     * @throws IllegalStateException when there are {@value #MAX_JOINED}, and in a replay
+     * @throws IllegalArgumentException if a key, the name or the id is invalid
+     * @throws CallException {@link ErrorCode#REFUSED} if a live worker has the name, or the home can't be joined
+     * @throws IllegalStateException if {@value #MAX_JOINED} workers are joined, and in a replay
      */
     JoinedWorker join(String name, OptionalInt id, List<String> keys, MessageHandler handler);
 }

@@ -2,7 +2,7 @@ package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.ProviderType;
 
-/** A count that a bundle keeps in its worker, by name. Only grows. Thread-safe; does not block, and allocates nothing. */
+/** Named counter of a bundle in its worker. Only grows. Thread-safe; does not block, and allocates nothing. */
 @ProviderType
 public interface Counter {
 
@@ -10,12 +10,12 @@ public interface Counter {
     void increment();
 
     /**
-     * Adds several.
+     * Adds a count.
      *
-     * @throws IllegalArgumentException when negative
+     * @throws IllegalArgumentException if the count is negative
      */
     void add(long count);
 
-    /** The count. */
+    /** Returns the count. */
     long sum();
 }

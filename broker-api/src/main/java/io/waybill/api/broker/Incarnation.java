@@ -4,9 +4,10 @@ import io.waybill.api.WorkerInfo;
 import java.util.Objects;
 
 /**
- * One process under a worker's name, from its join to its end. The next one has the same id and name, and a higher epoch.
+ * One process under a worker's name, from its join to its end. The next one has the same id and name, and a higher
+ * epoch.
  *
- * @param epoch how often the name has joined; 1 or more
+ * @param epoch number of times that the name has joined; 1 or more
  */
 public record Incarnation(WorkerInfo worker, long epoch) {
 

@@ -3,26 +3,29 @@ package io.waybill.api.broker;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Is notified of other workers that come and go.
+ * Listener for other workers that join and leave.
  *
- * <p>A listener that is slower than the changes is notified of what differs when it returns: it may miss an incarnation that came and went
- * meanwhile, and never misses the last state.
+ * <p>A slow listener is notified of the difference between the state that it knows and the current one: it may miss a
+ * short-lived incarnation, but never the last state.
  *
- * <p><b>Threads.</b> One call at a time, on a thread of the bundle's own. <b>Errors.</b> What it throws is logged and counted; the next
- * change is delivered all the same.
+ * <p><b>Threads.</b> One call at a time, on one of the bundle's own threads. <b>Errors.</b> An exception is logged and
+ * counted; later changes are still delivered.
  */
 @ConsumerType
 public interface PeerListener {
 
-    /** A worker is there that this listener has not seen before; also for those that were there when the listener began. */
+    /**
+     * Called for a live worker that is new to this listener; also for each worker that was live when the listener was
+     * added.
+     */
     default void joined(Incarnation peer) {}
 
-    /** A worker that this listener has seen is there again, as another process. The previous one has ended. */
+    /** Called when a known worker has restarted as another process. The previous process has ended. */
     default void restarted(Incarnation peer, Incarnation previous) {}
 
-    /** A worker's process has ended without leaving. */
+    /** Called when a worker's process has ended without leaving. */
     default void lost(Incarnation peer) {}
 
-    /** A worker has left. */
+    /** Called when a worker has left. */
     default void left(Incarnation peer) {}
 }

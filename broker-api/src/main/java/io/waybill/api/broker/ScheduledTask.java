@@ -2,17 +2,17 @@ package io.waybill.api.broker;
 
 import org.osgi.annotation.versioning.ProviderType;
 
-/** A task that a {@link Broker} is to run later. Thread-safe. */
+/** A task that a {@link Broker} runs later. Thread-safe. */
 @ProviderType
 public interface ScheduledTask {
 
     /**
-     * Cancels the task, unless it has begun. Repeated calls do nothing.
+     * Cancels the task unless it has begun. Idempotent.
      *
-     * @return whether this call has prevented it
+     * @return whether this call prevented the task from running
      */
     boolean cancel();
 
-    /** Whether it is neither begun nor cancelled. */
+    /** Returns whether the task has neither begun nor been cancelled. */
     boolean isScheduled();
 }

@@ -12,26 +12,26 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /**
- * Small named values, and a trace, that follow a call: from the program through handlers into nested calls. They are on record with each
- * request, and are there again in a replay.
+ * Small named values and a trace that accompany a call: from the program through handlers into nested calls. They are
+ * recorded with each request and restored in a replay.
  *
- * <p>Each thread has a current context, which is empty unless code made one current. A call takes the current context of the thread that
- * begins it. While its handler runs, that context is current on the handler's thread; while a listener or a stage of its future runs, it is
- * current there. Responses carry no context.
+ * <p>Each thread has a current context, which is empty by default. A call carries the current context of the thread
+ * that begins it. That context is current while its handler, a listener or a stage of its future runs. Responses carry
+ * no context.
  *
- * <p><b>Threads.</b> Immutable. <b>Limits.</b> {@value #MAX_ENTRIES} values; names of {@value #MAX_NAME_LENGTH} characters; names and values of
- * {@value #MAX_BYTES} bytes in all. <b>Security.</b> Every worker that a call reaches sees the values, and they stay in its journals: no
- * secrets.
+ * <p><b>Threads.</b> Immutable. <b>Limits.</b> {@value #MAX_ENTRIES} values; names of {@value #MAX_NAME_LENGTH}
+ * characters; names and values of {@value #MAX_BYTES} bytes in all. <b>Security.</b> Every worker that a call reaches
+ * can read the values and keeps them in its journals; never use them for secrets.
  */
 public final class CallContext {
 
-    /** Max named values. */
+    /** Max number of named values. */
     public static final int MAX_ENTRIES = 64;
 
-    /** Max bytes of all names and values together. */
+    /** Max size of all names and values together, in bytes. */
     public static final int MAX_BYTES = 8192;
 
-    /** Max characters of a name. */
+    /** Max length of a name, in characters. */
     public static final int MAX_NAME_LENGTH = 128;
 
     /** The context without values and trace. */
@@ -41,7 +41,7 @@ public final class CallContext {
 
     private final SortedMap<String, byte[]> values;
     private final TraceContext trace; // null for none
-    private final int bytes; // of names and values
+    private final int bytes; // size of names and values
 
     private CallContext(SortedMap<String, byte[]> values, TraceContext trace) {
         this.values = values;
@@ -53,12 +53,12 @@ public final class CallContext {
         this.bytes = sum;
     }
 
-    /** Returns the current context of the calling thread; {@link #EMPTY} when none was made current. */
+    /** Returns the current context of the calling thread; {@link #EMPTY} if no code made one current. */
     public static CallContext current() {
         return ThreadContext.own().current();
     }
 
-    /** Returns whether there are neither values nor a trace. */
+    /** Returns whether the context has neither values nor a trace. */
     public boolean isEmpty() {
         return values.isEmpty() && trace == null;
     }
@@ -88,24 +88,24 @@ public final class CallContext {
     }
 
     /**
-     * Returns a context that has this value as well, in place of one of the same name.
+     * Returns a copy of this context with the value added or replaced.
      *
      * @param name a token as in a W3C baggage key: letters and digits of ASCII, and <code>!#$%&amp;'*+-.^_`|~</code>
      * @param value text, kept in UTF-8
-     * @throws ContextLimitException when there would be too many values, or too many bytes
-     * @throws IllegalArgumentException when the name is not a token
+     * @throws ContextLimitException if the copy would have too many values or bytes
+     * @throws IllegalArgumentException if the name is not a token
      */
     public CallContext with(String name, String value) {
         return withOwned(name, value.getBytes(StandardCharsets.UTF_8));
     }
 
     /**
-     * Returns a context that has this value as well, in place of one of the same name.
+     * Returns a copy of this context with the value added or replaced.
      *
-     * @param name as for text
+     * @param name a token, as in {@link #with(String, String)}
      * @param value copied
-     * @throws ContextLimitException when there would be too many values, or too many bytes
-     * @throws IllegalArgumentException when the name is not a token
+     * @throws ContextLimitException if the copy would have too many values or bytes
+     * @throws IllegalArgumentException if the name is not a token
      */
     public CallContext with(String name, byte[] value) {
         return withOwned(name, value.clone());
@@ -115,8 +115,8 @@ public final class CallContext {
      * Creates a context without a trace.
      *
      * @param values by name; copied
-     * @throws ContextLimitException when there are too many values, or too many bytes
-     * @throws IllegalArgumentException when a name is not a token
+     * @throws ContextLimitException if there are too many values or bytes
+     * @throws IllegalArgumentException if a name is not a token
      */
     public static CallContext of(Map<String, byte[]> values) {
         requireAtMost("entries", MAX_ENTRIES, values.size());
@@ -165,7 +165,7 @@ public final class CallContext {
     }
 
     private static boolean hasNameCharacters(String name) {
-        for (int i = 0; i < name.length(); i++) { // of each context that is received: not by a stream
+        for (int i = 0; i < name.length(); i++) { // runs for each received context, so no stream
             if (!isNameCharacter(name.charAt(i))) {
                 return false;
             }
@@ -180,12 +180,12 @@ public final class CallContext {
                 || NAME_SYMBOLS.indexOf(character) >= 0;
     }
 
-    /** Returns whether a value can have this name. */
+    /** Returns whether the name is valid for a value. */
     public static boolean isName(String name) {
         return !name.isEmpty() && name.length() <= MAX_NAME_LENGTH && hasNameCharacters(name) && !isOfTrace(name);
     }
 
-    /** Returns a context without the value of this name. */
+    /** Returns a copy of this context without the value of this name. */
     public CallContext without(String name) {
         if (!values.containsKey(name)) {
             return this;
@@ -200,12 +200,12 @@ public final class CallContext {
         return Optional.ofNullable(trace);
     }
 
-    /** Returns a context whose calls are part of this trace. */
+    /** Returns a copy of this context whose calls are part of the trace. */
     public CallContext with(TraceContext newTrace) {
         return new CallContext(values, Objects.requireNonNull(newTrace));
     }
 
-    /** Returns a context whose calls are part of no trace. */
+    /** Returns a copy of this context whose calls are part of no trace. */
     public CallContext withoutTrace() {
         return trace == null ? this : values.isEmpty() ? EMPTY : new CallContext(values, null);
     }
@@ -213,7 +213,7 @@ public final class CallContext {
     /**
      * Makes this context the current one of the calling thread, until the scope is closed.
      *
-     * @return to be closed by the same thread; in a handler, at its end at the latest
+     * @return a scope, which the same thread closes; in a handler, before the handler returns
      */
     public ContextScope makeCurrent() {
         return ThreadContext.own().open(this);
@@ -229,7 +229,7 @@ public final class CallContext {
         }
     }
 
-    /** Returns the result of a task that runs on the calling thread, with this context as the current one. */
+    /** Runs a task on the calling thread, with this context as the current one, and returns its result. */
     public <T> T supply(Supplier<T> task) {
         ContextScope scope = makeCurrent();
         try {
@@ -260,7 +260,7 @@ public final class CallContext {
         return hash;
     }
 
-    /** Returns the names and the trace, and no value. */
+    /** Returns the names and the trace, without values. */
     @Override
     public String toString() {
         return "CallContext" + values.keySet() + (trace == null ? "" : " " + trace.traceparent());

@@ -1,6 +1,6 @@
 package io.waybill.api.context;
 
-/** A context would exceed one of its limits. Nothing was changed. */
+/** Signals that a context would exceed one of its limits. Nothing was changed. */
 public class ContextLimitException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
@@ -11,7 +11,7 @@ public class ContextLimitException extends IllegalArgumentException {
     /**
      * Creates an exception.
      *
-     * @param limit what is limited
+     * @param limit name of the limited quantity
      */
     public ContextLimitException(String limit, long max, long found) {
         super("the context of a call has at most " + max + " " + limit + ", and this one would have " + found);
@@ -20,7 +20,7 @@ public class ContextLimitException extends IllegalArgumentException {
         this.found = found;
     }
 
-    /** Returns what is limited, such as {@code entries}. */
+    /** Returns the name of the limited quantity, such as {@code entries}. */
     public String limit() {
         return limit;
     }
@@ -30,7 +30,7 @@ public class ContextLimitException extends IllegalArgumentException {
         return max;
     }
 
-    /** Returns what the context would have had. */
+    /** Returns the quantity that the context would have had. */
     public long found() {
         return found;
     }

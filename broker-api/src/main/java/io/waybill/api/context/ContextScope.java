@@ -1,10 +1,11 @@
 package io.waybill.api.context;
 
 /**
- * A time during which a context is the current one of a thread.
+ * Period during which a context is the current one of a thread.
  *
- * <p><b>Threads.</b> Belongs to the thread that {@linkplain CallContext#makeCurrent opened} it. <b>Errors.</b> A scope that is never closed ends
- * with the handler, listener or task in which it was opened: the broker restores the thread's context then. On a thread of the program it stays.
+ * <p><b>Threads.</b> Belongs to the thread that {@linkplain CallContext#makeCurrent opened} it. <b>Errors.</b> If a
+ * handler, listener or task leaves a scope open, the broker closes it and restores the thread's context. On a program's
+ * own thread an open scope stays.
  */
 public final class ContextScope implements AutoCloseable {
 
@@ -19,10 +20,10 @@ public final class ContextScope implements AutoCloseable {
     }
 
     /**
-     * Ends the scope, and makes the context current that was current before. Does nothing when the scope has ended.
+     * Closes the scope and restores the previous context. Has no effect on a closed scope.
      *
-     * @throws IllegalStateException on another thread than its own, which changes nothing; or when scopes that were opened later are still open,
-     *     which end with this one
+     * @throws IllegalStateException on another thread, where it changes nothing; or if scopes that were opened later
+     *     are still open, which are closed as well
      */
     @Override
     public void close() {

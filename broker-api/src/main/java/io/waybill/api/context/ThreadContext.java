@@ -1,7 +1,8 @@
 package io.waybill.api.context;
 
 /**
- * The current context of one thread, for the broker, which runs foreign code there. Bundles and programs use {@link CallContext} instead.
+ * The current context of one thread, for the broker, which runs foreign code on the thread. Bundles and programs use
+ * {@link CallContext} instead.
  *
  * <p><b>Threads.</b> Belongs to its thread.
  */
@@ -14,7 +15,7 @@ public final class ThreadContext {
 
     private ThreadContext() {}
 
-    /** Returns the one of the calling thread. */
+    /** Returns the object of the calling thread. */
     public static ThreadContext own() {
         return OWN.get();
     }
@@ -28,7 +29,7 @@ public final class ThreadContext {
     /**
      * Makes a context current before foreign code runs. Scopes that are open now can't be closed until {@link #leave}.
      *
-     * @return what {@link #leave} takes; null when the context was empty
+     * @return the argument for {@link #leave}; null if the context was empty
      */
     public ContextScope enter(CallContext context) {
         ContextScope before = innermost;
@@ -36,12 +37,15 @@ public final class ThreadContext {
         return before;
     }
 
-    /** Returns what {@link #leave} takes to end every scope that is opened from now on; null while the context is empty. */
+    /**
+     * Returns the argument with which {@link #leave} closes every scope that is opened from now on; null while the
+     * context is empty.
+     */
     public ContextScope mark() {
         return innermost;
     }
 
-    /** Ends {@link #enter}, or every scope that was opened since {@link #mark}. */
+    /** Reverts {@link #enter}, or closes every scope that was opened since {@link #mark}. */
     public void leave(ContextScope before) {
         innermost = before;
     }

@@ -3,16 +3,16 @@ package io.waybill.api.context;
 import java.util.random.RandomGenerator;
 
 /**
- * The part of a trace that a call belongs to, as in W3C Trace Context: the trace, the span that the call is made from, and a flag whether the
- * trace is recorded.
+ * The part of a trace that a call belongs to, as in W3C Trace Context: the trace, the span that the call is made from,
+ * and a flag whether the trace is recorded.
  *
- * <p>Each call of a traced context gets a span of its own, whose id is on record with it: its handler sees that one as {@link #spanId}, and the
- * record keeps the id of the caller's span beside it.
+ * <p>Each call of a traced context gets its own span, whose id is recorded with it: the handler reads this id from
+ * {@link #spanId}, and the record also has the id of the caller's span.
  *
  * @param traceIdHigh the first 8 bytes of the trace id, which is not 0
  * @param traceIdLow the last 8 bytes of the trace id
  * @param spanId the id of the span that calls are made from, which is not 0
- * @param flags bit 0: the trace is sampled; bit 1: the trace id is random. Others are not kept
+ * @param flags bit 0: the trace is sampled; bit 1: the trace id is random. other bits are dropped
  * @param state the text of {@code tracestate}; empty for none
  */
 public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int flags, String state) {
@@ -40,7 +40,7 @@ public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int f
     private static final int LENGTH = 55;
     private static final int LONG_DIGITS = 16;
 
-    /** Checks the fields. */
+    /** Validates the fields. */
     public TraceContext {
         if ((traceIdHigh | traceIdLow) == 0 || spanId == 0) {
             throw new IllegalArgumentException("the ids of a trace and of a span are not 0: trace " + hex(traceIdHigh)
@@ -71,7 +71,7 @@ public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int f
     /**
      * Begins a sampled trace.
      *
-     * @param random of the ids; in a handler that of its outbox, so that a replay has the same
+     * @param random source of the ids; in a handler, its outbox's, so that a replay has the same ids
      */
     public static TraceContext begin(RandomGenerator random) {
         return new TraceContext(random.nextLong(), nonZero(random), nonZero(random), KNOWN_FLAGS, "");
@@ -88,7 +88,7 @@ public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int f
     /**
      * Reads the text of {@code traceparent}.
      *
-     * @throws IllegalArgumentException when the text is not valid; the message says where
+     * @throws IllegalArgumentException if the text is not valid; the message says where
      */
     public static TraceContext parse(String traceparent) {
         return parse(traceparent, "");
@@ -98,8 +98,8 @@ public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int f
      * Reads the texts of {@code traceparent} and {@code tracestate}.
      *
      * @param tracestate empty for none
-     * @throws ContextLimitException when {@code tracestate} is too long
-     * @throws IllegalArgumentException when a text is not valid; the message says where
+     * @throws ContextLimitException if {@code tracestate} is too long
+     * @throws IllegalArgumentException if a text is not valid; the message says where
      */
     public static TraceContext parse(String traceparent, String tracestate) {
         if (traceparent.length() < LENGTH) {
@@ -171,7 +171,7 @@ public record TraceContext(long traceIdHigh, long traceIdLow, long spanId, int f
     /**
      * Returns the same trace, in another span.
      *
-     * @throws IllegalArgumentException when the id is 0
+     * @throws IllegalArgumentException if the id is 0
      */
     public TraceContext inSpan(long otherSpanId) {
         return new TraceContext(traceIdHigh, traceIdLow, otherSpanId, flags, state);

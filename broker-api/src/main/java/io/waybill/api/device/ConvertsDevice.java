@@ -6,15 +6,15 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
-/** The device type that a {@link DeviceConverter} serves: service property {@code waybill.converts.device}. */
+/** Device type that a {@link DeviceConverter} serves: service property {@code waybill.converts.device}. */
 @ComponentPropertyType
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface ConvertsDevice {
 
-    /** The prefix of the service property. */
+    /** Prefix of the service property. */
     String PREFIX_ = "waybill.";
 
-    /** The type's name in lower case, such as {@code cuda}. */
+    /** Returns the type's name in lower case, such as {@code cuda}. */
     String value();
 }

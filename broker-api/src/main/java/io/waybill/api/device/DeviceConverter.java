@@ -24,16 +24,17 @@ import org.osgi.annotation.versioning.ConsumerType;
 @ConsumerType
 public interface DeviceConverter {
 
-    /** Returns why devices of this type can't be used on this host; empty when they can. */
+    /** Returns why devices of this type can't be used on this host; empty if they can. */
     Optional<String> unavailable();
 
     /**
-     * Returns the streams of the calling thread for a device: the queues of work that produce the storages of a message before it is sent, or that
-     * will use them after it arrived. Called once for each message and device, on the thread that then moves the storages: the sender's, the
-     * handler's for a request and its response, or one of the worker's for a response that arrived. All storages of the message on that
-     * device are moved with the result.
+     * Returns the streams of the calling thread for a device: the queues of work that produce the storages of a message
+     * before it is sent, or that use them after it has arrived. Called once for each message and device, on the thread
+     * that then moves the storages: the sender's, the handler's for a request and its response, or one of the worker's
+     * for an incoming response. All storages of the message on that device are moved with the result.
      *
-     * @return streams of this device, which the converter casts to its own type; empty, the default, when each copy is complete on return
+     * @return streams of this device, which the converter casts to its own type; empty, the default, if each copy is
+     *     complete on return
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_LOST}, which fails the message
      */
     default List<DeviceStream> streams(Device device) throws RejectedMessageException {
@@ -43,8 +44,8 @@ public interface DeviceConverter {
     /**
      * Makes the bytes of a storage readable by the host. On return the copy is complete.
      *
-     * @param streams on which the storage's content is produced, from {@link #streams}; the copy waits for them
-     * @return a copy in host memory; empty when the storage already is in host memory and can be sent as it is
+     * @param streams streams from {@link #streams} that produce the storage's content; the copy waits for them
+     * @return a copy in host memory; empty if the storage is already in host memory and can be sent unchanged
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_LOST} or {@link ErrorCode#DEVICE_FULL}
      */
     Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
@@ -53,7 +54,7 @@ public interface DeviceConverter {
     /**
      * Copies bytes that arrived in host memory to a device.
      *
-     * @param streams on which the storage will be used, from {@link #streams}; the copy comes before their next work
+     * @param streams streams from {@link #streams} that will use the storage; the copy precedes their next work
      * @return a storage on {@code target}; may be {@code arrived} itself, retained
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_LOST} or {@link ErrorCode#DEVICE_FULL}
      */

@@ -3,14 +3,16 @@ package io.waybill.api.device;
 import io.waybill.api.tensor.Storage;
 
 /**
- * A segment of tensor memory that is mapped into this process. Segments are the files through which larger tensors travel. A part of a peer's
- * segment that is used twice at a time gets a further mapping of its own, which is not reported.
+ * A segment of tensor memory that is mapped into this process. Segments are the files through which larger tensors
+ * travel. If a part of a peer's segment is used twice at the same time, it gets a second mapping, which is not
+ * reported.
  *
- * @param address of the first byte, at the start of a page
+ * @param address address of the first byte, at the start of a page
  * @param sizeBytes size of the mapping, more than 0
- * @param use who writes to it
- * @param readAddress of the first byte in a mapping that shows what the file has, to be pinned for reading: {@link Storage#readAddress} of most storages
- *     that arrive lies in it. Not writable for {@link Use#RECEIVES}; for {@link Use#SENDS} the same as {@code address}. Valid as long as that one
+ * @param use direction of its tensors
+ * @param readAddress address of the first byte in a mapping of the file's own pages, to be pinned for reading:
+ *     {@link Storage#readAddress} of most incoming storages lies in it. Not writable for {@link Use#RECEIVES}; equal to
+ *     {@code address} for {@link Use#SENDS}. Valid as long as {@code address}
  */
 public record MappedSegment(long address, long sizeBytes, Use use, long readAddress) {
 

@@ -10,13 +10,14 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Device memory that is used by the receiver of a message where the sender has it, without a copy. A {@link DeviceConverter} implements it as
- * well; the service needs no further property. It is asked for storages that the sender's settings let it share with the receiver; others, and those that it
- * does not share, are copied.
+ * Device memory that the receiver of a message uses in place, without a copy. A {@link DeviceConverter} implements this
+ * interface, too; the service needs no further property. Called for storages that the sender's settings allow it to
+ * share with the receiver; other storages, and those that it does not share, are copied.
  *
- * <p><b>Threads and errors.</b> As for {@link DeviceConverter}. One of the worker's threads may call, too.
+ * <p><b>Threads and errors.</b> As for {@link DeviceConverter}. The worker's own threads may call, too.
  *
- * <p><b>Lifetime.</b> The sender's worker holds a count of the storage until the receiver has released its own, or has ended.
+ * <p><b>Lifetime.</b> The sender's worker holds a count of the storage until the receiver has released its own, or has
+ * ended.
  */
 @ConsumerType
 public interface MemorySharing {
@@ -25,25 +26,28 @@ public interface MemorySharing {
     int MAX_HANDLE_BYTES = 256;
 
     /**
-     * Makes a handle by which other processes of this host, and this one, find the memory of a storage. On return its content is complete.
+     * Creates a handle with which processes of this host, including this one, can open the memory of a storage. On
+     * return its content is complete.
      *
-     * @param streams on which the content is produced, from {@link DeviceConverter#streams}
-     * @return from 1 to {@value #MAX_HANDLE_BYTES} bytes, which travel in the message; empty when the storage has to be copied
+     * @param streams streams from {@link DeviceConverter#streams} that produce the content
+     * @return from 1 to {@value #MAX_HANDLE_BYTES} bytes, which travel in the message; empty if the storage must be
+     *     copied
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_LOST}, which fails the message
      */
     Optional<ByteBuffer> share(Storage storage, List<DeviceStream> streams) throws RejectedMessageException;
 
     /**
-     * Makes a storage over memory that a sender shares: the memory itself when {@code target} is the device that has it, else a copy from device
-     * to device.
+     * Creates a storage over memory that a sender shares: the memory itself if it is on {@code target}, otherwise a
+     * copy from device to device.
      *
-     * @param handle what the sender's {@link #share} returned; not trusted. Valid until this method returns
-     * @param shared stands for the sender's storage, and has its size: the result retains it for as long as it uses the memory, and until work that may use it has
-     *     ended. Its bytes can't be read
-     * @param streams on which the storage will be used, from {@link DeviceConverter#streams}
+     * @param handle bytes from the sender's {@link #share}; untrusted. Valid until this method returns
+     * @param shared stand-in for the sender's storage, of the same size: the result retains it while it, or work on the
+     *     device, uses the memory. Its bytes can't be read
+     * @param streams streams from {@link DeviceConverter#streams} that will use the storage
      * @return a storage on {@code target} of the same size; never {@code shared} itself
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when this process can't use the memory,
-     *     {@link ErrorCode#PEER_CORRUPT} when the handle is none, {@link ErrorCode#DEVICE_LOST} or {@link ErrorCode#DEVICE_FULL}
+     *     {@link ErrorCode#PEER_CORRUPT} when the handle is none, {@link ErrorCode#DEVICE_LOST} or
+     *     {@link ErrorCode#DEVICE_FULL}
      */
     Storage open(ByteBuffer handle, Storage shared, Device target, List<DeviceStream> streams)
             throws RejectedMessageException;

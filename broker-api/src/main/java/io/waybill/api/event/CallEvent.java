@@ -6,17 +6,17 @@ import io.waybill.api.MessageType;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * What happened to a call. Events of both sides have the same message id.
+ * One event of a call, such as its append or its response. The events of both sides have the same message id.
  *
- * <p><b>Lifetime.</b> Valid until {@link CallEvents#onEvent} returns; afterwards its methods throw {@link IllegalStateException}, or describe
- * another event. <b>Threads.</b> That of the method.
+ * <p><b>Lifetime.</b> Valid until {@link CallEvents#onEvent} returns; afterwards its methods throw
+ * {@link IllegalStateException}, or describe another event. <b>Threads.</b> The thread that called the method.
  *
  * <p><b>Order.</b> Events of one call may be delivered by several threads; {@link #timeNs()} orders them.
  */
 @ProviderType
 public interface CallEvent {
 
-    /** What happened. */
+    /** Step of a call that an event reports. */
     enum Kind {
         /** The caller has written the request to its journal. */
         APPENDED,
@@ -32,7 +32,7 @@ public interface CallEvent {
         CONVERTED,
         /** The callee has written the response to its journal. */
         RESPONDED,
-        /** The call has its outcome, of which the program was notified. */
+        /** The call has its outcome, and the program was notified of it. */
         ENDED
     }
 
@@ -41,62 +41,75 @@ public interface CallEvent {
     /** Returns the id of the request; see {@link MessageId}. */
     long id();
 
-    /** Returns the id of the request whose handler made the call; {@link MessageId#NONE} when no handler did, and for {@link Kind#ENDED}. */
+    /**
+     * Returns the id of the request whose handler made the call; {@link MessageId#NONE} if no handler did, and for
+     * {@link Kind#ENDED}.
+     */
     long parentId();
 
     /** Returns the id of the worker on the other side. */
     int peer();
 
-    /** Returns the type of the request; of {@link Kind#ENDED} the type of the response, and of a failure {@link MessageType#EXCEPTION}. */
+    /**
+     * Returns the type of the request; for {@link Kind#ENDED} the type of the response, or
+     * {@link MessageType#EXCEPTION} for a failure.
+     */
     MessageType type();
 
     /**
-     * Returns the name of the operation, function or operator; the type's name for all other messages, and for {@link Kind#ENDED}. Names
-     * are cached, so that this does not allocate for a name that was used recently.
+     * Returns the name of the operation, function or operator; the type's name for all other messages, and for
+     * {@link Kind#ENDED}. Names are cached, so a recently used name is not allocated again.
      */
     String operation();
 
-    /** Returns the length of the record that was written or read, without tensors in segments; 0 for {@link Kind#ENDED} without a response. */
+    /**
+     * Returns the length of the record that was written or read, without tensors in segments; 0 for {@link Kind#ENDED}
+     * without a response.
+     */
     int bytes();
 
     /** Returns the number of tensors. */
     int tensors();
 
     /**
-     * Returns how many messages the message is inside of: 0 for a request, more for one that was dispatched from inside another. Such a
-     * message has the id of its request, and the events {@link Kind#BEGUN} and {@link Kind#RESPONDED} alone; the latter when its outcome is
-     * about to be passed to the handler that dispatched it, with 0 bytes.
+     * Returns the number of messages around this message: 0 for a request, more for a message that was dispatched from
+     * inside another one. An inner message has the id of its request, and only the events {@link Kind#BEGUN} and
+     * {@link Kind#RESPONDED}; the latter has 0 bytes and is delivered before the outcome is passed to the handler that
+     * dispatched the message.
      */
     int depth();
 
-    /** Returns the error of {@link Kind#RESPONDED} and {@link Kind#ENDED}; null when there is none. */
+    /** Returns the error of {@link Kind#RESPONDED} and {@link Kind#ENDED}; null if there is none. */
     ErrorCode error();
 
     /**
-     * Returns the first 8 bytes of the id of the trace that the call belongs to; 0 when it belongs to none, for {@link Kind#ENDED}, and inside of
-     * another message. A call with a trace has a {@link #spanId()} that is not 0.
+     * Returns the first 8 bytes of the id of the trace that the call belongs to; 0 if it belongs to none, for
+     * {@link Kind#ENDED}, and for an inner message. A call with a trace has a nonzero {@link #spanId()}.
      */
     long traceIdHigh();
 
     /** Returns the last 8 bytes of the id of the trace. */
     long traceIdLow();
 
-    /** Returns the id of the span that the call is, as it is on record; 0 when it belongs to no trace. */
+    /** Returns the id of the call's span, as recorded; 0 if the call belongs to no trace. */
     long spanId();
 
-    /** Returns the id of the span that the call was made from; 0 when it belongs to no trace. */
+    /** Returns the id of the span from which the call was made; 0 if the call belongs to no trace. */
     long callerSpanId();
 
     /** Returns whether the call belongs to a trace that is recorded. */
     boolean isSampled();
 
     /**
-     * Returns when it happened, on a clock that goes on while the host is suspended and has the same reading in every process of the host.
-     * Of {@link Kind#APPENDED} and {@link Kind#RESPONDED} the time before the write; of others possibly the time of the first call of this
-     * method, which reads the clock.
+     * Returns the time of the event, on a clock that continues while the host is suspended and has the same reading in
+     * every process of the host. For {@link Kind#APPENDED} and {@link Kind#RESPONDED} this is the time before the
+     * write; for other kinds possibly the time of the first call of this method, which reads the clock.
      */
     long timeNs();
 
-    /** Returns {@link #timeNs()} by the wall clock, in nanoseconds since 1970: that of {@link Kind#APPENDED} and {@link Kind#RESPONDED} is on record. */
+    /**
+     * Returns {@link #timeNs()} as wall-clock time, in nanoseconds since 1970: for {@link Kind#APPENDED} and
+     * {@link Kind#RESPONDED} the recorded time.
+     */
     long wallNs();
 }

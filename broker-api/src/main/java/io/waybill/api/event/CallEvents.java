@@ -5,14 +5,14 @@ import java.util.Set;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Listener for what happens to the calls of a worker, those that it makes and those that it serves. A bundle publishes it as a service.
+ * Listener for the events of a worker's calls, outgoing and served. A bundle publishes it as a service.
  *
- * <p><b>Threads.</b> The threads of calls: the caller's, the one that polls, and that of the handler. Several at the same time.
+ * <p><b>Threads.</b> Threads of calls, concurrently: the caller's, the poller, and the handler's.
  *
- * <p><b>Cost.</b> It delays the calls. It must not block, take locks that others hold for long, make calls, or allocate much.
+ * <p><b>Cost.</b> It delays the calls. It must not block, wait for long-held locks, make calls, or allocate much.
  *
- * <p><b>Errors.</b> Whatever it throws affects no call. A listener that throws {@value #MAX_FAILURES} times, does not return within a
- * second, or is slow in {@value #MAX_SLOW} samples in a row is dropped until its bundle publishes it again.
+ * <p><b>Errors.</b> An exception affects no call. A listener that throws {@value #MAX_FAILURES} times, does not return
+ * within a second, or is slow in {@value #MAX_SLOW} samples in a row is dropped until its bundle publishes it again.
  */
 @ConsumerType
 @FunctionalInterface
@@ -21,19 +21,22 @@ public interface CallEvents {
     /** Number of exceptions after which a listener is dropped. */
     int MAX_FAILURES = 10;
 
-    /** Number of slow samples in a row after which a listener is dropped. One event in 64 is a sample; slow is more than 1 ms. */
+    /**
+     * Number of slow samples in a row after which a listener is dropped. One event in 64 is a sample; slow is more
+     * than 1 ms.
+     */
     int MAX_SLOW = 10;
 
     /**
-     * Returns the kinds of events that it is notified of; all of them by default. Others cost nothing. Asked once, when it is added; what it
-     * throws, and null, stand for all kinds.
+     * Returns the kinds of events to deliver; all kinds by default. Other kinds have no cost. Called once, when the
+     * listener is added; an exception or null means all kinds.
      */
     default Set<CallEvent.Kind> kinds() {
         return EnumSet.allOf(CallEvent.Kind.class);
     }
 
     /**
-     * Notifies of an event.
+     * Called for each event.
      *
      * @param event valid until this returns, and reused afterwards
      */

@@ -1,10 +1,10 @@
 /**
- * Service interface for bundles that follow what happens to calls.
+ * Service interface for bundles that follow the events of calls.
  *
  * <h2>Starting points</h2>
  * <ul>
  * <li>{@link io.waybill.api.event.CallEvents} for the listener
- * <li>{@link io.waybill.api.event.CallEvent} for what it is notified of
+ * <li>{@link io.waybill.api.event.CallEvent} for the events
  * </ul>
  */
 @Version("1.2.0")

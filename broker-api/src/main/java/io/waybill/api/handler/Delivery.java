@@ -9,23 +9,23 @@ import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Delivery guarantee of a {@link MessageHandler}: whether a request that it had begun when its worker ended may be
- * delivered again. Service property {@code waybill.delivery}, default {@value #AT_MOST_ONCE}.
+ * Delivery guarantee of a {@link MessageHandler}: whether a request may be delivered again if its worker ended while
+ * handling it. Service property {@code waybill.delivery}, default {@value #AT_MOST_ONCE}.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface Delivery {
 
-    /** The prefix of the service property. */
+    /** Prefix of the service property. */
     String PREFIX_ = "waybill.";
 
-    /** Requests that a worker did not complete before it ended fail with {@link ErrorCode#WORKER_LOST}. */
+    /** Requests that were incomplete when their worker ended fail with {@link ErrorCode#WORKER_LOST}. */
     String AT_MOST_ONCE = "at-most-once";
 
     /**
-     * Requests that a worker did not complete before it ended are run when it returns, including those that it had
-     * begun; {@link Message#isRedelivery} marks these. For idempotent handlers.
+     * Requests that were incomplete when their worker ended run when it rejoins, including those that had begun;
+     * {@link Message#isRedelivery} marks the latter. For idempotent handlers.
      */
     String AT_LEAST_ONCE = "at-least-once";
 

@@ -12,16 +12,17 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 @Target(ElementType.TYPE)
 public @interface HandlesMessage {
 
-    /** The prefix of the service property. */
+    /** Prefix of the service property. */
     String PREFIX_ = "waybill.";
 
     /**
-     * Names of operations, such as {@code text.count}; names of request types, such as {@code SCRIPT_CALL}; or codes of request types,
-     * such as {@code 0x142}. A name with a dot is an operation.
+     * Returns names of operations, such as {@code text.count}; names of request types, such as {@code SCRIPT_CALL}; or
+     * codes of request types, such as {@code 0x142}. A name with a dot is an operation.
      *
-     * <p>Or patterns: {@code py.*} for every operation that begins with {@code py.}, {@code *} for every operation, {@code type:*} for
-     * every type of request except {@code NAMED_CALL}, each of them for what no handler takes more specifically. The longest prefix is the
-     * most specific one. Two bundles can't handle the same name or pattern: the second one is refused.
+     * <p>Patterns are valid, too: {@code py.*} for every operation that begins with {@code py.}, {@code *} for every
+     * operation, {@code type:*} for every type of request except {@code NAMED_CALL}. A message goes to the handler with
+     * the most specific match; of prefixes, the longest. Two bundles can't handle the same name or pattern: the second
+     * one is refused.
      */
     String[] value();
 }

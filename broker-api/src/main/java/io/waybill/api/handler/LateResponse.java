@@ -10,7 +10,7 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A response that is sent after the handler returned. Only the first call of a {@code send} or {@code fail} method has
+ * Response that a handler sends after it has returned. Only the first call of a {@code send} or {@code fail} method has
  * an effect.
  *
  * <p><b>Threads.</b> Any, one at a time. A tensor that is passed here transfers one count of its storage to the broker,
@@ -29,15 +29,15 @@ public interface LateResponse {
 
     void send(ByteBuffer payload, List<Tensor> tensors);
 
-    /** Sends raw bytes, tensors and remote references, of which it takes handles of its own. */
+    /** Sends raw bytes, tensors and remote references. The response gets its own handle of each reference. */
     void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 
     /** Responds with an error. */
     void fail(ErrorCode code, String text);
 
     /**
-     * Responds with an error that another failure caused. If a call that failed is among the cause and its causes, the caller finds its code
-     * and id in {@link io.waybill.api.CallException#rootCode()}.
+     * Responds with an error caused by another failure. If the cause chain contains a failed call, the caller finds
+     * that call's code and id in {@link io.waybill.api.CallException#rootCode()}.
      */
     default void fail(ErrorCode code, String text, Throwable cause) {
         fail(code, text);

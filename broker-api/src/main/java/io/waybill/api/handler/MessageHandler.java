@@ -24,11 +24,11 @@ import org.osgi.annotation.versioning.ConsumerType;
 public interface MessageHandler {
 
     /**
-     * Handles one request. The content of the outbox is journalled when this method returns, and dropped when it
-     * throws.
+     * Handles one request. The broker journals the content of the outbox when this method returns, and drops it when
+     * this method throws.
      *
      * @throws RejectedMessageException to reject the message: the caller receives its code and text. Any other
-     * exception fails the call with {@link ErrorCode#HANDLER_FAILED}
+     *     exception fails the call with {@link ErrorCode#HANDLER_FAILED}
      */
     void handle(Message message, Outbox outbox) throws RejectedMessageException;
 }

@@ -8,7 +8,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
  * Declares that a {@link MessageHandler} never blocks: service property {@code waybill.non.blocking}. Such a handler
- * runs on the worker's poller, however long ago the last one ran: no thread has to be woken for it. One that blocks for some messages is
+ * always runs on the worker's poller, which saves a thread switch. A handler that blocks for some messages implements
  * {@link SelectivelyBlocking}.
  */
 @ComponentPropertyType
@@ -16,6 +16,6 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 @Target(ElementType.TYPE)
 public @interface NonBlocking {
 
-    /** The prefix of the service property. */
+    /** Prefix of the service property. */
     String PREFIX_ = "waybill.";
 }

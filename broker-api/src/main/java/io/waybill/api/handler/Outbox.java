@@ -18,26 +18,26 @@ import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Sender of a handler's response. A handler gives one response: by {@code respond} or {@code response}, or by
- * {@link #later()}. The content is journalled when the handler returns, and dropped when it throws.
+ * Sender of a handler's response. A handler gives one response: with {@code respond} or {@code response}, or with
+ * {@link #later()}. The broker journals the content when the handler returns, and drops it when the handler throws.
  *
  * <p><b>Tensors.</b> A tensor that is passed here transfers one count of its storage to the broker, which releases it
  * once the response is sent or dropped: retain the storage of a tensor of the message before responding with it.
  *
- * <p><b>References.</b> The response takes a handle of its own of each remote reference that is passed here; the
- * handler may close its handle.
+ * <p><b>References.</b> The response gets its own handle of each remote reference that is passed here; the handler may
+ * close its handle.
  *
  * <p><b>Lifetime.</b> Invalid after {@link MessageHandler#handle} returns, apart from the result of {@link #later()}.
- * <b>Threads.</b> The handler's only: a response from another thread, or after the handler returned, throws
+ * <b>Threads.</b> Only the handler's: a response from another thread, or after the handler returned, throws
  * {@link IllegalStateException}.
  */
 @ProviderType
 public interface Outbox {
 
-    /** Max number of messages inside each other in one message. */
+    /** Max nesting of messages inside a message. */
     int MAX_DEPTH = 8;
 
-    /** Responds with named fields, to be filled before the handler returns. */
+    /** Responds with named fields, which the handler writes before it returns. */
     Body response();
 
     /** Responds with one value. */
@@ -53,30 +53,32 @@ public interface Outbox {
     void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 
     /**
-     * Hands a message that was inside this one to the handler of its type or operation, and waits for the response. The inner
-     * message has this message's id, sender and deadline, and is not on record by itself.
+     * Passes a message that was inside this one to the handler of its type or operation, and waits for the response.
+     * The inner message has this message's id, sender and deadline, and has no record of its own.
      *
-     * <p>Access policies and interceptors see it as any request. Its handler runs on the threads of its own bundle, or on this
-     * thread if it is non-blocking. While its handler is replaced, this waits as a request would. In a replay its handler runs
-     * again. What it does through its outbox counts as done by this handler: nested calls, readings of the clock, random numbers.
+     * <p>Access policies and interceptors apply to it as to any request. Its handler runs on the threads of its own
+     * bundle, or on this thread if it is non-blocking. While its handler is replaced, this method waits. In a replay
+     * its handler runs again. Nested calls, clock readings and random numbers of its handler are recorded with the
+     * outer request.
      *
-     * <p><b>Ownership.</b> Takes counts of the tensors' storages and handles of the references for as long as it needs them, so
-     * the caller keeps its own. The caller closes the response.
+     * <p><b>Ownership.</b> Takes its own counts of the tensors' storages and handles of the references while it needs
+     * them; the caller keeps its own. The caller closes the response.
      *
-     * @param type of a request, other than the broker's own control messages
-     * @throws CallException the failure of the inner message: an error of its handler, this message's deadline, or more than
-     * {@value #MAX_DEPTH} messages in each other. If the handler does not catch it, the outer message fails in the same way
-     * @throws IllegalStateException on another thread than the handler's, or in a {@link NonBlocking} handler if the inner one
-     * blocks
+     * @param type a request type, other than the broker's own control messages
+     * @throws CallException failure of the inner message: an error of its handler, this message's deadline, or a
+     *     nesting of more than {@value #MAX_DEPTH} messages. If the handler does not catch it, the outer message fails
+     *     in the same way
+     * @throws IllegalStateException on another thread than the handler's, or in a {@link NonBlocking} handler if the
+     *     inner one blocks
      */
     Response dispatch(MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 
     /**
-     * Hands a message that was inside this one to its handler, as {@link #dispatch} does, and does not wait. Together with
-     * {@link #later()}, for handlers that must not block.
+     * Passes a message that was inside this one to its handler, like {@link #dispatch}, and does not wait. Used with
+     * {@link #later()} by handlers that must not block.
      *
-     * @return fails with a {@link CallException}; completed on this thread or a thread of this handler's bundle. The receiver
-     * closes the response
+     * @return a future that fails with a {@link CallException}; it completes on this thread or a thread of this
+     *     handler's bundle. The receiver closes the response
      * @throws IllegalStateException on another thread than the handler's
      */
     CompletableFuture<Response> dispatchAsync(
@@ -92,8 +94,8 @@ public interface Outbox {
     Caller caller();
 
     /**
-     * Returns calls of operators and functions, and remote references, bound to this message as those of
-     * {@link #caller()} are. The handler closes the references that it gets here; they may outlive it.
+     * Returns calls of operators and functions, and remote references, bound to this message like the calls of
+     * {@link #caller()}. The handler closes the references that it creates here; they may outlive it.
      * {@link Rpc#shutdown} is reserved for the program that joined the worker.
      */
     Rpc rpc();
@@ -102,22 +104,23 @@ public interface Outbox {
     TensorBuffers buffers();
 
     /**
-     * Returns the wall clock. Readings are recorded with the response, so that a replay can return the same ones: the
-     * first 1,024 readings of a request, including those of {@link #random()}. Any thread may read until the response
-     * is sent; afterwards it throws {@link IllegalStateException}.
+     * Returns the wall clock. Readings are recorded with the response, so a replay can return the same ones: the first
+     * 1,024 readings of a request, including those of {@link #random()}. Any thread may read the clock until the
+     * response is sent; afterwards it throws {@link IllegalStateException}.
      */
     InstantSource clock();
 
     /**
-     * Returns when the request passed the stages before its handler; of a message inside another one, when the outer request did. Recorded with the response, so
-     * that a replay can return the same. Any thread may ask until the response is sent; afterwards it throws {@link IllegalStateException}.
+     * Returns the times at which the request passed the stages before its handler; for an inner message, those of the
+     * outer request. Recorded with the response, so a replay can return the same times. Any thread may call this until
+     * the response is sent; afterwards it throws {@link IllegalStateException}.
      */
     RequestArrival arrival();
 
     /**
      * Returns a random number generator whose numbers a replay reproduces: one {@link java.util.Random} per request,
-     * whose seed is recorded with the response. Any thread may draw, but a replay can't reproduce the order in which
-     * several threads did. Not for secrets: a reader of the journal can compute the numbers.
+     * whose seed is recorded with the response. Any thread may draw numbers, but a replay can't reproduce the order of
+     * draws of several threads. Not for secrets: a reader of the journal can compute the numbers.
      */
     RandomGenerator random();
 }

@@ -1,20 +1,23 @@
 package io.waybill.api.handler;
 
 /**
- * When a request passed the stages before its handler, by the wall clock in ns since 1970. No time is before the one in front of it; a stage that the request did
- * not need has no length.
+ * Times at which a request passed the stages before its handler, by the wall clock in ns since 1970. Times never
+ * decrease from stage to stage; a skipped stage has length 0.
  *
- * @param sentNs when its sender wrote it to its journal
- * @param readNs when this worker read it from there
- * @param unparkedNs when it no longer waited for a handler or an access policy
- * @param confirmedNs when the owners of its remote references knew of them
- * @param begunNs when a thread took it for its handler
- * @param convertedNs when its tensors were on the device of the handler
+ * @param sentNs time at which its sender wrote it to the journal
+ * @param readNs time at which this worker read it from the sender's journal
+ * @param unparkedNs time at which it stopped waiting for a handler or an access policy
+ * @param confirmedNs time at which the owners had registered its remote references
+ * @param begunNs time at which a thread of its handler took it
+ * @param convertedNs time at which its tensors were on the handler's device
  */
 public record RequestArrival(
         long sentNs, long readNs, long unparkedNs, long confirmedNs, long begunNs, long convertedNs) {
 
-    /** Creates one from times that may differ a little between clocks: a time after the one behind it becomes that. */
+    /**
+     * Creates the times and corrects small differences between clocks: a time after its successor is set to its
+     * successor.
+     */
     public RequestArrival {
         begunNs = Math.min(begunNs, convertedNs);
         confirmedNs = Math.min(confirmedNs, begunNs);

@@ -4,15 +4,16 @@ import io.waybill.api.Message;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * A {@link NonBlocking} handler that blocks for some messages, and says for which: those run on a thread of its bundle, as those of a plain handler. Without
- * {@link NonBlocking} it has no effect.
+ * A {@link NonBlocking} handler that may block for some messages: these run on a thread of its bundle, as for a plain
+ * handler. Without {@link NonBlocking} this interface has no effect.
  */
 @ConsumerType
 public interface SelectivelyBlocking extends MessageHandler {
 
     /**
-     * Returns whether {@link #handle} may block for a message, or take long. Called once for each message, before {@link #handle}, on the worker's poller: it must return
-     * at once, and must not keep the message. What it throws fails the call, as what {@link #handle} throws.
+     * Returns whether {@link #handle} may block or run long for a message. Called once for each message, before
+     * {@link #handle}, on the worker's poller: it must return immediately, and must not keep the message. An exception
+     * fails the call, like one from {@link #handle}.
      */
     boolean blocks(Message message);
 }

@@ -9,9 +9,10 @@ import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A request with its outcome, before that is written.
+ * Request with its outcome, before the outcome is written.
  *
- * <p><b>Lifetime.</b> Invalid after {@link HandlerInterceptor#after} returns. <b>Threads.</b> That of the method.
+ * <p><b>Lifetime.</b> Invalid after {@link HandlerInterceptor#after} returns. <b>Threads.</b> The thread that called
+ * the method.
  */
 @ProviderType
 public interface HandledMessage {
@@ -25,18 +26,18 @@ public interface HandledMessage {
     /** Returns the worker id of the sender of the request. */
     int from();
 
-    /** Returns the object that this interceptor attached to the request; null when it attached none. */
+    /** Returns the object that this interceptor attached to the request; null if it attached none. */
     Object attachment();
 
-    /** Returns the code of the error that is the outcome; empty when the handler responded. */
+    /** Returns the error code of the outcome; empty if the handler responded. */
     Optional<ErrorCode> error();
 
-    /** Returns the text of the error; empty when the handler responded. */
+    /** Returns the text of the error; empty if the handler responded. */
     String errorText();
 
-    /** Returns the payload of the response, read-only; empty when the outcome is an error. */
+    /** Returns the payload of the response, read-only; empty if the outcome is an error. */
     ByteBuffer payload();
 
-    /** Returns the tensors of the response, read-only; none when the outcome is an error. */
+    /** Returns the tensors of the response, read-only; none if the outcome is an error. */
     List<Tensor> tensors();
 }

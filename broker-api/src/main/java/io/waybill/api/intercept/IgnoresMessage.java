@@ -7,18 +7,19 @@ import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Types of messages that a {@link CallInterceptor} or {@link HandlerInterceptor} is not called for, although its {@link InterceptsMessage} covers them: service
- * property {@code waybill.ignores.message}. Such a message costs the interceptor nothing, and does not wait while it is replaced. For messages of the bundle's
- * own protocol.
+ * Types of messages that bypass a {@link CallInterceptor} or {@link HandlerInterceptor}, although its
+ * {@link InterceptsMessage} covers them: service property {@code waybill.ignores.message}. Such a message has no cost
+ * for the interceptor, and does not wait while the interceptor is replaced. Intended for messages of the bundle's own
+ * protocol.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface IgnoresMessage {
 
-    /** The prefix of the service property. */
+    /** Prefix of the service property. */
     String PREFIX_ = "waybill.";
 
-    /** Names or codes of request types, such as {@code BACKWARD_AUTOGRAD_REQ} or {@code 0x142}. */
+    /** Returns names or codes of request types, such as {@code BACKWARD_AUTOGRAD_REQ} or {@code 0x142}. */
     String[] value();
 }

@@ -8,33 +8,33 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** The response to an intercepted call before the program gets it, as unwrapped by the interceptors before this one. */
+/** Response to an intercepted call before the program receives it, as unwrapped by the interceptors before this one. */
 @ProviderType
 public interface IncomingResponse extends InterceptedCall {
 
-    /** Returns the response as it is now. The broker owns it; closing it has no effect. */
+    /** Returns the response in its current form. The broker owns it; closing it has no effect. */
     Response response();
 
-    /** Returns the remote references as they are now, read-only, in the order of their indices in the payload. */
+    /** Returns the current remote references, read-only, in the order of their indices in the payload. */
     List<RRef> references();
 
     /**
      * Replaces type and payload, and keeps the tensors and references.
      *
      * @param payload the buffer's remaining bytes, copied at once
-     * @throws IllegalArgumentException when the type is not that of a response
+     * @throws IllegalArgumentException if the type is not that of a response
      */
     void unwrap(MessageType type, ByteBuffer payload);
 
     /**
      * Replaces the response.
      *
-     * <p><b>Ownership.</b> Each tensor transfers one count of its storage to the broker, which releases it once the program released the
-     * response: retain the storage of a tensor of the response before it is passed on. Of each reference the broker takes a handle of its own.
-     * When this method throws, nothing was transferred.
+     * <p><b>Ownership.</b> Each tensor transfers one count of its storage to the broker, which releases it after the
+     * program has released the response: retain the storage of a tensor of the response before passing it on. The
+     * broker takes its own handle of each reference. If this method throws, nothing was transferred.
      *
      * @param payload the buffer's remaining bytes, copied at once
-     * @throws IllegalArgumentException when the type is not that of a response
+     * @throws IllegalArgumentException if the type is not that of a response
      */
     void unwrap(MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 }

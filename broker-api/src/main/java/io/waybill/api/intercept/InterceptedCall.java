@@ -6,9 +6,10 @@ import io.waybill.api.context.CallContext;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A call as one of its interceptors sees it, from the request to the outcome.
+ * A call from the view of one of its interceptors, from the request to the outcome.
  *
- * <p><b>Lifetime.</b> Invalid after the method that it was passed to returns; the object is reused. <b>Threads.</b> That of the method.
+ * <p><b>Lifetime.</b> Valid until the method that received it returns; the object is reused. <b>Threads.</b> The thread
+ * that called the method.
  */
 @ProviderType
 public interface InterceptedCall {
@@ -19,15 +20,16 @@ public interface InterceptedCall {
     /** Returns the type that the program gave the request, before any interceptor wrapped it. */
     MessageType calledType();
 
-    /** Returns the id of the request whose handler makes the call; {@link MessageId#NONE} when no handler does. */
+    /** Returns the id of the request whose handler makes the call; {@link MessageId#NONE} if no handler does. */
     long parentId();
 
     /**
-     * Returns the context that the call takes along: that of the program, with the changes of the interceptors before this one. It is current in
-     * every method of an interceptor but {@link CallInterceptor#onRequest}, where the program's own context is.
+     * Returns the context that the call carries: the program's, with the changes of the interceptors before this one.
+     * It is current in every method of an interceptor except {@link CallInterceptor#onRequest}, where the program's own
+     * context is current.
      */
     CallContext context();
 
-    /** Returns the object that this interceptor attached to the call; null when it attached none. */
+    /** Returns the object that this interceptor attached to the call; null if it attached none. */
     Object attachment();
 }

@@ -3,13 +3,13 @@ package io.waybill.api.intercept;
 import io.waybill.api.Message;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** A request before its handler. */
+/** Request before it reaches its handler. */
 @ProviderType
 public interface InterceptedMessage extends Message {
 
     /**
-     * Keeps an object for {@link HandlerInterceptor#after} of this request, see {@link HandledMessage#attachment}. The broker drops it with
-     * the outcome.
+     * Attaches an object to the request for {@link HandlerInterceptor#after}; see {@link HandledMessage#attachment}.
+     * The broker drops the object with the outcome.
      */
     void attach(Object attachment);
 }

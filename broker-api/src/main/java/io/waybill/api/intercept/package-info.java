@@ -1,12 +1,13 @@
 /**
- * Interceptors: service interfaces for bundles that watch, change or refuse the calls of a worker and the work of its handlers.
+ * Interceptors: service interfaces for bundles that observe, change or refuse the calls of a worker and the work of its
+ * handlers.
  *
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.api.intercept.CallInterceptor} around each outgoing call
  *   <li>{@link io.waybill.api.intercept.HandlerInterceptor} around each call of a handler
- *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to say for which messages, and {@link io.waybill.api.intercept.WhenAway} what happens to these
- *       during an update
+ *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to select the messages, and
+ *   {@link io.waybill.api.intercept.WhenAway} for their treatment during an update
  * </ul>
  */
 @Version("1.6.0")

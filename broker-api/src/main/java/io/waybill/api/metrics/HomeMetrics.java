@@ -5,9 +5,11 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The figures that the workers of a home publish. Each worker writes its own about once a second, into a file in its directory, while they change.
+ * Reader of the figures that the workers of a home publish. While its figures change, each worker writes them about
+ * once a second to a file in its directory.
  *
- * <p>In a node it is an OSGi service, which a component gets by {@code @Reference HomeMetrics}. A program gets it from its worker.
+ * <p>In a node it is an OSGi service, which a component obtains with {@code @Reference HomeMetrics}. A program obtains
+ * it from its worker.
  *
  * <p><b>Threads.</b> Thread-safe. It reads files, so it is not for the path of a call.
  */
@@ -15,10 +17,10 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface HomeMetrics {
 
     /**
-     * Reads what each live worker published last, this one included, ordered by worker id. A worker that has published nothing yet, or whose file
-     * can't be read, is left out; the latter is logged once for each cause.
+     * Reads the latest published figures of each live worker, including this one, ordered by worker id. A worker that
+     * has published nothing yet, or whose file can't be read, is omitted; the latter is logged once for each cause.
      *
-     * @throws IOException when the home can't be read
+     * @throws IOException if the home can't be read
      */
     List<WorkerMetrics> read() throws IOException;
 }

@@ -5,22 +5,22 @@ import java.util.Arrays;
 /**
  * Number of latencies in each of {@value #BUCKETS} buckets, with their sum and maximum. Immutable.
  *
- * <p>Buckets are 16 ns wide below 256 ns; above, each power of two is divided into 16 buckets of equal width, so a bucket is at most 1/16 of its values
- * wide. The last one also counts everything from 2^42 ns (73 minutes) on.
+ * <p>Buckets are 16 ns wide below 256 ns; above, each power of two is divided into 16 buckets of equal width, so a
+ * bucket is at most 1/16 of its values wide. The last one also counts everything from 2^42 ns (73 minutes) on.
  */
 public final class LatencyHistogram {
 
     /** Number of buckets. */
     public static final int BUCKETS = 560;
 
-    /** The histogram of nothing. */
+    /** The histogram without latencies. */
     public static final LatencyHistogram EMPTY = new LatencyHistogram(new long[0], 0, 0);
 
-    private static final int PARTS = 16; // of each power of two
+    private static final int PARTS = 16; // buckets per power of two
     private static final int PART_BITS = 4;
     private static final int LINEAR_BITS = 8; // below 2^8 ns the buckets are equal
 
-    private final long[] counts; // up to the last one that is not 0
+    private final long[] counts; // up to the last nonzero count
     private final long count;
     private final long sumNs;
     private final long maxNs;
@@ -39,10 +39,10 @@ public final class LatencyHistogram {
     /**
      * Creates a histogram.
      *
-     * @param counts of the buckets, from the first one on; those that are missing are 0
+     * @param counts counts of the buckets, starting with the first; missing ones are 0
      * @param sumNs of all latencies
      * @param maxNs the highest latency
-     * @throws IllegalArgumentException when there are more counts than buckets, or something is negative
+     * @throws IllegalArgumentException if there are more counts than buckets, or a number is negative
      */
     public static LatencyHistogram of(long[] counts, long sumNs, long maxNs) {
         if (counts.length > BUCKETS) {
@@ -85,7 +85,7 @@ public final class LatencyHistogram {
         return (long) (PARTS + bucket % PARTS) << power - PART_BITS;
     }
 
-    /** Returns the highest latency of a bucket; {@link Long#MAX_VALUE} of the last one. */
+    /** Returns the highest latency of a bucket; {@link Long#MAX_VALUE} for the last bucket. */
     public static long upperNs(int bucket) {
         return bucket == BUCKETS - 1 ? Long.MAX_VALUE : lowerNs(bucket + 1) - 1;
     }
@@ -100,7 +100,7 @@ public final class LatencyHistogram {
         return bucket < counts.length ? counts[bucket] : 0;
     }
 
-    /** Returns the number of buckets up to the last one that counts something. */
+    /** Returns the number of buckets up to the last nonempty one. */
     public int usedBuckets() {
         return counts.length;
     }
@@ -109,13 +109,13 @@ public final class LatencyHistogram {
         return sumNs;
     }
 
-    /** Returns the highest latency; 0 for none. After {@link #minus} it is the upper end of its bucket. */
+    /** Returns the highest latency; 0 if there are none. After {@link #minus} it is the upper end of its bucket. */
     public long maxNs() {
         return maxNs;
     }
 
     /**
-     * Returns the upper end of the bucket that has the latency below which so many percent are, but no more than the maximum; 0 for none.
+     * Returns a percentile: the upper end of its bucket, at most the maximum; 0 if there are no latencies.
      *
      * @param percent above 0, up to 100
      */
@@ -134,7 +134,7 @@ public final class LatencyHistogram {
         return 0;
     }
 
-    /** Returns the histogram of both. */
+    /** Returns the sum of both histograms. */
     public LatencyHistogram plus(LatencyHistogram other) {
         LatencyHistogram longer = counts.length >= other.counts.length ? this : other;
         LatencyHistogram shorter = longer == this ? other : this;
@@ -146,8 +146,8 @@ public final class LatencyHistogram {
     }
 
     /**
-     * Returns the histogram of what was counted since an earlier state of this one. When that is none, such as that of an earlier incarnation, it is
-     * this one.
+     * Returns the histogram of the latencies since an earlier state of this one; this histogram if the argument is no
+     * earlier state, such as one of an earlier incarnation.
      */
     public LatencyHistogram minus(LatencyHistogram earlier) {
         long[] rest = counts.clone();

@@ -11,17 +11,18 @@ import java.util.Objects;
  * <p><b>Untrusted.</b> Names of operations come from messages of peers: any text.
  *
  * @param type of the requests
- * @param operation the name of the operation, function or operator; empty for types without names, and for requests that no handler took
- * @param peer name of the worker on the other side. Empty, with {@link MessageType#UNKNOWN} and without a name, in the one entry for all requests beyond
- *     the max number of entries
+ * @param operation the name of the operation, function or operator; empty for types without names, and for requests
+ *     without a handler
+ * @param peer name of the worker on the other side. Empty, with {@link MessageType#UNKNOWN} and without a name, in the
+ *     one entry for all requests beyond the max number of entries
  * @param count requests that have their outcome
- * @param errors those of them that failed, by code; codes that did not occur are absent
- * @param requestBytes size of the records of the {@code count} requests, without tensors in segments
- * @param responseBytes size of the records of their responses
- * @param inFlight requests without an outcome, apart from parked ones
+ * @param errors number of failures by code; codes that did not occur are absent
+ * @param requestBytes total size of the records of the {@code count} requests, without tensors in segments
+ * @param responseBytes total size of the records of their responses
+ * @param inFlight requests without an outcome, except parked ones
  * @param parked requests that wait for a handler, a policy or a thread; 0 on the caller's side
- * @param latency one value for each of the {@code count} requests: from its record in the caller's journal to that of its response, on the caller's
- *     side until the response or the failure was noticed
+ * @param latency one value for each of the {@code count} requests: from its record in the caller's journal to that of
+ *     its response, on the caller's side until the response or the failure was noticed
  */
 public record OperationMetrics(
         MessageType type,
@@ -43,7 +44,7 @@ public record OperationMetrics(
         Objects.requireNonNull(latency);
     }
 
-    /** Returns the requests that failed. */
+    /** Returns the number of failed requests. */
     public long failed() {
         return errors.values().stream().mapToLong(Long::longValue).sum();
     }

@@ -6,16 +6,17 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Figures of one worker, as it published them. Counts begin at 0 with each incarnation, and only grow. Immutable.
+ * Published figures of one worker. Counts begin at 0 with each incarnation, and only grow. Immutable.
  *
- * <p>{@link #values()} has gauges and counters by name. Names in use are listed in the reference page of the metrics file; a name that a worker does
- * not know yet, or does not use, is absent. Counters of bundles are there as {@code bundle/name}.
+ * <p>{@link #values()} contains gauges and counters by name. The reference page of the metrics file lists the names; a
+ * name that a worker does not know or use is absent. Counters of bundles have names of the form {@code bundle/name}.
  *
- * @param epoch how often the worker's name has joined
- * @param pid of its process, in its own pid namespace
- * @param startedMs when it joined, on the wall clock in ms since 1970
- * @param publishedMs when it published these figures, on the wall clock in ms since 1970. A worker whose counts do not change publishes nothing
- * @param served requests of others, and of itself, that it responded to
+ * @param epoch number of times that the worker's name has joined
+ * @param pid process id, in the worker's own pid namespace
+ * @param startedMs time of its join, on the wall clock in ms since 1970
+ * @param publishedMs time of this publication, on the wall clock in ms since 1970. A worker whose counts do not change
+ *     publishes nothing
+ * @param served requests that it responded to, including its own
  * @param called requests that it sent
  */
 public record WorkerMetrics(

@@ -4,7 +4,7 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.api.metrics.HomeMetrics} for the figures of all workers
- *   <li>{@link io.waybill.api.metrics.OperationMetrics} for those of one operation
+ *   <li>{@link io.waybill.api.metrics.OperationMetrics} for the figures of one operation
  * </ul>
  */
 @Version("1.0.0")

@@ -4,11 +4,12 @@ import io.waybill.api.MessageType;
 import java.util.Objects;
 
 /**
- * Request that an {@link AccessPolicy} decides about: who calls what. Immutable.
+ * Request about which an {@link AccessPolicy} decides: caller, type and operation. Immutable.
  *
  * @param worker id of the calling worker
  * @param workerName its name
- * @param uid user id of the calling worker: the owner of the files that the request was read from, as the kernel reports it
+ * @param uid user id of the calling worker: the owner of the files that the request was read from, as the kernel
+ *     reports it
  * @param type type of the message
  * @param operation operation of a call by name, function or operator of a script call, and the type's name otherwise
  * @param id id of the message

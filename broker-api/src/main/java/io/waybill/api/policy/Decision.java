@@ -33,7 +33,7 @@ public final class Decision {
         return allowed;
     }
 
-    /** Returns why the request is refused; empty when it is allowed. */
+    /** Returns the reason for the refusal; empty if the request is allowed. */
     public String reason() {
         return reason;
     }

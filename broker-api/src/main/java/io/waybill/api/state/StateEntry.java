@@ -6,7 +6,7 @@ import java.time.Duration;
  * An entry of a {@link StateStore}, without its value.
  *
  * @param bytes estimated size of key and value in memory
- * @param age since the value was set
- * @param idle since the value was set or read
+ * @param age time since the value was set
+ * @param idle time since the value was last set or read
  */
 public record StateEntry(String key, long bytes, Duration age, Duration idle) {}

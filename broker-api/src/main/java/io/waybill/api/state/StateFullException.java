@@ -1,6 +1,9 @@
 package io.waybill.api.state;
 
-/** A value does not fit into the room of its owner, and the store evicts nothing for it. Nothing was changed. */
+/**
+ * Signals that a value exceeds the remaining room of its owner, and that the store does not evict entries for it.
+ * Nothing was changed.
+ */
 public class StateFullException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

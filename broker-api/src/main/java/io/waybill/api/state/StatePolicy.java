@@ -4,33 +4,35 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * When a {@link StateStore} removes entries by itself.
+ * Rules by which a {@link StateStore} removes entries by itself.
  *
- * @param maxAge entries are removed so long after their value was set; {@link Duration#ZERO} for never
- * @param maxIdle entries are removed so long after their value was set or read; {@link Duration#ZERO} for never
- * @param whenFull what happens to a new value when the owner's room is used up
- * @param lifetime what happens to the entries when the worker's process ends
+ * @param maxAge time after which an entry is removed since its value was set; {@link Duration#ZERO} for never
+ * @param maxIdle time after which an entry is removed since its value was last set or read; {@link Duration#ZERO} for
+ *     never
+ * @param whenFull treatment of a new value when the owner's room is used up
+ * @param lifetime treatment of the entries when the worker's process ends
  */
 public record StatePolicy(Duration maxAge, Duration maxIdle, WhenFull whenFull, Lifetime lifetime) {
 
-    /** Removes nothing, and refuses when full. */
+    /** Policy that removes no entries, and refuses values when full. */
     public static final StatePolicy KEEP = new StatePolicy(Duration.ZERO, Duration.ZERO, WhenFull.REFUSE);
 
-    /** What happens to a new value when there is no room. */
+    /** Treatment of a new value when there is no room. */
     public enum WhenFull {
-        /** It is refused with a {@link StateFullException}. */
+        /** Refuses the value with a {@link StateFullException}. */
         REFUSE,
-        /** The least recently used entries of the same store are removed; when that is not enough, it is refused. */
+        /** Removes the least recently used entries of the same store; refuses the value if that is not enough. */
         EVICT
     }
 
-    /** How long a store's entries may live. */
+    /** Lifetime of a store's entries. */
     public enum Lifetime {
-        /** They end with the incarnation of the worker. */
+        /** The entries end with the incarnation of the worker. */
         INCARNATION,
         /**
-         * They are kept in a file of the worker's, which is written in the background: the next incarnation finds what was put more than
-         * the setting {@code state.write-interval} before a crash, and everything after an orderly end.
+         * The entries are kept in a file of the worker, written in the background. After a crash, the next incarnation
+         * finds the values that were put more than the setting {@code state.write-interval} earlier; after an orderly
+         * end, all of them.
          */
         ON_DISK
     }

@@ -8,30 +8,31 @@ import java.util.function.Function;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A map from texts to values that the worker holds for a bundle. The next version of the bundle finds what the previous one put there. It
- * ends with the worker's process, unless its {@link StatePolicy} keeps it on disk.
+ * A map from strings to values that the worker holds for a bundle. The next version of the bundle finds the previous
+ * version's entries. The map ends with the worker's process, unless its {@link StatePolicy} keeps it on disk.
  *
- * <p>A value is made of numbers, texts, bytes, lists, tuples, dicts, devices and dtypes. Tensors and references are refused: their lifetime would
- * have to be counted on every read. So no object of a class of the bundle's can get in, which would keep the bundle's class loader.
+ * <p>A value is made of numbers, texts, bytes, lists, tuples, dicts, devices and dtypes. Tensors and references are
+ * refused, because their lifetime would have to be counted on every read. A store therefore never holds an object of
+ * the bundle's own classes, which would keep the bundle's class loader.
  *
- * <p><b>Owner.</b> A bundle sees its own stores alone, by its symbolic name. All stores of a bundle share {@value #MAX_ENTRIES} entries
- * and {@value #MAX_BYTES} bytes, as {@link StateEntry#bytes} counts them.
+ * <p><b>Owner.</b> A bundle has access to its own stores only, by its symbolic name. All stores of a bundle share
+ * {@value #MAX_ENTRIES} entries and {@value #MAX_BYTES} bytes, as {@link StateEntry#bytes} counts them.
  *
- * <p><b>Threads.</b> Thread-safe; each method is atomic. <b>Errors.</b> All methods throw {@link IllegalStateException} when the broker that gave the store
- * was revoked, and {@link IllegalArgumentException} for a key that is not 1 to {@value #MAX_KEY_LENGTH} characters. Those that take a value to store
- * throw {@link IllegalArgumentException} for one with a tensor, a reference, or more than {@value #MAX_DEPTH} levels, and
- * {@link StateFullException} when there is no room.
+ * <p><b>Threads.</b> Thread-safe; each method is atomic. <b>Errors.</b> All methods throw {@link IllegalStateException}
+ * if the broker that returned the store was revoked, and {@link IllegalArgumentException} for a key that is not 1 to
+ * {@value #MAX_KEY_LENGTH} characters. Methods that store a value throw {@link IllegalArgumentException} if it has a
+ * tensor, a reference, or more than {@value #MAX_DEPTH} levels, and {@link StateFullException} if there is no room.
  */
 @ProviderType
 public interface StateStore {
 
     /** Max number of entries of an owner. */
     int MAX_ENTRIES = 100_000;
-    /** Max bytes of an owner. */
+    /** Max size of the entries of an owner, in bytes. */
     long MAX_BYTES = 64L << 20;
     /** Max number of stores of an owner. */
     int MAX_STORES = 256;
-    /** Max characters of a key. */
+    /** Max length of a key, in characters. */
     int MAX_KEY_LENGTH = 256;
     /** Max depth of nested lists, tuples and dicts. */
     int MAX_DEPTH = 32;
@@ -45,37 +46,37 @@ public interface StateStore {
     /** Sets the value of a key. */
     void put(String key, Value value);
 
-    /** Sets the value of a key that has none. Returns whether it had none. */
+    /** Sets the value of a key that has none; returns whether it did. */
     boolean putIfAbsent(String key, Value value);
 
-    /** Sets the value of a key whose value equals the expected one. Returns whether it did. */
+    /** Sets the value of a key whose value equals the expected one; returns whether it did. */
     boolean compareAndSet(String key, Value expected, Value value);
 
     /**
-     * Replaces the value of a key by the one that a function makes of it; empty for none. The function is called on the calling thread, outside of
-     * any lock, and once more when the value has changed meanwhile. What it throws is thrown, and nothing is changed. It must not
-     * change the key itself.
+     * Replaces the value of a key with the result of a function; an empty result removes the key. The function runs on
+     * the calling thread, outside of any lock, and again if the value has changed meanwhile. An exception from it is
+     * thrown, and nothing is changed. It must not change the key itself.
      *
      * @return the new value
-     * @throws IllegalStateException also when the value has changed in each of 10,000 attempts
+     * @throws IllegalStateException also if the value has changed during each of 10,000 attempts
      */
     Optional<Value> compute(String key, Function<Optional<Value>, Optional<Value>> function);
 
-    /** Removes a key. Returns whether it had a value. */
+    /** Removes a key; returns whether it had a value. */
     boolean remove(String key);
 
-    /** Removes a key whose value equals the expected one. Returns whether it did. */
+    /** Removes a key whose value equals the expected one; returns whether it did. */
     boolean remove(String key, Value expected);
 
-    /** Removes all entries. Returns how many there were. */
+    /** Removes all entries; returns their number. */
     int clear();
 
-    /** Removes the entries that no thread has used for so long. Returns how many there were. */
+    /** Removes the entries that no thread has used for the given time; returns their number. */
     int evictIdle(Duration idle);
 
-    /** Returns the entries whose key begins with a text, least recently used first. Counts as no use. */
+    /** Returns the entries whose key begins with a prefix, least recently used first. Does not count as a use. */
     List<StateEntry> entries(String prefix);
 
-    /** Returns how much there is in this store. */
+    /** Returns the number and size of this store's entries. */
     StateUsage usage();
 }

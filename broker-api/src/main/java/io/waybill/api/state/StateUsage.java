@@ -1,10 +1,10 @@
 package io.waybill.api.state;
 
 /**
- * How much there is in a {@link StateStore}.
+ * Number and size of the entries of a {@link StateStore}.
  *
  * @param entries number of entries
- * @param bytes as {@link StateEntry#bytes} counts them
+ * @param bytes total size, as {@link StateEntry#bytes} counts it
  * @param evicted number of entries that the store's {@link StatePolicy} has removed since the worker joined
  */
 public record StateUsage(int entries, long bytes, long evicted) {}

@@ -3,7 +3,7 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- * <li>{@link io.waybill.api.state.StateStore} for the state, which {@link io.waybill.api.broker.Broker#state} gives
+ * <li>{@link io.waybill.api.state.StateStore} for the state, which {@link io.waybill.api.broker.Broker#state} returns
  * </ul>
  */
 @Version("1.1.0")

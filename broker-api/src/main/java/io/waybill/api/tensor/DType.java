@@ -69,7 +69,7 @@ public enum DType {
     /**
      * Returns the type with this code.
      *
-     * @throws IllegalArgumentException when libtorch has none with plain storage under it
+     * @throws IllegalArgumentException if libtorch has no type with plain storage for the code
      */
     public static DType of(int code) {
         if (!isKnown(code)) {

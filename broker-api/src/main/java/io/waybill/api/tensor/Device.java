@@ -6,7 +6,7 @@ import java.util.Objects;
  * A device, such as {@code cpu} or {@code cuda:1}.
  *
  * @param type the device type's name in lower case
- * @param index from 0; {@link #ANY_INDEX} when the type alone is meant
+ * @param index from 0; {@link #ANY_INDEX} if only the type is meant
  */
 public record Device(String type, int index) {
 

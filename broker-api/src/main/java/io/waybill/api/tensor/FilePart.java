@@ -4,10 +4,10 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * A part of a file that has the bytes of a {@link Storage}.
+ * Part of a file that contains the bytes of a {@link Storage}.
  *
  * @param file absolute, in the home of the worker that wrote it
- * @param offset of the first byte, a multiple of 4096; as many follow as the storage has
+ * @param offset offset of the first byte, a multiple of 4096; the part is as long as the storage
  */
 public record FilePart(Path file, long offset) {
 

@@ -27,7 +27,7 @@ public final class SparseTensor {
      * @param indices of type int64, one column per element
      * @param sizes of the whole tensor: of the sparse dimensions, then of the dense ones
      * @param isCoalesced whether the indices are unique and sorted
-     * @throws IllegalArgumentException when indices, values and sizes don't match, with what was expected and found
+     * @throws IllegalArgumentException if indices, values and sizes don't match, with what was expected and found
      */
     public SparseTensor(Tensor indices, Tensor values, long[] sizes, boolean isCoalesced) {
         this.indices = Objects.requireNonNull(indices);

@@ -16,7 +16,7 @@ import org.osgi.annotation.versioning.ConsumerType;
  *
  * <p><b>Threads.</b> Counting is thread-safe; access to the bytes is not.
  *
- * <p><b>Versions.</b> Converters implement it for memory of their devices: a method that is added has a default.
+ * <p><b>Versions.</b> Converters implement it for memory of their devices: a new method always has a default.
  */
 @ConsumerType
 public interface Storage {
@@ -30,39 +30,42 @@ public interface Storage {
      * Returns the address of the first byte, for native code. After this call the broker assumes that native code may
      * write, and discards private copies of the pages when the storage is released. Alignment is 64 bytes.
      *
-     * @throws IllegalStateException when the bytes are released or are not in host memory
+     * @throws IllegalStateException if the bytes are released or are not in host memory
      */
     long address();
 
     /**
-     * Returns an address of the first byte, for native code that only reads. It has the content of {@link #address()}, and may be another one, at which a
-     * write would end the process. What native code writes at {@link #address()} later need not be seen there: ask again.
+     * Returns the address of the first byte, for native code that only reads. The content is that of
+     * {@link #address()}; the address may differ, and a write to it may crash the process. Later native writes at
+     * {@link #address()} may be invisible here: call this method again.
      *
-     * @throws IllegalStateException when the bytes are released or are not in host memory
+     * @throws IllegalStateException if the bytes are released or are not in host memory
      */
     default long readAddress() {
         return address();
     }
 
     /**
-     * Returns the address of the first byte in the memory of {@link #device()}, for code that works on that device; in host memory,
-     * {@link #address()}. Work that the calling thread then puts on its default stream of the device comes after the copy that brings the
-     * content. The memory is used again only after the work that is on that stream when the last count is released.
+     * Returns the address of the first byte in the memory of {@link #device()}, for code that works on that device; in
+     * host memory, {@link #address()}. Work that the calling thread later submits to its default stream of the device
+     * runs after the copy that produces the content. The memory is reused only after the work that is on that stream
+     * when the last count is released.
      *
-     * @throws IllegalStateException when the bytes are released, or have no such address
-     * @throws CallException {@link ErrorCode#DEVICE_LOST} when the device failed
+     * @throws IllegalStateException if the bytes are released, or have no such address
+     * @throws CallException {@link ErrorCode#DEVICE_LOST} if the device failed
      */
     default long deviceAddress() {
         return address();
     }
 
     /**
-     * Returns where another process of this host, which takes part in the name of this one, finds the bytes in a file: it maps them, a copy of its own on write, or writes
-     * them if this storage was {@linkplain TensorBuffers#allocate allocated} here. They are there as long as a count is held, and if this process ends without that, as long as the
-     * other one has a shared lock on them ({@code F_OFD_SETLK}), taken while this process was alive.
+     * Returns the part of a file where another process of this host, on whose behalf this worker acts, finds the bytes.
+     * The process maps the part copy-on-write, or writes to it if this storage was
+     * {@linkplain TensorBuffers#allocate allocated} here. The part is valid while a count is held; if this process dies
+     * first, while the other process has a shared lock on it ({@code F_OFD_SETLK}) that it took before the death.
      *
-     * @return empty when no file has them, or native code may have changed them in this process
-     * @throws IllegalStateException when the bytes are released
+     * @return empty if no file has them, or native code may have changed them in this process
+     * @throws IllegalStateException if the bytes are released
      */
     default Optional<FilePart> filePart() {
         return Optional.empty();
@@ -71,26 +74,26 @@ public interface Storage {
     /**
      * Returns a view of a part of the bytes, in native byte order: read-only when the storage arrived with a message.
      *
-     * @throws IndexOutOfBoundsException when the part does not lie inside the storage
-     * @throws IllegalStateException when the bytes are released or are not in host memory
+     * @throws IndexOutOfBoundsException if the part does not lie inside the storage
+     * @throws IllegalStateException if the bytes are released or are not in host memory
      */
     ByteBuffer bytes(long offset, int length);
 
     /**
-     * Returns whether tensors over this are more than bytes to other handlers of this worker, such as live tensors of a library. A value of
-     * a remote reference then holds this storage, where it would otherwise hold a copy.
+     * Returns whether tensors over this storage mean more than bytes to other handlers of this worker, such as live
+     * tensors of a library. A value of a remote reference then holds this storage instead of a copy.
      */
     default boolean isLive() {
         return false;
     }
 
-    /** Takes one more count, and returns this. */
+    /** Adds one count, and returns this storage. */
     Storage retain();
 
     /**
      * Releases one count.
      *
-     * @throws IllegalStateException when none is left
+     * @throws IllegalStateException if no count is left
      */
     void release();
 }

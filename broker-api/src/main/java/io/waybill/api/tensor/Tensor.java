@@ -27,9 +27,8 @@ public final class Tensor {
      *
      * @param sizes elements per dimension; empty for a scalar
      * @param strides elements between neighbours, per dimension; may be negative or zero
-     * @param storageOffset of the first element, in elements
-     * @throws IllegalArgumentException when some element would lie outside the storage, with what was expected and
-     * found
+     * @param storageOffset offset of the first element, in elements
+     * @throws IllegalArgumentException if some element would lie outside the storage, with what was expected and found
      */
     public Tensor(
             DType dtype, long[] sizes, long[] strides, long storageOffset, boolean requiresGrad, Storage storage) {
@@ -169,7 +168,7 @@ public final class Tensor {
         return elementCount;
     }
 
-    /** Returns the size of the elements, without gaps between them. */
+    /** Returns the total size of the elements in bytes, without gaps between them. */
     public long elementBytes() {
         return elementCount * dtype.sizeBytes();
     }

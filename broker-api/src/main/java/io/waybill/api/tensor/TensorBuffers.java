@@ -15,7 +15,7 @@ public interface TensorBuffers {
      * <p>After sending, do not write the bytes until the storage is released: receivers read them in place.
      *
      * @return the storage, with one count, which the caller owns
-     * @throws CallException {@link ErrorCode#DEVICE_FULL} when there is no room
+     * @throws CallException {@link ErrorCode#DEVICE_FULL} if there is no room
      */
     Storage allocate(long sizeBytes);
 }

@@ -3,9 +3,9 @@ package io.waybill.api.tool;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * A command of a bundle: {@code waybill NAME ... --node NODE} runs it in the node. A bundle offers it by publishing this service.
+ * Command of a bundle: {@code waybill NAME ... --node NODE} runs it in the node. The bundle publishes it as a service.
  *
- * <p><b>Threads.</b> Each run has a thread of its own; a command may run several times at once.
+ * <p><b>Threads.</b> Each run has its own thread; a command may run several times at once.
  */
 @ConsumerType
 public interface ToolCommand {
@@ -14,15 +14,15 @@ public interface ToolCommand {
     ToolDescription description();
 
     /**
-     * Runs the command. Its output is shown as it is written; the command succeeds when this returns.
+     * Runs the command. Its output is shown as it is written; the command succeeds when this method returns.
      *
-     * <p><b>Errors.</b> A {@link ToolFailedException} is the command's own error: its text and exit code reach the user. Any other exception
-     * or error ends the run with exit code 1, and is counted for the bundle.
+     * <p><b>Errors.</b> A {@link ToolFailedException} is the command's own error: its text and exit code reach the
+     * user. Any other exception or error ends the run with exit code 1, and is counted for the bundle.
      *
-     * <p><b>End.</b> The thread is interrupted when the user leaves, the limit of {@link ToolDescription#limit()} passes, or the bundle stops.
-     * The run has failed by then, and what it still writes is dropped.
+     * <p><b>End.</b> The thread is interrupted when the user disconnects, the limit of {@link ToolDescription#limit()}
+     * passes, or the bundle stops. The run has failed by then, and its further output is dropped.
      *
-     * @param run valid until this returns
+     * @param run valid until this method returns
      */
     void run(ToolRun run) throws Exception;
 }

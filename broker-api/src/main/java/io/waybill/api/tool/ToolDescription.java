@@ -7,16 +7,17 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Name, options and help of a command. Immutable; made from {@link #of} by the methods that return a copy.
+ * Name, options and help of a command. Immutable; created with {@link #of} and the methods that return a changed copy.
  *
  * @param name such as {@code top}: lower-case letters, digits and hyphens
  * @param summary one line, for lists
  * @param help more about the command; may be empty
- * @param options besides those of every command: {@code --node}, {@code --home}, {@code --json} and {@code --help}
+ * @param options in addition to those of every command: {@code --node}, {@code --home}, {@code --json} and
+ *     {@code --help}
  * @param argument name of its arguments in the help, such as {@code OPERATION}; empty when it takes none
- * @param minArguments the least number of arguments
- * @param maxArguments the max number of arguments
- * @param limit how long a run may take; {@link Duration#ZERO} for a command that runs until the user ends it
+ * @param minArguments min number of arguments
+ * @param maxArguments max number of arguments
+ * @param limit max duration of a run; {@link Duration#ZERO} for a command that runs until the user ends it
  */
 public record ToolDescription(
         String name,
@@ -28,7 +29,7 @@ public record ToolDescription(
         int maxArguments,
         Duration limit) {
 
-    /** Limit of a run when the description sets none. */
+    /** Max duration of a run if the description sets none. */
     public static final Duration DEFAULT_LIMIT = Duration.ofMinutes(1);
 
     /** Options that every command has. */
@@ -41,7 +42,7 @@ public record ToolDescription(
     private static final int MAX_OPTIONS = 50;
     private static final int MAX_ARGUMENTS = 1_000;
 
-    /** Checks the parts. */
+    /** Validates the parts. */
     public ToolDescription {
         if (!NAME.matcher(name).matches()) {
             throw new IllegalArgumentException(
@@ -84,17 +85,17 @@ public record ToolDescription(
         }
     }
 
-    /** A command without options and arguments. */
+    /** Creates the description of a command without options and arguments. */
     public static ToolDescription of(String name, String summary) {
         return new ToolDescription(name, summary, "", List.of(), "", 0, 0, DEFAULT_LIMIT);
     }
 
-    /** Adds a text below the summary. */
+    /** Returns a copy with a text below the summary. */
     public ToolDescription help(String text) {
         return new ToolDescription(name, summary, text, options, argument, minArguments, maxArguments, limit);
     }
 
-    /** Adds an option with a value. */
+    /** Returns a copy with an additional option that has a value. */
     public ToolDescription option(String option, String value, String text) {
         if (value.isEmpty()) {
             throw new IllegalArgumentException(
@@ -103,7 +104,7 @@ public record ToolDescription(
         return with(new ToolOption(option, value, text));
     }
 
-    /** Adds an option without a value. */
+    /** Returns a copy with an additional option that has no value. */
     public ToolDescription flag(String option, String text) {
         return with(new ToolOption(option, "", text));
     }
@@ -114,12 +115,12 @@ public record ToolDescription(
         return new ToolDescription(name, summary, help, more, argument, minArguments, maxArguments, limit);
     }
 
-    /** Sets how many arguments the command takes. */
+    /** Returns a copy with this number of arguments. */
     public ToolDescription arguments(String argumentName, int min, int max) {
         return new ToolDescription(name, summary, help, options, argumentName, min, max, limit);
     }
 
-    /** Sets how long a run may take; {@link Duration#ZERO} for no limit. */
+    /** Returns a copy with a max duration of a run; {@link Duration#ZERO} for no limit. */
     public ToolDescription limit(Duration other) {
         return new ToolDescription(name, summary, help, options, argument, minArguments, maxArguments, other);
     }

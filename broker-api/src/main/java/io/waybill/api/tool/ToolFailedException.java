@@ -1,12 +1,12 @@
 package io.waybill.api.tool;
 
-/** Failure of a command, with the line that the user sees. It should say what to do. */
+/** Failure of a command, with the line that the user sees. The text should state what to do. */
 public class ToolFailedException extends Exception {
     private static final long serialVersionUID = 1L;
 
     /** Exit code of a command that failed. */
     public static final int FAILED = 1;
-    /** Exit code of a command that was written wrongly. */
+    /** Exit code of a command with wrong options or arguments. */
     public static final int USAGE = 2;
 
     private static final int MAX_EXIT_CODE = 125;

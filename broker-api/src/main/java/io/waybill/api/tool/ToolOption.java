@@ -4,7 +4,7 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * An option of a command.
+ * Option of a command.
  *
  * @param name such as {@code --every}
  * @param value name of its value in the help, such as {@code TIME}; empty for a flag
@@ -16,7 +16,7 @@ public record ToolOption(String name, String value, String text) {
     private static final Pattern VALUE = Pattern.compile("[A-Z][A-Z0-9_-]{0,30}");
     private static final int MAX_TEXT = 1_000;
 
-    /** Checks the parts. */
+    /** Validates the parts. */
     public ToolOption {
         if (!NAME.matcher(name).matches()) {
             throw new IllegalArgumentException("an option is written --name, and not '" + name + "'");

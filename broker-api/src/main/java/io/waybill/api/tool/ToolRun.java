@@ -9,8 +9,8 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * One run of a command: its arguments and its output.
  *
- * <p><b>Threads.</b> Any thread of the command. <b>Lifetime.</b> Until {@link ToolCommand#run} returns or is ended; then output throws
- * {@link java.util.concurrent.CancellationException}.
+ * <p><b>Threads.</b> Any thread of the command. <b>Lifetime.</b> Until {@link ToolCommand#run} returns or is cancelled;
+ * after that, output throws {@link java.util.concurrent.CancellationException}.
  */
 @ProviderType
 public interface ToolRun {
@@ -24,7 +24,7 @@ public interface ToolRun {
     /** Returns the arguments, without the options. Their number is checked. */
     List<String> arguments();
 
-    /** Returns the value of an option; empty when it was not given. */
+    /** Returns the value of an option; empty if it was not given. */
     Optional<String> option(String name);
 
     /** Returns whether a flag was given. */
@@ -34,23 +34,25 @@ public interface ToolRun {
     boolean isJson();
 
     /**
-     * Writes a line of text. It is shown at once, on standard error if the user wants JSON. Waits while the user does not read.
+     * Writes a line of text. The line is shown immediately, on standard error if the user wants JSON. Blocks while the
+     * user's terminal does not read.
      *
-     * @throws IllegalArgumentException when it is longer than {@link #MAX_ITEM}
-     * @throws java.util.concurrent.CancellationException when the run has ended, or has written more than {@link #MAX_OUTPUT}
+     * @throws IllegalArgumentException if the line is longer than {@link #MAX_ITEM}
+     * @throws java.util.concurrent.CancellationException if the run has ended, or has written more than
+     *     {@link #MAX_OUTPUT}
      */
     void line(String text);
 
     /**
-     * Writes a JSON document, on one line: numbers, texts, lists and dicts of them. Otherwise as {@link #line}.
+     * Writes a JSON document of numbers, strings, lists and dicts on one line. Otherwise like {@link #line}.
      *
-     * @throws IllegalArgumentException when it has a tensor or a reference, or is larger than {@link #MAX_ITEM}
+     * @throws IllegalArgumentException if the document has a tensor or a reference, or is larger than {@link #MAX_ITEM}
      */
     void json(Value document);
 
-    /** Returns whether the run was ended from outside, or has returned. */
+    /** Returns whether the run was cancelled or has returned. */
     boolean isCancelled();
 
-    /** Waits, for a command that shows something repeatedly. Returns false at once when the run is ended. */
+    /** Waits between repeated outputs of a command. Returns false immediately if the run is cancelled. */
     boolean pause(Duration time);
 }
