@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs a bundle's code on a separate thread with a time limit. A wait of more than a second is logged. Code that hangs is interrupted, and
- * abandoned if that has no effect. Thread-safe.
+ * Runs a bundle's code on a separate thread with a time limit. A wait of more than a second is logged. Code that hangs
+ * is interrupted, and abandoned if that has no effect. Thread-safe.
  */
 final class BoundedStep {
 
@@ -51,7 +51,7 @@ final class BoundedStep {
         CompletableFuture<Void> done = new CompletableFuture<>();
         Thread thread = start(threadName, () -> {
             Thread.currentThread().setContextClassLoader(BoundedStep.class.getClassLoader());
-            Thread.interrupted(); // meant for no bundle: an interrupt that is comes when the time is over
+            Thread.interrupted(); // this interrupt is not for the bundle; the limit sends its own
             try {
                 step.run();
                 done.complete(null);
@@ -109,7 +109,7 @@ final class BoundedStep {
         }
     }
 
-    /** The text of the cause behind all others, with its type; or what the host refused. */
+    /** Returns the text of the innermost cause, with its type; or the host's reason for a refusal. */
     static String innermost(Throwable error) {
         Throwable cause = error;
         for (int depth = 0; cause.getCause() != null && depth < 50; depth++) {

@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Installs, updates, starts, stops and removes handler bundles, one operation at a time.
  *
- * <p>Before anything is replaced, a jar is copied to a directory that only this process may write, checked, and
- * resolved together with the running bundles. When the new bundle then throws on start, hangs, or has a component that
- * does not become active, the old one is restored. System bundles are listed and never changed. Bundles that are
- * installed here are installed again when the node restarts.
+ * <p>Before a replacement, the jar is copied to a directory that only this process may write, checked, and resolved
+ * together with the running bundles. If the new bundle then throws on start, hangs, or has a component that does not
+ * become active, the old one is restored. System bundles are listed but never changed. Installed bundles are
+ * reinstalled when the node restarts.
  *
  * <p><b>Threads.</b> Any; operations wait for each other, {@link #list()} does not.
  */
@@ -86,26 +86,26 @@ public final class BundleControl {
         }
         Obstacles now = steps.obstacles(slot.bundle, Duration.ZERO);
         State state = now.areThere() && (now.mayPass() || slot.isWaiting()) ? State.WAITING : State.ACTIVE;
-        boolean isLast = !now.areThere() && !slot.isWaiting(); // what it waited for is no problem when it is there
+        boolean isLast = !now.areThere() && !slot.isWaiting(); // a dependency that has arrived is no longer a problem
         return slot.status(state, now.areThere() ? now.text() : isLast ? slot.problem() : null);
     }
 
-    /** Which bundles wait, and for what. */
+    /** Returns the waiting bundles and their missing dependencies. */
     WaitingBundles waiting() {
         return waiting;
     }
 
-    /** Returns a number that grows with what another bundle may have waited for: bundles that arrive, and configurations. */
+    /** Returns a counter of arrivals that another bundle may have waited for: bundles and configurations. */
     long arrivals() {
         return arrivals.get();
     }
 
-    /** Notes that configurations changed. */
+    /** Records that configurations changed. */
     void configured() {
         arrivals.incrementAndGet();
     }
 
-    /** Ends the start of the node, during which each bundle may need ones that come after it. */
+    /** Marks the end of the node's start, during which each bundle may depend on later ones. */
     void started() {
         oneAtATime.lock();
         try {
@@ -117,7 +117,7 @@ public final class BundleControl {
         }
     }
 
-    /** Notes which of the waiting bundles have now what they waited for, unless an operation runs: it ends with that. */
+    /** Rechecks the waiting bundles, unless an operation runs: each operation ends with the same check. */
     void look() {
         if (waiting.areThere() && oneAtATime.tryLock()) {
             try {
@@ -129,7 +129,7 @@ public final class BundleControl {
         }
     }
 
-    /** Installs and starts a bundle; updates it when one of its name is installed. */
+    /** Installs and starts a bundle; updates it if a bundle of its name is installed. */
     public BundleStatus install(Path jar) throws BundleRefusedException {
         return install(staging.stage(jar), StartLevels.FIRST_HANDLER_LEVEL, Keeping.REPLACE);
     }
@@ -182,20 +182,23 @@ public final class BundleControl {
         });
     }
 
-    /** Stops a bundle, when its running requests ended or the drain limit passed. New requests for its handlers park. */
+    /**
+     * Stops a bundle after its running requests have completed or the drain limit has passed. New requests for its
+     * handlers park.
+     */
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively("stop " + symbolicName, () -> {
             BundleSlot slot = slots.requireInstalled(symbolicName);
             boolean isStopped = slot.state() == State.STOPPED;
             starts.stop(slot);
             if (!isStopped) {
-                slot.clearProblem(); // an earlier stop's, or what it waited for
+                slot.clearProblem(); // from an earlier stop or a missing dependency
             }
             return slot;
         });
     }
 
-    /** Stops and removes a bundle; one that is stuck is forgotten, and removed when its code returns after all. */
+    /** Stops and removes a bundle. A stuck bundle is dropped from the list, and removed if its code ever returns. */
     public BundleStatus uninstall(String symbolicName) throws BundleRefusedException {
         return exclusively("uninstall " + symbolicName, () -> {
             if (slots.find(symbolicName).isEmpty()) {
@@ -221,7 +224,7 @@ public final class BundleControl {
         });
     }
 
-    /** Its code still runs, and may never return: waiting for it would keep all other operations waiting. */
+    /** Drops a stuck bundle: its code may never return, and waiting for it would block all other operations. */
     private BundleSlot forget(BundleSlot stuck) {
         String comesBack =
                 kept.forget(stuck.symbolicName()).map(text -> "; " + text).orElse("");
@@ -232,12 +235,14 @@ public final class BundleControl {
         return stuck;
     }
 
-    /** Returns the jar that runs under a name. */
+    /** Returns the running jar of a bundle. */
     Optional<StagedJar> installed(String symbolicName) {
         return slots.find(symbolicName).map(BundleSlot::jar);
     }
 
-    /** Takes a jar for the source of a bundle, if that is what it runs. Then the staged copy is discarded. */
+    /**
+     * Adopts a jar as the source of a bundle if the bundle runs the same content, and then discards the staged copy.
+     */
     boolean runsSame(StagedJar jar) {
         Optional<BundleSlot> same = slots.find(jar.symbolicName())
                 .filter(slot -> slot.jar().sha256().equals(jar.sha256()));
@@ -248,12 +253,14 @@ public final class BundleControl {
         return same.isPresent();
     }
 
-    /** Installs a jar that the watched directory has, and will have at the next start. It becomes this object's. */
+    /**
+     * Installs a jar from the watched directory, which provides it at the next start, too. Takes ownership of the jar.
+     */
     BundleStatus installWatched(StagedJar jar) throws BundleRefusedException {
         return install(jar, StartLevels.FIRST_HANDLER_LEVEL, Keeping.FORGET);
     }
 
-    /** Installs a jar while the node starts. It becomes this object's. */
+    /** Installs a jar during the node's start. Takes ownership of the jar. */
     BundleStatus installAtStart(StagedJar jar, int startLevel) throws BundleRefusedException {
         return install(jar, startLevel, Keeping.LEAVE);
     }
@@ -267,8 +274,8 @@ public final class BundleControl {
 
     private BundleSlot installFirst(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
         BundleSlot slot = null;
-        boolean isPolicyRequired =
-                steps.requiresPoliciesOf(jar.symbolicName()); // of an earlier stay, or one before the node's start
+        // policies from an earlier installation, or from before the node's start
+        boolean isPolicyRequired = steps.requiresPoliciesOf(jar.symbolicName());
         try {
             slots.requireNoSystemBundle(jar.symbolicName());
             slot = new BundleSlot(steps.install(jar, startLevel), jar, clock);
@@ -299,7 +306,7 @@ public final class BundleControl {
         return current;
     }
 
-    /** Removes a bundle that did not come up at its first installation. */
+    /** Removes a bundle whose first installation failed. */
     private void dropFailed(BundleSlot slot, BundleRefusedException why, boolean isPolicyRequired) {
         try {
             if (why.reason() == Reason.HUNG) {
@@ -318,7 +325,7 @@ public final class BundleControl {
         }
     }
 
-    /** Returns the slot that it concerns. */
+    /** Change of a bundle; returns the slot of the bundle. */
     private interface Operation {
         BundleSlot run() throws BundleRefusedException;
     }

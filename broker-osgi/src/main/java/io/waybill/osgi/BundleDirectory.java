@@ -24,12 +24,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The watched directory of bundles: a new jar is installed, a changed one updates its bundle, a removed one uninstalls
- * it. A file is accepted when two scans find it unchanged, so a file that is still being copied waits. Of several jars for one bundle
- * the highest version runs, and of equal versions the last one; when its file is removed, the next one takes its place. A file that is older
- * than a jar that an operator installed for its bundle by command is left.
+ * it. A file is accepted after two scans found it unchanged, so a file that is still being copied waits. Of several
+ * jars for one bundle the highest version runs, and of equal versions the last one; when its file is removed, the next
+ * one replaces it. A file is ignored if an operator installed a newer jar for its bundle by command.
  *
- * <p>A rejected file is reported once, and retried when the file changes, when something arrived that it may have needed, such as another
- * bundle or a configuration, or when the disk has room for it.
+ * <p>A rejected file is reported once, and retried when the file changes, when a possible dependency arrived, such as
+ * another bundle or a configuration, or when the disk has room for it.
  *
  * <p><b>Threads.</b> The scanning thread.
  */
@@ -37,7 +37,7 @@ final class BundleDirectory {
 
     private static final Logger LOG = LoggerFactory.getLogger(BundleDirectory.class);
     private static final String SUFFIX = ".jar";
-    /** Scans for which a missing file may be one that is new and not stable yet. */
+    /** Max scans during which a missing file may be the same as a new file that is not stable yet. */
     private static final int MAX_MISSING = 3;
 
     private final OsgiSettings settings;
@@ -45,22 +45,22 @@ final class BundleDirectory {
     private final Staging staging;
     private final BundleControl control;
     private final KeptJars kept;
-    private boolean starting; // the node: then it may be told to end before the next bundle
+    private boolean starting; // true while the node starts: the start can then be cancelled before the next bundle
     private final Map<Path, Seen> files = new HashMap<>();
     private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read when bundles are listed
-    private long lastArrivals; // when those that wait were tried last
-    private long ownArrivals; // of this directory, since then
+    private long lastArrivals; // arrivals at the last retry of the waiting files
+    private long ownArrivals; // arrivals from this directory since then
 
     private enum Standing {
-        /** Seen once as it is. */
+        /** The file was found once in its present form. */
         NEW,
-        /** To be installed. */
+        /** The file is ready to be installed. */
         STABLE,
         /** The bundle was installed. */
         TAKEN,
         /** A higher version of the bundle is in the directory. */
         OLDER,
-        /** The bundle was rejected, for a reason that may pass when something else comes. */
+        /** The bundle was rejected for a reason that another arrival may remove. */
         WAITING,
         /** The disk had no room for it. */
         NO_ROOM,
@@ -72,8 +72,8 @@ final class BundleDirectory {
     private static final class Seen {
         FileMark mark; // null before the first scan
         Standing standing = Standing.NEW;
-        int missing; // scans that did not find it
-        String symbolicName; // of the jar when it was stable last, as the others; null when it isn't known
+        int missing; // number of scans that did not find it
+        String symbolicName; // of the jar when it was last stable, like the next fields; null if unknown
         Version version;
         String sha256;
 
@@ -93,7 +93,7 @@ final class BundleDirectory {
         Files.createDirectories(directory);
     }
 
-    /** Updates the bundles to the files' current state, without waiting until they are stable. */
+    /** Updates the bundles from the files' current state, without waiting until they are stable. */
     void lookAtStart() {
         starting = true;
         look();
@@ -101,7 +101,7 @@ final class BundleDirectory {
         starting = false;
     }
 
-    /** Updates the bundles to the files' current state. */
+    /** Updates the bundles from the files' current state. */
     void look() {
         Map<Path, FileMark> found;
         try {
@@ -119,7 +119,7 @@ final class BundleDirectory {
         removeGone(found);
     }
 
-    /** The files that are not taken, and why. For any thread. */
+    /** Returns the rejected files with the reasons. Any thread may call it. */
     Map<Path, String> problems() {
         return Map.copyOf(problems);
     }
@@ -149,7 +149,7 @@ final class BundleDirectory {
         lastArrivals = arrivals + ownArrivals;
     }
 
-    /** Installs the files in this state. Returns whether a bundle was installed. */
+    /** Installs the files in a given state; returns whether a bundle was installed. */
     private boolean take(Standing standing) {
         boolean cameIn = false;
         for (StagedJar jar : staged(seen -> seen.standing == standing)) {
@@ -161,7 +161,7 @@ final class BundleDirectory {
         return cameIn;
     }
 
-    /** Stages files, in the order in which the last one of each bundle is the one to stay. */
+    /** Stages files, ordered so that the last one of each bundle is the preferred one. */
     private List<StagedJar> staged(Predicate<Seen> which) {
         List<StagedJar> staged = new ArrayList<>();
         files.forEach((file, seen) -> {
@@ -205,7 +205,7 @@ final class BundleDirectory {
                     running.get());
             return leave(jar, seen, Standing.OLDER);
         }
-        if (runsFrom(jar.source(), jar.symbolicName()) && isAnyNewer(jar, seen)) { // the file has a lower version now
+        if (runsFrom(jar.source(), jar.symbolicName()) && isAnyNewer(jar, seen)) { // the file now has a lower version
             leave(jar, seen, Standing.OLDER);
             giveUp(jar.source(), jar.symbolicName());
             return true;
@@ -239,7 +239,7 @@ final class BundleDirectory {
         problems.remove(jar.source());
     }
 
-    /** Returns whether a running jar is in the directory still. */
+    /** Returns whether a running jar is still in the directory. */
     private boolean isThere(StagedJar running) {
         Seen seen = files.get(running.source());
         return seen != null && seen.missing == 0 && running.sha256().equals(seen.sha256);
@@ -258,7 +258,10 @@ final class BundleDirectory {
         }
     }
 
-    /** Gives up what files had that are missing, unless a new file may be one of them under another name, or what replaces it. */
+    /**
+     * Uninstalls the bundles of missing files, unless a new file may be the same file under another name or its
+     * replacement.
+     */
     private void removeGone(Map<Path, FileMark> found) {
         boolean isAnyNew = files.entrySet().stream()
                 .anyMatch(file -> file.getValue().standing == Standing.NEW && found.containsKey(file.getKey()));
@@ -277,7 +280,7 @@ final class BundleDirectory {
         }
     }
 
-    /** Lets another file take the place of one that has a bundle no longer, or uninstalls the bundle. */
+    /** Replaces a file that no longer provides its bundle with another file, or uninstalls the bundle. */
     private void giveUp(Path file, String symbolicName) {
         if (!runsFrom(file, symbolicName)) {
             return;
@@ -309,7 +312,7 @@ final class BundleDirectory {
             control.uninstall(symbolicName);
             ofBundle(symbolicName)
                     .filter(seen -> seen.standing == Standing.WAITING)
-                    .forEach(seen -> seen.standing = Standing.STABLE); // what it kept out may come in now
+                    .forEach(seen -> seen.standing = Standing.STABLE); // files that it suppressed may be installed now
         } catch (BundleRefusedException e) {
             LOG.error("{} went, and its bundle can't be removed: {}", file, e.getMessage());
         }

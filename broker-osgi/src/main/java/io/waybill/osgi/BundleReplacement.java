@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Replaces the jar of an installed bundle, and restores the old one when the new one does not start.
+ * Replaces the jar of an installed bundle, and restores the old one if the new one does not start.
  *
  * <p><b>Threads.</b> One operation at a time; {@link BundleControl} ensures that.
  */
@@ -35,9 +35,9 @@ final class BundleReplacement {
     }
 
     /**
-     * Replaces a bundle. It then runs if it did before, or waits if it did before.
+     * Replaces the jar of a bundle. The bundle runs afterwards if it ran before, and waits if it waited before.
      *
-     * @throws BundleRefusedException when the old jar is in its place again
+     * @throws BundleRefusedException if the old jar was restored
      */
     BundleSlot replace(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
         MayLack mayLack = mayLack(slot, candidate);
@@ -75,7 +75,10 @@ final class BundleReplacement {
         return current;
     }
 
-    /** Returns what a candidate may lack: as much as the bundle that it replaces, so that a serving one is kept. */
+    /**
+     * Returns which dependencies a candidate may lack: as many as the bundle that it replaces, so that a serving bundle
+     * is kept.
+     */
     private MayLack mayLack(BundleSlot slot, StagedJar candidate) {
         starts.look(slot);
         boolean isPolicy = BundleStarts.mayLack(slot.jar()) == MayLack.NOTHING
@@ -86,7 +89,7 @@ final class BundleReplacement {
         return slot.isStarted() ? MayLack.SERVICES : MayLack.PACKAGES;
     }
 
-    /** Installs a jar in place of the running one: in the same bundle, or in a new one if that does not stop. */
+    /** Installs a jar in place of the running one: in the same bundle, or in a new one if the old one does not stop. */
     private BundleSlot putIn(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
         try {
             starts.stop(slot);
@@ -116,7 +119,7 @@ final class BundleReplacement {
         return notified;
     }
 
-    /** Runs the jar again that ran before; in the same bundle, or in a new one when the bundle hangs. */
+    /** Restores the previous jar: in the same bundle, or in a new one if the bundle hangs. */
     private BundleSlot putBack(BundleSlot slot, StagedJar before, boolean start, BundleRefusedException why) {
         LOG.warn("{} is put back: {}", before, why.getMessage());
         BundleSlot target = slot;

@@ -25,7 +25,7 @@ final class BundleSlot {
     private volatile StagedJar jar;
     private volatile State state = State.STOPPED;
     private volatile long sinceWallNs;
-    private volatile String problem; // null when there is none
+    private volatile String problem; // null if there is none
     private volatile boolean isRemoved;
 
     BundleSlot(Bundle bundle, StagedJar jar, Clock clock) {
@@ -47,8 +47,8 @@ final class BundleSlot {
     }
 
     /**
-     * Returns the state. The framework may have stopped it, for example when a bundle that it uses was removed; and another bundle may have
-     * uninstalled it.
+     * Returns the state. The framework may have stopped the bundle, for example because a bundle that it uses was
+     * removed; another bundle may have uninstalled it.
      */
     State state() {
         if (isGone()) {
@@ -57,17 +57,17 @@ final class BundleSlot {
         return state == State.ACTIVE && !isStarted() ? State.WAITING : state;
     }
 
-    /** Returns whether it is to run, although it may wait for something. */
+    /** Returns whether the bundle should run, even if it waits for a dependency. */
     boolean isWanted() {
         return !isGone() && (state == State.ACTIVE || state == State.WAITING);
     }
 
-    /** Returns whether another bundle uninstalled it: the framework knows it no longer. */
+    /** Returns whether another bundle uninstalled this one, so that the framework no longer knows it. */
     boolean isGone() {
         return !isRemoved && bundle.getState() == Bundle.UNINSTALLED;
     }
 
-    /** Notes that an operator removed it. */
+    /** Records that an operator removed the bundle. */
     void removed() {
         isRemoved = true;
     }
@@ -90,7 +90,7 @@ final class BundleSlot {
         sinceWallNs = clock.wallNs();
     }
 
-    /** Notes what it waits for. */
+    /** Records the missing dependencies of the bundle. */
     void lacks(String text) {
         if (state != State.WAITING) {
             enter(State.WAITING);

@@ -14,7 +14,7 @@ import org.osgi.framework.BundleContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The handler bundles by name, and those that were given up. Thread-safe. */
+/** The handler bundles by name, and the abandoned ones. Thread-safe. */
 final class BundleSlots {
 
     private static final Logger LOG = LoggerFactory.getLogger(BundleSlots.class);
@@ -67,7 +67,7 @@ final class BundleSlots {
         byName.remove(slot.symbolicName(), slot);
     }
 
-    /** Takes a bundle that hangs out of the way; nothing is done with it again. */
+    /** Moves a hanging bundle to the list of abandoned ones; no operation uses it again. */
     synchronized void giveUp(BundleSlot slot) {
         byName.remove(slot.symbolicName(), slot);
         if (!stuck.contains(slot)) {
@@ -77,7 +77,7 @@ final class BundleSlots {
         }
     }
 
-    /** Takes a bundle that was given up off the list; empty when there is none of this name. */
+    /** Removes and returns an abandoned bundle; empty if there is none of this name. */
     synchronized Optional<BundleSlot> takeStuck(String symbolicName) {
         Optional<BundleSlot> found = stuck.stream()
                 .filter(slot -> slot.symbolicName().equals(symbolicName))

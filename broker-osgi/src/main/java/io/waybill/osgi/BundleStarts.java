@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Starts and stops handler bundles. One that lacks something that may come, such as a package, a service or a configuration, waits for it, and
- * is started after the operation that brings it.
+ * Starts and stops handler bundles. A bundle that lacks a package, a service or a configuration waits for it, and is
+ * started after the operation that provides it.
  *
  * <p><b>Threads.</b> One operation at a time; {@link BundleControl} ensures that.
  */
@@ -24,7 +24,7 @@ final class BundleStarts {
     private final BundleSlots slots;
     private final BundleSteps steps;
 
-    /** What a bundle may lack when it is started, and wait for. */
+    /** Dependencies that a bundle may lack at its start, and wait for. */
     enum MayLack {
         NOTHING,
         /** It resolves, and its components may lack services and configurations. */
@@ -38,16 +38,19 @@ final class BundleStarts {
         this.steps = steps;
     }
 
-    /** A policy that waited would let none of the other bundles' requests pass, or all: it is refused until it is complete. */
+    /**
+     * Returns which dependencies a jar may lack. A jar with a policy may lack none: a waiting policy would block the
+     * requests of all other bundles, or let them all pass.
+     */
     static MayLack mayLack(StagedJar jar) {
         return PolicyDeclaration.in(jar.copy()).isPresent() ? MayLack.NOTHING : MayLack.PACKAGES;
     }
 
     /**
-     * Resolves and starts a bundle, which is active or waiting then.
+     * Resolves and starts a bundle, which is active or waiting afterwards.
      *
      * @param limit max time for its components to become satisfied
-     * @throws BundleRefusedException when it does not start, or lacks more than it may; it may be started then
+     * @throws BundleRefusedException if it does not start, or lacks more than it may; it may be running then
      */
     void start(BundleSlot slot, MayLack allowed, Duration limit) throws BundleRefusedException {
         try {
@@ -60,7 +63,7 @@ final class BundleStarts {
             return;
         }
         steps.begin(slot.bundle);
-        startOthers(slot); // which may have waited for it, and it for them
+        startOthers(slot); // they may wait for this bundle, and this bundle for them
         Obstacles obstacles = steps.obstacles(slot.bundle, limit);
         if (!obstacles.areThere()) {
             completed(slot);
@@ -77,7 +80,10 @@ final class BundleStarts {
         slot.enter(State.ACTIVE);
     }
 
-    /** Starts the bundles that waited for what an operation brought, and notes which wait from now on. Throws nothing: they are no part of it. */
+    /**
+     * Starts the bundles whose dependencies an operation provided, and updates the list of waiting bundles. Never
+     * throws, because these bundles are not part of the operation.
+     */
     void startWaiting() {
         startOthers(null);
         slots.all().forEach(this::look);
@@ -120,12 +126,12 @@ final class BundleStarts {
         }
     }
 
-    /** Notes which of the waiting bundles have now what they waited for. Costs nothing while none waits. */
+    /** Rechecks the waiting bundles for dependencies that have arrived. Free of cost while no bundle waits. */
     void lookAtWaiting() {
         slots.all().stream().filter(BundleSlot::isWaiting).forEach(this::look);
     }
 
-    /** Notes whether a bundle that runs waits for something. */
+    /** Updates whether a running bundle waits for a dependency. */
     void look(BundleSlot slot) {
         if (!slot.isWanted() || !slot.isStarted()) {
             return;
@@ -139,7 +145,7 @@ final class BundleStarts {
         }
     }
 
-    /** Gives all components that wait a limited time together, and reports those that wait still. */
+    /** Waits a limited time for all waiting components together, and reports those that still wait. */
     void awaitComponents(Duration limit, Clock clock) {
         long untilNs = clock.monotonicNs() + limit.toNanos();
         for (BundleSlot slot : slots.all()) {
@@ -159,12 +165,12 @@ final class BundleStarts {
         }
     }
 
-    /** Says what a bundle waits for. */
+    /** Reports the missing dependencies of a bundle. */
     static void reportLack(BundleSlot slot) {
         LOG.warn("{} is installed and waits: {}", slot.jar(), slot.problem());
     }
 
-    /** Stops a bundle, when its running requests ended or the drain limit passed. */
+    /** Stops a bundle after its running requests have completed or the drain limit has passed. */
     void stop(BundleSlot slot) throws BundleRefusedException {
         try {
             steps.stop(slot.bundle);

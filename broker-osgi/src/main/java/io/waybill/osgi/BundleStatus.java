@@ -30,7 +30,7 @@ public record BundleStatus(
         stopped = List.copyOf(stopped);
     }
 
-    /** Returns the status of a bundle of the system. */
+    /** Returns the status of a system bundle. */
     static BundleStatus ofSystem(Bundle bundle) {
         return new BundleStatus(
                 bundle.getSymbolicName(),
@@ -46,7 +46,7 @@ public record BundleStatus(
     }
 
     /**
-     * Returns the status with what an operation on the bundle changed besides.
+     * Returns the status with the further effects of an operation on the bundle.
      *
      * @param before of all bundles, before the operation
      * @param now of all bundles
@@ -69,9 +69,9 @@ public record BundleStatus(
                 symbolicName, version, kind, state, sinceWallNs, sha256, source, problem, others, former);
     }
 
-    /** Whose it is. */
+    /** Owner of a bundle: the node or the operator. */
     public enum Kind {
-        /** Part of the node; stays as it is. */
+        /** Part of the node; never changed. */
         SYSTEM,
         /** Handler bundle: may be installed, updated and removed. */
         HANDLER
@@ -80,10 +80,10 @@ public record BundleStatus(
     /** State of a bundle. */
     public enum State {
         ACTIVE,
-        /** The bundle lacks a package, a service or a configuration, and is active as soon as that is there. */
+        /** The bundle lacks a package, a service or a configuration, and becomes active as soon as it is available. */
         WAITING,
         STOPPED,
-        /** The bundle did not return from its start or stop, and was abandoned. It stays until the node ends. */
+        /** The bundle did not return from its start or stop, and was abandoned. It stays until the node exits. */
         STUCK
     }
 }

@@ -85,7 +85,7 @@ final class BundleSteps {
         resolution.resolve(bundle, jar);
     }
 
-    /** Fails unless the jar would resolve in place of the bundle of its name. Undoes all changes. */
+    /** Fails unless the jar would resolve in place of the bundle of its name. Reverts all changes. */
     void tryResolve(StagedJar jar) throws BundleRefusedException {
         Bundle candidate = installAt(CandidateHook.location(jar.symbolicName(), count.incrementAndGet()), jar);
         try {
@@ -100,7 +100,7 @@ final class BundleSteps {
         }
     }
 
-    /** Starts a resolved bundle, whose components may lack something still: see {@link #obstacles}. */
+    /** Starts a resolved bundle whose components may still lack dependencies: see {@link #obstacles}. */
     void begin(Bundle bundle) throws BundleRefusedException {
         services.problems().forget(bundle);
         String name = bundle.getSymbolicName();
@@ -112,7 +112,7 @@ final class BundleSteps {
         }
     }
 
-    /** Returns what keeps a started bundle from being complete, after a limited wait for what may come. */
+    /** Returns the obstacles of a started bundle, after a limited wait for missing dependencies. */
     Obstacles obstacles(Bundle bundle, Duration limit) {
         return components.obstacles(bundle, limit);
     }
@@ -122,13 +122,13 @@ final class BundleSteps {
         return settings.activationLimit();
     }
 
-    /** Notes that a started bundle has no obstacles. */
+    /** Records that a started bundle has no obstacles. */
     void completed(Bundle bundle) {
         keys.check(bundle);
         policies.completed(bundle.getSymbolicName());
     }
 
-    /** Stops when running requests ended, or the drain limit passed. */
+    /** Stops a bundle after its running requests have completed or the drain limit has passed. */
     void stop(Bundle bundle) throws BundleRefusedException {
         if (bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
             return;
@@ -144,11 +144,14 @@ final class BundleSteps {
             if (e.reason() == Reason.HUNG || bundle.getState() == Bundle.ACTIVE) {
                 throw e;
             }
-            // It threw while it stopped, and is stopped all the same, according to the framework's contract.
+            // It threw while stopping, but is stopped according to the framework's contract.
         }
     }
 
-    /** The framework would let its services go one after the other: the first ones gone, requests of others in flight could not end. */
+    /**
+     * Drains all services of a bundle, then stops it. The framework would remove its services one after the other, so
+     * requests in flight could not use the removed ones.
+     */
     private void drainAndStop(Bundle bundle) throws BundleException {
         services.drain(bundle, dependents.of(bundle));
         try {
@@ -158,17 +161,17 @@ final class BundleSteps {
         }
     }
 
-    /** Lets calls for a bundle's interceptors and converters wait from now on while there are none. */
+    /** Makes calls wait for a new version of a bundle's interceptors and converters while they are missing. */
     void replacing(String symbolicName) {
         services.replacing(symbolicName);
     }
 
-    /** Ends {@link #replacing}. */
+    /** Reverts {@link #replacing}. */
     void replaced(String symbolicName) {
         services.replaced(symbolicName);
     }
 
-    /** Installs a jar in place of a stopped bundle's, which is to be resolved then. */
+    /** Replaces the jar of a stopped bundle, which must be resolved again afterwards. */
     void update(Bundle bundle, StagedJar jar) throws BundleRefusedException {
         Retiring old = retiring(bundle);
         try (InputStream in = jar.open()) {
@@ -192,7 +195,7 @@ final class BundleSteps {
         policies.forget(gone.getSymbolicName());
     }
 
-    /** Returns whether requests wait for policies of a bundle, or ask them. */
+    /** Returns whether requests wait for policies of a bundle, or are checked by them. */
     boolean requiresPoliciesOf(String symbolicName) {
         AccessPolicies.Required now = policies.current();
         return now != null
@@ -213,7 +216,10 @@ final class BundleSteps {
         services.problems().forget(bundle);
     }
 
-    /** Removes a bundle as soon as its own start or stop returns, during which the framework holds it. Does not wait. */
+    /**
+     * Schedules the removal of a bundle for the return of its own start or stop, which locks the bundle in the
+     * framework. Does not wait.
+     */
     void uninstallWhenReturned(Bundle bundle) {
         Retiring old = retiring(bundle);
         old.retire();
@@ -245,7 +251,10 @@ final class BundleSteps {
         }
     }
 
-    /** Lets go of what a bundle was before its update or removal. Bundles that used its packages are restarted with the new ones. */
+    /**
+     * Releases the former content of a bundle after its update or removal. Bundles that used its packages are restarted
+     * with the new ones.
+     */
     private void refresh(Bundle bundle) throws BundleRefusedException {
         CountDownLatch refreshed = new CountDownLatch(1);
         wiring.refreshBundles(List.of(bundle), event -> {
@@ -272,7 +281,7 @@ final class BundleSteps {
         return new Retiring(bundle.getSymbolicName(), bundle.getVersion().toString(), loader);
     }
 
-    /** A class loader that is about to go. */
+    /** Class loader that is about to be released. */
     private final class Retiring {
         private final String name;
         private final String version;

@@ -8,7 +8,7 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 
 /**
- * Resolver hook for candidates: a candidate resolves as if the bundle that it is to replace were removed, and no other
+ * Resolver hook for candidates: a candidate resolves as if the bundle that it replaces were removed, and no other
  * bundle can use its exports. A candidate is identified by its location.
  *
  * <p><b>Threads.</b> Any; stateless.
@@ -17,7 +17,7 @@ final class CandidateHook implements ResolverHookFactory, ResolverHook {
 
     private static final String CANDIDATE = "waybill-candidate:";
 
-    /** A location for a candidate. */
+    /** Returns a location for a candidate. */
     static String location(String symbolicName, long number) {
         return CANDIDATE + symbolicName + "#" + number;
     }
@@ -29,7 +29,7 @@ final class CandidateHook implements ResolverHookFactory, ResolverHook {
 
     @Override
     public void filterResolvable(Collection<BundleRevision> candidates) {
-        // all may
+        // all are allowed
     }
 
     @Override
@@ -52,7 +52,7 @@ final class CandidateHook implements ResolverHookFactory, ResolverHook {
 
     @Override
     public void end() {
-        // nothing was kept
+        // there is no state to release
     }
 
     private static boolean isCandidate(BundleRevision revision) {

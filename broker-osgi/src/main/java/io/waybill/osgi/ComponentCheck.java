@@ -45,8 +45,9 @@ final class ComponentCheck {
     /**
      * Obstacles of a started bundle.
      *
-     * @param text of all; empty when there are none
-     * @param mayPass whether all of them may pass without a change of the bundle: what it lacks may come
+     * @param text descriptions of all obstacles; empty if there are none
+     * @param mayPass whether all obstacles may disappear without a change of the bundle, because dependencies may
+     *     arrive
      */
     record Obstacles(String text, boolean mayPass) {
         boolean areThere() {
@@ -54,7 +55,10 @@ final class ComponentCheck {
         }
     }
 
-    /** Returns the obstacles of a started bundle's components, services and scripts, after a limited wait for those that may pass. */
+    /**
+     * Returns the obstacles of a started bundle's components, services and scripts, after a limited wait for those that
+     * may disappear.
+     */
     Obstacles obstacles(Bundle bundle, Duration activationLimit) {
         long untilNs = clock.monotonicNs() + activationLimit.toNanos();
         List<Problem> problems = look(bundle);
@@ -128,7 +132,10 @@ final class ComponentCheck {
         }
     }
 
-    /** Returns whether a satisfied component is declared as a service and is not registered as one: no bundle can get it, whatever its state says. */
+    /**
+     * Returns whether a satisfied component declares a service but is not registered as one: no bundle can use it,
+     * whatever its state.
+     */
     static boolean isUnregistered(ComponentConfigurationDTO configuration) {
         ComponentDescriptionDTO component = configuration.description;
         return component.serviceInterfaces.length > 0 && component.factory == null && configuration.service == null;
@@ -165,7 +172,10 @@ final class ComponentCheck {
                 configuration.description.name + " could not be activated: " + innermost(configuration.failure), false);
     }
 
-    /** The last cause's line of a printed stack trace, or that of the last one that is Waybill's own, which says what to do. */
+    /**
+     * Returns the last cause of a printed stack trace, or the last one of Waybill's own causes, which states what to
+     * do.
+     */
     private static String innermost(String stackTrace) {
         String line = "it does not say why";
         String own = null;

@@ -20,11 +20,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Feeds the framework's configurations from a directory: {@code <PID>.cfg}, or {@code <factory PID>~<name>.cfg}, in the form of
- * {@link Properties} and UTF-8. A file that goes takes its configuration with it. A file that can't be read leaves the configuration as
- * it was, and is reported once; it is read again when it changes, or what a link leads to, or who may read it.
+ * Feeds the framework's configurations from a directory: {@code <PID>.cfg}, or {@code <factory PID>~<name>.cfg}, in the
+ * form of {@link Properties} and UTF-8. Removal of a file deletes its configuration. A file that can't be read leaves
+ * the configuration unchanged, and is reported once; it is read again when the file, the target of a link, or its
+ * permissions change.
  *
- * <p><b>Threads.</b> The one that looks; any may ask for the problems.
+ * <p><b>Threads.</b> The scanning thread; any thread may read the problems.
  */
 final class ConfDirectory {
 
@@ -40,7 +41,7 @@ final class ConfDirectory {
     private final Map<Path, FileMark> fed = new HashMap<>();
     private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read when bundles are listed
 
-    /** @param changed is called after configurations changed, which bundles may have waited for */
+    /** @param changed callback after changes of configurations, for which bundles may wait */
     ConfDirectory(Path directory, BundleContext context, ConfigurationKeys keys, Runnable changed) throws IOException {
         this.directory = directory;
         this.context = context;
@@ -49,7 +50,7 @@ final class ConfDirectory {
         Files.createDirectories(directory);
     }
 
-    /** Updates the configurations to the files' current state. */
+    /** Updates the configurations from the files' current state. */
     void look() {
         try {
             Map<Path, FileMark> found = FileMark.list(directory, SUFFIX);
@@ -65,7 +66,7 @@ final class ConfDirectory {
         }
     }
 
-    /** Returns the files that are not taken, and why. For any thread. */
+    /** Returns the rejected files with the reasons. Any thread may call it. */
     Map<Path, String> problems() {
         return Map.copyOf(problems);
     }

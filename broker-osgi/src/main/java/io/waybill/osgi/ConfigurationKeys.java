@@ -19,14 +19,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns of keys in configurations that no component has a default for: without a warning, a misspelled setting has no effect that shows.
+ * Warns of keys in configurations that no component knows: without a warning, a misspelled setting has no visible
+ * effect.
  *
  * <p><b>Threads.</b> Any.
  */
 final class ConfigurationKeys {
 
     private static final Logger LOG = LoggerFactory.getLogger(ConfigurationKeys.class);
-    /** Of keys that are not a component's own: its name and services, and its references to others. */
+    /** Beginnings of keys that are not a component's own: its name and services, and its references to others. */
     private static final List<String> BEGINNINGS = List.of("service.", "component.", "waybill.", ".");
 
     private static final List<String> ENDS = List.of(".target", ".cardinality.minimum");
@@ -37,7 +38,7 @@ final class ConfigurationKeys {
         this.context = context;
     }
 
-    /** Checks the configurations of a bundle's components, which are described as soon as it has started. */
+    /** Checks the configurations of a bundle's components, whose descriptions are available once it has started. */
     void check(Bundle bundle) {
         Set<String> pids = new LinkedHashSet<>();
         descriptions()
@@ -46,14 +47,14 @@ final class ConfigurationKeys {
         pids.forEach(this::check);
     }
 
-    /** Checks the configurations of a PID, or a factory's, if there are components that they are for. */
+    /** Checks the configurations of a PID or factory PID, if a component uses them. */
     void check(String pid) {
         Set<String> known = new TreeSet<>();
         descriptions()
                 .filter(each -> List.of(each.configurationPid).contains(pid))
                 .forEach(each -> known.addAll(each.properties.keySet()));
         known.removeIf(key -> !isOwn(key));
-        if (known.isEmpty()) { // no component, or one that takes any key
+        if (known.isEmpty()) { // no component, or one that accepts any key
             return;
         }
         for (String key : given(pid)) {
@@ -84,7 +85,7 @@ final class ConfigurationKeys {
             for (Configuration each : found == null ? new Configuration[0] : found) {
                 keys.addAll(Collections.list(each.getProperties().keys()));
             }
-        } catch (IOException | InvalidSyntaxException e) { // a component's name is what the bundle says
+        } catch (IOException | InvalidSyntaxException e) { // the bundle chooses its components' names
             LOG.debug("The configurations of {} can't be listed", pid, e);
         } finally {
             context.ungetService(reference);

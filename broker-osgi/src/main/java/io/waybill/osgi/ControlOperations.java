@@ -49,11 +49,13 @@ import java.util.function.Supplier;
  * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
  * </pre>
  *
- * Times are nanoseconds since 1970. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the operator.
+ * Times are nanoseconds since 1970. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the
+ * operator.
  *
- * Those that change bundles are published by {@link #open} only: requests for them wait while the node starts.
+ * Operations that change bundles are published by {@link #open} only: requests for them wait while the node starts.
  *
- * <p><b>Threads.</b> Any; they run on threads of their own, because an operation may take as long as a bundle takes to drain and to start.
+ * <p><b>Threads.</b> Any; operations run on their own threads, because they may last as long as a bundle takes to drain
+ * and to start.
  */
 final class ControlOperations implements AutoCloseable {
 
@@ -102,7 +104,7 @@ final class ControlOperations implements AutoCloseable {
                 (message, outbox) -> outbox.response().value("loaders", listLeaks(message.int64("seconds"))));
     }
 
-    /** Publishes the operations that change bundles: the node has started. */
+    /** Publishes the operations that change bundles, after the node has started. */
     void open() {
         publish(
                 "control:bundle.install",
@@ -212,7 +214,7 @@ final class ControlOperations implements AutoCloseable {
         return new Value.Dict(fields);
     }
 
-    /** Returns how the bundle's access policies stand: one that is away makes requests wait, whatever the others do. */
+    /** Returns the state of the bundle's access policies; a single absent one makes requests wait. */
     private Value policyOf(BundleStatus bundle) {
         List<InstalledPolicy> own = required().stream()
                 .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
@@ -223,7 +225,7 @@ final class ControlOperations implements AutoCloseable {
         return Value.of(own.stream().anyMatch(InstalledPolicy::isAway) ? "AWAY" : "ASKED");
     }
 
-    /** Returns the bundles whose policies are away. Among them may be ones that are not in the list of bundles. */
+    /** Returns the bundles whose policies are absent. Some of them may be missing from the list of bundles. */
     private Value listAbsentPolicies() {
         List<Value> away = new ArrayList<>();
         required().stream()

@@ -14,7 +14,10 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.SatisfiedReferenceDTO;
 
-/** Finds the services of components that end with the services of a bundle, because they refer to those. Thread-safe. */
+/**
+ * Finds the services of components that disappear with the services of a bundle, because they refer to them.
+ * Thread-safe.
+ */
 final class Dependents {
 
     private final BundleContext context;
@@ -23,7 +26,10 @@ final class Dependents {
         this.context = context;
     }
 
-    /** Returns the ids of the services that go when a bundle stops: its own, and those of components that need them, of any bundle. */
+    /**
+     * Returns the ids of the services that disappear when a bundle stops: its own, and those of components of any
+     * bundle that need them.
+     */
     Set<Long> of(Bundle bundle) {
         Set<Long> going = new HashSet<>();
         ServiceReference<?>[] own = bundle.getRegisteredServices(); // null for none
@@ -64,7 +70,10 @@ final class Dependents {
         return false;
     }
 
-    /** Returns whether a component ends when a service of a reference goes; not if it takes another service, or none, while it runs. */
+    /**
+     * Returns whether a component stops when a service of a reference disappears; false if it can run with another
+     * service, or without one.
+     */
     private static boolean isNeeded(ComponentDescriptionDTO component, String reference) {
         for (ReferenceDTO each : component.references) {
             if (each.name.equals(reference)) {

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Class loaders of replaced or removed bundles, until they are collected. One that stays reachable is pinned by a
+ * Class loaders of replaced or removed bundles, until they are collected. A loader that stays reachable is pinned by a
  * thread, a thread-local, or a static field of another class.
  *
  * <p>A check does not collect garbage. An unpinned loader stays listed until the JVM collects, so a caller that needs
@@ -24,9 +24,9 @@ public final class LoaderWatch {
             String bundle, String version, long atNs, long atWallNs, WeakReference<ClassLoader> loader) {}
 
     /**
-     * A loader that is still reachable.
+     * Class loader that is still reachable.
      *
-     * @param retiredWallNs when its bundle was replaced or removed
+     * @param retiredWallNs time at which its bundle was replaced or removed
      */
     public record Leak(String bundle, String version, long retiredWallNs, Duration age) {}
 

@@ -63,8 +63,8 @@ import org.slf4j.LoggerFactory;
  * Until then the registry expects handlers, so that requests wait for them; a node that joins its home earlier sets
  * this in the registry itself.
  *
- * <p><b>Threads.</b> Any. Three threads of its own scan directories. <b>Ownership.</b> Its creator closes it, after the
- * worker's last request: closing drains the handlers.
+ * <p><b>Threads.</b> Any. Three threads of the framework scan directories. <b>Ownership.</b> Its creator closes it,
+ * after the worker's last request: closing drains the handlers.
  */
 public final class OsgiHost implements AutoCloseable {
 
@@ -89,7 +89,7 @@ public final class OsgiHost implements AutoCloseable {
     private final ControlOperations operations;
     private final List<PeriodicCheck> check = new ArrayList<>();
 
-    /** Starts a framework whose bundles have no {@link io.waybill.api.broker.Broker}, and whose interceptors are not called. */
+    /** Starts a framework without {@link io.waybill.api.broker.Broker}s and without calls of interceptors. */
     public static OsgiHost start(
             OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
@@ -100,11 +100,12 @@ public final class OsgiHost implements AutoCloseable {
     /**
      * Starts a framework.
      *
-     * @param interceptors takes the interceptors of bundles
-     * @param brokers gives each bundle that uses it a {@link io.waybill.api.broker.Broker}
-     * @throws IOException when one of the directories can't be made or read
-     * @throws IllegalStateException when the framework or a bundle of the system does not start
-     * @throws CancellationException when {@link OsgiSettings#startCancelled} said so; then all is closed again
+     * @param interceptors registry for the interceptors of bundles
+     * @param brokers source of one {@link io.waybill.api.broker.Broker} for each bundle that uses it
+     * @throws IOException if one of the directories can't be created or read
+     * @throws IllegalStateException if the framework or a system bundle does not start
+     * @throws CancellationException if {@link OsgiSettings#startCancelled} requested it; everything is closed again in
+     *     this case
      */
     public static OsgiHost start(
             OsgiSettings settings,
@@ -197,26 +198,26 @@ public final class OsgiHost implements AutoCloseable {
         return directory;
     }
 
-    /** Handler bundles and those of the system. */
+    /** Returns the control of the handler and system bundles. */
     public BundleControl bundles() {
         return bundles;
     }
 
-    /** The jars in the watched directory and the files of settings that are not taken, and why. */
+    /** Returns the rejected jars of the watched directory and the rejected files of settings, with the reasons. */
     public Map<Path, String> refusedFiles() {
         Map<Path, String> refused = new TreeMap<>(watched.problems());
         refused.putAll(conf.problems());
         return refused;
     }
 
-    /** The bundles that the node comes with, or that were installed earlier, which did not start, and why; and those that wait. */
+    /** Returns the bundles, shipped or installed earlier, that did not start or wait, with the reasons. */
     public Map<Path, String> notStarted() {
         Map<Path, String> reasons = bundles.waiting().files();
         reasons.putAll(own.notStarted());
         return reasons;
     }
 
-    /** Sets what is notified after {@link #notStarted} has changed; it does not wait. */
+    /** Sets the listener that is notified of changes of {@link #notStarted}; it must not block. */
     public void onNotStartedChange(Runnable listener) {
         own.onChange(listener);
         bundles.waiting().onChange(listener);
@@ -238,7 +239,7 @@ public final class OsgiHost implements AutoCloseable {
         return loaders;
     }
 
-    /** Stops every bundle, in the order of start levels, and the framework. Running requests get the drain limit to end. */
+    /** Drains and stops every bundle, in the order of start levels, and stops the framework. */
     @Override
     public void close() {
         CloseSteps steps = new CloseSteps();
@@ -272,7 +273,7 @@ public final class OsgiHost implements AutoCloseable {
         reach(StartLevels.FIRST_HANDLER_LEVEL - 1);
         requireSystemActive(context);
         conf.look();
-        // nothing is there yet: from here on a bundle has a handler bundle's level and runs as soon as it is started
+        // no bundle is installed yet: later ones have the level of handler bundles and run as soon as they are started
         framework.adapt(FrameworkStartLevel.class).setInitialBundleStartLevel(StartLevels.FIRST_HANDLER_LEVEL);
         reach(LAST_LEVEL);
         for (ShippedBundles.Jar jar : shipped) {
@@ -302,7 +303,7 @@ public final class OsgiHost implements AutoCloseable {
 
     private static Map<String, String> baseProperties(OsgiSettings settings) {
         Map<String, String> properties = new HashMap<>();
-        // One cache per Java version: one that was written under another can leave a framework without a class.
+        // One cache per Java version: a cache from another version can lack classes.
         String javaVersion = "java-" + Runtime.version().feature();
         properties.put(
                 Constants.FRAMEWORK_STORAGE,
@@ -331,7 +332,7 @@ public final class OsgiHost implements AutoCloseable {
         Map<String, String> texts = baseProperties(settings);
         texts.putAll(settings.framework());
         String ownPackages = settings.framework().get(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA);
-        if (ownPackages != null) { // more packages, not others: without the API no bundle would resolve
+        if (ownPackages != null) { // adds to the list: without the API no bundle would resolve
             texts.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, systemPackages(settings) + "," + ownPackages);
         }
         Map<String, Object> properties = new HashMap<>(texts);
@@ -346,7 +347,7 @@ public final class OsgiHost implements AutoCloseable {
             Bundle bundle = context.installBundle(jar.path().toUri().toString(), in);
             StartLevels.set(bundle, jar.startLevel());
             if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
-                bundle.start(); // marks it: it runs when its level is reached
+                bundle.start(); // marks it for start when its level is reached
             }
         }
     }

@@ -12,24 +12,25 @@ import java.util.function.BooleanSupplier;
  * Settings of the framework in a node.
  *
  * @param bundles bundles of the distribution: {@code <start level>/<name>.jar}. Levels below
- * {@value io.waybill.osgi.guard.StartLevels#FIRST_HANDLER_LEVEL} are system bundles and never change; the others are
- * handler bundles like those that an operator installs
- * @param shipped the ones of them that are started
- * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
- * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
+ *     {@value io.waybill.osgi.guard.StartLevels#FIRST_HANDLER_LEVEL} are system bundles and never change; the others
+ *     are handler bundles like those that an operator installs
+ * @param shipped the bundles of the distribution that are started
+ * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; created if missing
+ * @param installed private to the node: the jars that were installed by command, for its next start; created if missing
  * @param cache private to the node: the framework's cache and the copies of jars that run, useless after its end;
- * created when missing
- * @param conf {@code <PID>.cfg} each; made when missing
- * @param scripts scripts that appear, change or disappear here are served, replaced or withdrawn; made when missing
+ *     created if missing
+ * @param conf directory of files {@code <PID>.cfg}; created if missing
+ * @param scripts scripts that appear, change or disappear here are served, replaced or withdrawn; created if missing
  * @param framework properties for the framework, as an operator wrote them; they override the host's, and extra system
- * packages are added to the host's
- * @param drainLimit max time for running requests to end when their handler is removed
+ *     packages are added to the host's
+ * @param drainLimit max time for running requests to complete when their handler is removed
  * @param startLimit max time for a bundle to start
  * @param activationLimit max time for components to become satisfied after their bundle started
  * @param lookInterval interval between two scans of {@code watched} and {@code conf}
  * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers from sources other
- * than their outbox
- * @param startCancelled asked before each bundle of the start, on the thread that starts the node
+ *     than their outbox
+ * @param startCancelled cancels the start when it returns true; called before each bundle, on the thread that starts
+ *     the node
  */
 public record OsgiSettings(
         Path bundles,
@@ -47,7 +48,7 @@ public record OsgiSettings(
         UnrecordedInputs unrecordedInputs,
         BooleanSupplier startCancelled) {
 
-    /** Whether bundles are instrumented to report unrecorded input. */
+    /** Option to instrument bundles so that they report unrecorded input. */
     public enum UnrecordedInputs {
         /** Not instrumented. */
         LEFT_ALONE,
@@ -76,9 +77,9 @@ public record OsgiSettings(
     }
 
     /**
-     * Ends the start of a node that is no longer wanted.
+     * Cancels the start of a node that is no longer wanted.
      *
-     * @throws CancellationException when it is not
+     * @throws CancellationException if the start was cancelled
      */
     void requireNotCancelled() {
         if (startCancelled.getAsBoolean()) {
@@ -94,15 +95,15 @@ public record OsgiSettings(
     }
 
     /**
-     * Starts from the default limits.
+     * Creates a builder with the default limits.
      *
-     * @param own the node's own directory: {@code cache}, {@code installed} and {@code scripts} are made in it
+     * @param own the node's own directory, which will contain {@code cache}, {@code installed} and {@code scripts}
      */
     public static Builder builder(Path bundles, Path watched, Path own, Path conf) {
         return new Builder(bundles, watched, own, conf);
     }
 
-    /** Collects settings. For one thread. */
+    /** Builder of settings. For one thread. */
     public static final class Builder {
         private final Path bundles;
         private final Path watched;
@@ -144,7 +145,10 @@ public record OsgiSettings(
             return this;
         }
 
-        /** Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and {@link OsgiSettings#activationLimit}. */
+        /**
+         * Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and
+         * {@link OsgiSettings#activationLimit}.
+         */
         public Builder limits(Duration drain, Duration start, Duration activation) {
             drainLimit = drain;
             startLimit = start;
@@ -164,16 +168,16 @@ public record OsgiSettings(
             return this;
         }
 
-        /** Sets {@link OsgiSettings#startCancelled}; by default a start goes on to its end. */
+        /** Sets {@link OsgiSettings#startCancelled}; by default a start is never cancelled. */
         public Builder startCancelled(BooleanSupplier other) {
             startCancelled = other;
             return this;
         }
 
         /**
-         * The settings.
+         * Returns the settings.
          *
-         * @throws IllegalArgumentException with the key of the one that is out of its range
+         * @throws IllegalArgumentException if a value is out of its range, with its key
          */
         public OsgiSettings build() {
             return new OsgiSettings(

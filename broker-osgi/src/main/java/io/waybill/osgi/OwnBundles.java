@@ -20,10 +20,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bundles that a node comes with, and those that were installed earlier by command: they are installed at its start, in any order, because
- * one that lacks another waits for it. Those that are left out are tried again when what they need may have come, such as room on the disk.
+ * The bundles of the distribution, and those of earlier installations by command. They are installed at the node's
+ * start, in any order, because a bundle that lacks another one waits for it. Omitted ones are retried when a dependency
+ * or room on the disk may have become available.
  *
- * <p><b>Threads.</b> {@link #notStarted} and {@link #onChange} any; the others the thread that starts the node, and then the one that checks directories.
+ * <p><b>Threads.</b> {@link #notStarted} and {@link #onChange}: any. Other methods: the thread that starts the node,
+ * and then the one that scans directories.
  */
 final class OwnBundles {
 
@@ -34,7 +36,7 @@ final class OwnBundles {
     private final AccessPolicies policies;
     private final Map<Path, LeftOut> leftOut = new ConcurrentSkipListMap<>();
     private volatile Runnable changed = () -> {};
-    private long lastArrivals; // of the thread that checks directories, after that which starts the node
+    private long lastArrivals; // owned by the starting thread, then by the scanning thread
 
     /** A bundle that was not started. */
     private record LeftOut(BundleRefusedException why, Runnable again) {}
@@ -45,7 +47,7 @@ final class OwnBundles {
         this.policies = policies;
     }
 
-    /** Sets what is notified, on the thread that starts bundles, after {@link #notStarted} has changed. */
+    /** Sets the listener that is notified of changes of {@link #notStarted}, on the thread that starts bundles. */
     void onChange(Runnable listener) {
         changed = listener;
     }
@@ -53,7 +55,7 @@ final class OwnBundles {
     void installShipped(ShippedBundles.Jar jar) {
         try {
             StagedJar staged = staging.stage(jar.path());
-            if (bundles.installed(staged.symbolicName()).isPresent()) { // by command, while there was no room for it
+            if (bundles.installed(staged.symbolicName()).isPresent()) { // by command, while the disk had no room for it
                 staging.discard(staged);
             } else {
                 bundles.installAtStart(staged, jar.startLevel());
@@ -65,8 +67,8 @@ final class OwnBundles {
     }
 
     /**
-     * Installs a kept jar. A jar that an operator installed by command has priority over the node's own, unless that is
-     * newer.
+     * Installs a kept jar. A jar that an operator installed by command has priority over the node's own, unless the
+     * node's own is newer.
      */
     void installKept(Path jar) {
         try {
@@ -75,7 +77,7 @@ final class OwnBundles {
             if (shipped.isPresent() && shipped.get().version().compareTo(staged.version()) > 0) {
                 LOG.warn("{} is left out, because the node comes with {}", staged, shipped.get());
                 staging.discard(staged);
-            } else if (shipped.isPresent() && shipped.get().sha256().equals(staged.sha256())) { // by command, meanwhile
+            } else if (shipped.isPresent() && shipped.get().sha256().equals(staged.sha256())) { // installed meanwhile
                 staging.discard(staged);
             } else {
                 bundles.installAtStart(staged, StartLevels.FIRST_HANDLER_LEVEL);
@@ -104,7 +106,7 @@ final class OwnBundles {
         }
     }
 
-    /** Tries those again that may have needed others which were started after them, until no more of them start. */
+    /** Retries the omitted bundles that may need bundles started after them, until no more of them start. */
     void retry() {
         int before;
         do {
@@ -114,7 +116,9 @@ final class OwnBundles {
         lastArrivals = bundles.arrivals();
     }
 
-    /** Tries those again that the disk had no room for, or that may have needed a bundle or a configuration that came. */
+    /**
+     * Retries the omitted bundles for which room on the disk, or a bundle or configuration, may have become available.
+     */
     void look() {
         long arrivals = bundles.arrivals();
         retry(arrivals != lastArrivals);
@@ -125,7 +129,7 @@ final class OwnBundles {
         new HashMap<>(leftOut).forEach((jar, each) -> {
             Reason why = each.why().reason();
             boolean mayPass = hasMoreArrived && (why == Reason.UNRESOLVED || why == Reason.START_FAILED);
-            if (isGone(jar)) { // a kept one that was uninstalled
+            if (isGone(jar)) { // a kept jar whose bundle was uninstalled
                 taken(jar);
             } else if (mayPass || why == Reason.NO_ROOM) {
                 each.again().run();
@@ -141,7 +145,7 @@ final class OwnBundles {
         }
     }
 
-    /** The bundles that were not started, and why. */
+    /** Returns the bundles that did not start, with the reasons. */
     Map<Path, String> notStarted() {
         Map<Path, String> reasons = new TreeMap<>();
         leftOut.forEach((jar, each) -> reasons.put(jar, each.why().getMessage()));

@@ -9,7 +9,7 @@ import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Checks something at an interval, on a thread of its own, until it is ended. */
+/** Agent that runs a check at an interval, on its own thread, until it is ended. */
 final class PeriodicCheck implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeriodicCheck.class);
@@ -20,7 +20,7 @@ final class PeriodicCheck implements Agent {
     private final WakeableIdleStrategy idle;
     private final AgentThread thread;
     private volatile Thread running; // null before the first duty cycle
-    private boolean isDue; // of the agent's thread: an interval has passed
+    private boolean isDue; // owned by the agent's thread; true if an interval has passed
 
     PeriodicCheck(Host host, String name, Duration interval, Runnable look) {
         this.name = name;
@@ -52,7 +52,7 @@ final class PeriodicCheck implements Agent {
     }
 
     /**
-     * Runs one check and contains its errors. The next one follows after an interval: changes must be stable for that
+     * Runs one check and contains its errors. The next check runs after an interval: changes must be stable for that
      * long.
      */
     private void lookSafely() {

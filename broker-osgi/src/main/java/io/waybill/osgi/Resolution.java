@@ -20,13 +20,13 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
-/** Resolves a bundle, and describes what is missing if it does not resolve. Thread-safe. */
+/** Resolves a bundle, and describes the missing requirements if it does not resolve. Thread-safe. */
 final class Resolution {
 
     private static final Pattern PACKAGE = Pattern.compile("\\(osgi\\.wiring\\.package=([^)]+)\\)");
     private static final Pattern FROM = Pattern.compile("\\(version>=([^)]+)\\)");
     private static final Pattern UP_TO = Pattern.compile("\\(!\\(version>=([^)]+)\\)\\)");
-    /** Packages of other platforms, and of a JDK's inside, which libraries use where they are there. */
+    /** Packages of other platforms, and of JDK internals, which libraries use if they are available. */
     private static final Pattern OF_A_PLATFORM =
             Pattern.compile("(sun|com\\.sun|jdk|android|dalvik|org\\.graalvm|org\\.conscrypt)(\\..+)?");
 
@@ -39,7 +39,10 @@ final class Resolution {
         this.wiring = wiring;
     }
 
-    /** Fails with what is missing unless all that the bundle needs is there. Runs nothing of the bundle. */
+    /**
+     * Fails unless all requirements of the bundle are available, and lists the missing ones. Runs no code of the
+     * bundle.
+     */
     void resolve(Bundle bundle, StagedJar jar) throws BundleRefusedException {
         if (wiring.resolveBundles(List.of(bundle))) {
             return;
@@ -65,7 +68,10 @@ final class Resolution {
         return lacking.size() > MAX_NAMED ? named + "; and " + (lacking.size() - MAX_NAMED) + " more" : named;
     }
 
-    /** Returns what to write into the bundle's build; nothing when other versions are there, of which another one may come. */
+    /**
+     * Returns a change to the bundle's build that would help; empty if other versions are available, because another
+     * bundle may provide the right one.
+     */
     private String remedy(List<BundleRequirement> lacking) {
         Set<String> packages = new TreeSet<>();
         for (BundleRequirement requirement : lacking) {
@@ -150,7 +156,8 @@ final class Resolution {
 
     /**
      * Returns the resolver's own message, for causes that the requirements do not show, such as two versions of a
-     * package in one bundle: starting the bundle throws it, and runs nothing, because the bundle does not resolve.
+     * package in one bundle. Starts the bundle, which throws the message and runs no code, because the bundle does not
+     * resolve.
      */
     private static String resolversOwnWords(Bundle bundle) {
         try {

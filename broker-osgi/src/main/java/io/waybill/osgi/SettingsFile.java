@@ -15,8 +15,9 @@ import java.nio.file.Path;
 import java.util.Properties;
 
 /**
- * A file that an operator edits: keys and values in the form of {@link Properties}, in UTF-8, with or without a byte order mark. It may be a
- * link to a file, as in a directory that a container mounts. Blanks at the end of a value are not part of it. Stateless.
+ * A file that an operator edits: keys and values in the form of {@link Properties}, in UTF-8, with or without a byte
+ * order mark. It may be a symbolic link, as in a directory that a container mounts. Trailing blanks of a value are
+ * dropped. Stateless.
  */
 public final class SettingsFile {
 
@@ -28,8 +29,8 @@ public final class SettingsFile {
     /**
      * Reads a file.
      *
-     * @throws NoSuchFileException when it isn't there
-     * @throws IOException when it can't be read, or is no file of settings; the text names it
+     * @throws NoSuchFileException if it does not exist
+     * @throws IOException if it can't be read, or is no file of settings; the text names the file
      */
     public static Properties read(Path file) throws IOException {
         Properties properties = new Properties();
@@ -44,7 +45,7 @@ public final class SettingsFile {
             throw new IOException(file + " can't be read by this user", e);
         } catch (CharacterCodingException e) {
             throw new IOException(file + " is not UTF-8", e);
-        } catch (IllegalArgumentException e) { // a sequence such as \\u12
+        } catch (IllegalArgumentException e) { // invalid sequence such as \\u12
             throw new IOException(file + ": " + e.getMessage() + " A backslash is written twice: \\\\", e);
         }
         properties.replaceAll((key, value) -> ((String) value).stripTrailing());
@@ -58,9 +59,9 @@ public final class SettingsFile {
         byte[] bytes;
         try (InputStream in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_FILE_BYTES + 1);
-        } catch (FileSystemException e) { // has the file's name
+        } catch (FileSystemException e) { // its text has the file's name
             throw e;
-        } catch (IOException e) { // of a disk or a mount; the JDK says no more than what failed
+        } catch (IOException e) { // error of a disk or a mount; the JDK's text has only the reason
             throw new IOException(file + " can't be read: " + e.getMessage(), e);
         }
         if (bytes.length > MAX_FILE_BYTES) {

@@ -24,9 +24,9 @@ import org.slf4j.helpers.MessageFormatter;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * Packages that bundles get from the node's class path: the broker's API, slf4j, and OSGi's service interfaces, which
- * the node shares with SCR and ConfigAdmin. Each with the version in its own manifest: without one no bundle would
- * resolve.
+ * Packages that bundles import from the node's class path: the broker's API, slf4j, and OSGi's service interfaces,
+ * which the node shares with SCR and ConfigAdmin. Each has the version from its own manifest: without a version no
+ * bundle would resolve.
  */
 final class SystemPackages {
 
@@ -47,7 +47,7 @@ final class SystemPackages {
 
     private SystemPackages() {}
 
-    /** The value of {@code org.osgi.framework.system.packages.extra}. */
+    /** Returns the value of {@code org.osgi.framework.system.packages.extra}. */
     static String extra() {
         List<String> packages = new ArrayList<>();
         for (ManifestHeader clause : exportsBeside(MessageHandler.class)) {
@@ -65,7 +65,7 @@ final class SystemPackages {
         return packageName + ";version=\"" + version + '"';
     }
 
-    /** The version under which the jar of a class exports the class's package. */
+    /** Returns the version under which the jar of a class exports the class's package. */
     static String exportedVersion(Class<?> shared) {
         for (ManifestHeader clause : exportsBeside(shared)) {
             if (clause.names().contains(shared.getPackageName())) {

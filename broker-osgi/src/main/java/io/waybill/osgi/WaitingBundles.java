@@ -9,13 +9,13 @@ import java.util.TreeMap;
 /**
  * The bundles that wait for a package, a service or a configuration.
  *
- * <p><b>Threads.</b> {@link #note} by one operation at a time; the others by any.
+ * <p><b>Threads.</b> {@link #note}: one operation at a time. Other methods: any.
  */
 final class WaitingBundles {
 
     private final BundleSlots slots;
     private volatile Runnable changed = () -> {};
-    private Set<Path> last = Set.of(); // of the thread of the operation
+    private Set<Path> last = Set.of(); // owned by the operation's thread
 
     WaitingBundles(BundleSlots slots) {
         this.slots = slots;
@@ -25,7 +25,7 @@ final class WaitingBundles {
         return slots.all().stream().anyMatch(BundleSlot::isWaiting);
     }
 
-    /** Returns their files, and what each waits for. */
+    /** Returns the files of the waiting bundles, with the missing dependencies of each. */
     Map<Path, String> files() {
         Map<Path, String> files = new TreeMap<>();
         slots.all().stream()
@@ -34,12 +34,12 @@ final class WaitingBundles {
         return files;
     }
 
-    /** Sets what is notified, on the thread of the operation, after {@link #files} has changed. */
+    /** Sets the listener that is notified of changes of {@link #files}, on the thread of the operation. */
     void onChange(Runnable listener) {
         changed = listener;
     }
 
-    /** Notifies if the files have changed since the last time. */
+    /** Notifies the listener if the files have changed since the last call. */
     void note() {
         Set<Path> now = files().keySet();
         if (!now.equals(last)) {

@@ -22,19 +22,19 @@ final class CallRewriting {
 
     private CallRewriting() {}
 
-    /** A call, or a method reference, in the class. */
+    /** Call or method reference in a class. */
     record Call(int opcode, String owner, String name, String descriptor, boolean ownerIsInterface) {}
 
     /**
      * Location of a call.
      *
      * @param className with slashes
-     * @param source the name of its file; null when unknown
-     * @param line 0 when unknown
+     * @param source the name of its file; null if unknown
+     * @param line 0 if unknown
      */
     record Location(String className, boolean isInterface, String source, String method, int line) {}
 
-    /** Which calls are rewritten, and how. Made for one class. */
+    /** Rule that selects the calls to rewrite, and writes their replacements. Created for one class. */
     interface Rule {
 
         boolean isAbout(Call call);
@@ -53,9 +53,10 @@ final class CallRewriting {
     }
 
     /**
-     * The rewritten class; empty when there was nothing to rewrite.
+     * Rewrites a class; empty if no call had to be rewritten.
      *
-     * @throws IllegalArgumentException or IndexOutOfBoundsException or NegativeArraySizeException when it is no class file
+     * @throws IllegalArgumentException or IndexOutOfBoundsException or NegativeArraySizeException if it is no class
+     *     file
      */
     static Optional<byte[]> apply(byte[] classFile, Rule rule) {
         ClassReader reader = new ClassReader(classFile);

@@ -9,20 +9,20 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Rewrites the calls in a class that would end the process, {@code System.exit}, {@code Runtime.exit} and {@code Runtime.halt}, into
- * calls of a method that throws a {@link SecurityException}. The method is added to the class itself, with the stack effect of
- * the call it replaces.
+ * Rewrites the calls in a class that would end the process, {@code System.exit}, {@code Runtime.exit} and
+ * {@code Runtime.halt}, into calls of a method that throws a {@link SecurityException}. The method is added to the
+ * class itself, with the stack effect of the call it replaces.
  */
 final class ExitCalls implements CallRewriting.Rule {
 
     private static final byte[][] NAMES = {constant("exit"), constant("halt")};
     private static final String REFUSE = "waybill$refuseToEnd";
 
-    private String className; // of the last place that was rewritten: all are in one class
+    private String className; // of the last rewritten call; all calls are in one class
 
     private ExitCalls() {}
 
-    /** The rewritten class; empty when there was nothing to rewrite. */
+    /** Rewrites a class so that its exit calls are refused; empty if it has none. */
     static Optional<byte[]> refuse(byte[] classFile) {
         return contains(classFile, NAMES[0]) || contains(classFile, NAMES[1])
                 ? CallRewriting.apply(classFile, new ExitCalls())

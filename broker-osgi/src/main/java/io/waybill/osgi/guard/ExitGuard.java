@@ -7,8 +7,8 @@ import org.osgi.framework.hooks.weaving.WeavingHook;
 import org.osgi.framework.hooks.weaving.WovenClass;
 
 /**
- * Prevents bundles from ending the process: the calls that would are removed from their classes when they are loaded
- * ({@link ExitCalls}). System bundles and the one with libtorch are not changed.
+ * Prevents bundles from exiting the process: exit calls are removed from their classes at load time
+ * ({@link ExitCalls}). System bundles and the bundle with libtorch are not changed.
  *
  * <p><b>Threads.</b> Any; stateless.
  */

@@ -49,7 +49,7 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
 
     private UnrecordedInputCalls() {}
 
-    /** The rewritten class; empty when there was nothing to rewrite. */
+    /** Rewrites a class so that its unrecorded inputs are reported; empty if it has none. */
     static Optional<byte[]> note(byte[] classFile) {
         return CallRewriting.apply(classFile, new UnrecordedInputCalls());
     }

@@ -9,7 +9,7 @@ final class UnrecordedSource {
 
     private static final String CONSTRUCTOR = "<init>";
 
-    /** Whatever their arguments are. */
+    /** Sources that count with any arguments. */
     private static final Map<String, Set<String>> ALWAYS = Map.ofEntries(
             Map.entry("java/lang/System", Set.of("currentTimeMillis", "nanoTime")),
             Map.entry("java/lang/Math", Set.of("random")),
@@ -30,7 +30,7 @@ final class UnrecordedSource {
             Map.entry("java/util/random/RandomGenerator$LeapableGenerator", Set.of("of")),
             Map.entry("java/util/random/RandomGenerator$ArbitrarilyJumpableGenerator", Set.of("of")));
 
-    /** Methods that count only without arguments; with one they get the time or a seed. */
+    /** Methods that count only without arguments; with an argument they receive the time or a seed. */
     private static final Map<String, Set<String>> WITHOUT_ARGUMENT = Map.of(
             "java/util/Date", Set.of(CONSTRUCTOR),
             "java/util/Random", Set.of(CONSTRUCTOR),
@@ -51,21 +51,21 @@ final class UnrecordedSource {
         return methods.getOrDefault(call.owner(), Set.of()).contains(call.name());
     }
 
-    /** Returns whether a call of java.time reads the clock: not when it gets one. */
+    /** Returns whether a call of java.time reads the clock: true unless it receives one. */
     private static boolean isNow(Call call) {
         return call.name().equals("now")
                 && call.owner().startsWith("java/time/")
                 && !call.descriptor().startsWith("(Ljava/time/Clock;)");
     }
 
-    /** Returns whether a shuffle draws random numbers: not when it gets a generator. */
+    /** Returns whether a shuffle draws random numbers: true unless it receives a generator. */
     private static boolean isShuffle(Call call) {
         return call.name().equals("shuffle")
                 && call.owner().equals("java/util/Collections")
                 && call.descriptor().equals("(Ljava/util/List;)V");
     }
 
-    /** Returns whether a calendar reads the clock: not when it gets a date, as ints. */
+    /** Returns whether a calendar reads the clock: true unless it receives a date, as ints. */
     private static boolean isCalendar(Call call) {
         return call.name().equals(CONSTRUCTOR)
                 && call.owner().equals("java/util/GregorianCalendar")

@@ -1,2 +1,2 @@
-/** Class rewriting and levels that keep a bundle from ending the process, and that note its unrecorded inputs. */
+/** Class rewriting that keeps a bundle from exiting the process and reports its unrecorded inputs, and start levels. */
 package io.waybill.osgi.guard;

@@ -3,7 +3,7 @@ package io.waybill.osgi.jar;
 import java.util.Objects;
 
 /**
- * Thrown when an operation on a bundle was rejected or failed; the previous bundle still runs, unless the text says
+ * Signals that an operation on a bundle was rejected or failed; the previous bundle still runs, unless the text states
  * otherwise. The text is for operators: one or two sentences that name the problem.
  */
 public final class BundleRefusedException extends Exception {
@@ -13,11 +13,11 @@ public final class BundleRefusedException extends Exception {
     public enum Reason {
         /** The file can't be read, or may be changed by others. */
         UNREADABLE,
-        /** The node's disk has no room for a copy. Passes. */
+        /** The node's disk has no room for a copy. Temporary. */
         NO_ROOM,
         /** The file is no bundle. */
         NO_BUNDLE,
-        /** Something that the bundle needs isn't there. */
+        /** A requirement of the bundle is not available. */
         UNRESOLVED,
         /** The bundle threw on start, or a component of it is not satisfied or threw. */
         START_FAILED,

@@ -4,16 +4,16 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Which bundle a jar is. Immutable.
+ * Identity of a bundle's jar: name, version and hash. Immutable.
  *
- * @param sha256 of the file, in hexadecimal
+ * @param sha256 hash of the file, in hexadecimal
  */
 public record BundleVersion(String symbolicName, String version, String sha256) {
 
     /**
      * Reads a jar without running its code.
      *
-     * @throws IOException when it can't be read, or is not a bundle that a node would install
+     * @throws IOException if it can't be read, or is not a bundle that a node would install
      */
     public static BundleVersion of(Path jar) throws IOException {
         try {

@@ -15,10 +15,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Attributes that show whether a file changed since the last scan. Of a symbolic link they are its target's, if there is one.
+ * Attributes that show whether a file changed since the last scan. For a symbolic link they are its target's, if the
+ * target exists.
  *
  * @param identity the inode, which a replacement does not share
- * @param changed when the file was written, renamed or linked last, or got other permissions
+ * @param changed time of the last write, rename, link or change of permissions
  */
 public record FileMark(Object identity, long sizeBytes, FileTime modified, FileTime changed) {
 
@@ -26,8 +27,8 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified, FileT
     private static final String ATTRIBUTES = "unix:fileKey,size,lastModifiedTime,ctime,isRegularFile,isDirectory";
 
     /**
-     * The files of a directory whose names end so, in lower or upper case. Directories and hidden files are not counted; links to files
-     * are, and who reads a file decides whether it may be one.
+     * Lists the files of a directory whose names have the suffix, in lower or upper case. Skips directories and hidden
+     * files, and includes links to files; the reader of a file decides whether a link is allowed.
      *
      * @param suffix in lower case
      */
@@ -54,17 +55,17 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified, FileT
         Optional<Map<String, Object>> found;
         try {
             found = look(file);
-        } catch (FileSystemException e) { // a link to itself, or to where this user may not look: who reads it says so
+        } catch (FileSystemException e) { // a link to itself, or to an unreadable directory: the reader reports it
             found = Optional.empty();
         }
-        if (found.isEmpty()) { // a link that leads nowhere, or a file that is gone
+        if (found.isEmpty()) { // a dangling link, or a removed file
             found = look(file, LinkOption.NOFOLLOW_LINKS);
         }
         found.filter(attributes -> !attributes.get("isDirectory").equals(true))
                 .ifPresent(attributes -> marks.put(file, of(attributes)));
     }
 
-    /** Reads the attributes at a path, without following a link; empty when nothing exists. */
+    /** Reads the attributes at a path, without following a link; empty if nothing exists. */
     public static Optional<FileMark> at(Path file) throws IOException {
         return look(file, LinkOption.NOFOLLOW_LINKS).map(FileMark::of);
     }
@@ -79,7 +80,7 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified, FileT
         try {
             return Optional.of(Files.readAttributes(file, ATTRIBUTES, options));
         } catch (NoSuchFileException e) {
-            return Optional.empty(); // removed between listing and reading: as if it had never been listed
+            return Optional.empty(); // removed between listing and reading: treated as never listed
         }
     }
 }

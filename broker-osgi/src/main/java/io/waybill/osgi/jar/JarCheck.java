@@ -15,16 +15,16 @@ import java.util.zip.ZipException;
 import org.osgi.framework.Version;
 
 /**
- * Checks a jar without running its code: that it is a jar, that its unpacked size and paths are within bounds, that it is not
- * damaged, that a signature is valid for all of it, and that it is a bundle that may be installed. Stateless.
+ * Checks a jar without running its code: that it is a jar, that its unpacked size and paths are within bounds, that it
+ * is not damaged, that a signature is valid for all of it, and that it is a bundle that may be installed. Stateless.
  */
 final class JarCheck {
 
     private static final int MAX_ENTRIES = 200_000;
     private static final int MAX_MANIFEST_BYTES = 1 << 20;
-    /** Max ratio of the content's size to the jar's. */
+    /** Max ratio of the content's size to the jar's size. */
     private static final long MAX_EXPANSION = 100;
-    /** Content of this size is allowed whatever the jar's size. */
+    /** Size of content that is allowed regardless of the jar's size. */
     private static final long MIN_EXPANDED_BYTES = 1 << 20;
 
     private static final int MAX_NAME_LENGTH = 200;
@@ -74,7 +74,7 @@ final class JarCheck {
         return left - bytes;
     }
 
-    /** Reads all entries, whatever sizes the jar declares for them, and checks what signs them. */
+    /** Reads all entries, regardless of their declared sizes, and checks their signatures. */
     private static JarSignature readEntries(JarFile jar, List<JarEntry> entries, Path source, long jarBytes)
             throws BundleRefusedException, IOException {
         JarSignature signature = new JarSignature(source, entries);

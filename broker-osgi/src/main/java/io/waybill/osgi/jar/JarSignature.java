@@ -16,9 +16,9 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
 /**
- * What the signature of a jar must cover if it has one: each of its entries, by one key, and nothing that is not there. The JDK compares an
- * entry that is read to its end with its signature; one that no signature covers, one that another key has signed, one that is gone, or a
- * signature that it does not understand would pass unnoticed. Whose the key is, is not checked.
+ * Checks that the signature of a signed jar covers exactly the jar's entries, with one key. The JDK verifies an entry
+ * when it is read to its end, but would accept an unsigned entry, an entry signed with another key, a missing entry, or
+ * a signature of an unknown kind. The identity of the key is not checked.
  *
  * <p><b>Threads.</b> One.
  */
@@ -27,7 +27,7 @@ final class JarSignature {
     private final Path source;
     private final boolean isSigned;
     private final Set<String> names = new HashSet<>();
-    private Set<Certificate> signers; // of all entries until now; null before the first one
+    private Set<Certificate> signers; // signers of all entries so far; null before the first one
 
     JarSignature(Path source, List<JarEntry> entries) {
         this.source = source;
@@ -58,7 +58,7 @@ final class JarSignature {
         }
     }
 
-    /** Checks that all that was signed is there still. */
+    /** Checks that no signed entry is missing. */
     void requireWhole(Manifest manifest) throws BundleRefusedException {
         if (!isSigned) {
             return;

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The jars that an operator installed by command: the framework forgets everything when the node ends, and these are installed again
- * when it starts. One file per bundle, in a private directory.
+ * The jars that an operator installed by command. The framework forgets its bundles when the node exits; these are
+ * reinstalled at the next start. One file per bundle, in a private directory.
  *
  * <p><b>Threads.</b> One operation at a time.
  */
@@ -23,13 +23,13 @@ public final class KeptJars {
 
     private final Path directory;
 
-    /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
+    /** Policy for the kept jar of a bundle when another jar is installed. */
     public enum Keeping {
         /** The other jar is kept. */
         REPLACE,
         /** The other jar has its own source: no jar is kept. */
         FORGET,
-        /** The kept jar stays: this is the next start. */
+        /** The kept jar stays, because it is being installed at a start. */
         LEAVE
     }
 
@@ -39,8 +39,8 @@ public final class KeptJars {
     }
 
     /**
-     * Keeps a jar, or what was kept for its bundle. Returns what the next start will have instead when that fails: the bundle serves
-     * nevertheless.
+     * Applies the policy to the kept jar of a bundle. If that fails, returns a description of the jar that the next
+     * start will install; the bundle serves nevertheless.
      */
     public Optional<String> apply(Keeping keeping, StagedJar jar) {
         return switch (keeping) {
@@ -50,7 +50,10 @@ public final class KeptJars {
         };
     }
 
-    /** Keeps a jar for the next start, replacing the one kept for its bundle. Returns what the next start will have instead when that fails. */
+    /**
+     * Keeps a jar for the next start in place of the bundle's present one. If that fails, returns a description of the
+     * jar that the next start will install.
+     */
     private Optional<String> keep(StagedJar jar) {
         Path file = file(jar.symbolicName());
         Path unfinished = file.resolveSibling("." + file.getFileName());
@@ -64,7 +67,7 @@ public final class KeptJars {
         }
     }
 
-    /** Removes the kept jar of a bundle. Returns that it comes back when that fails. */
+    /** Removes the kept jar of a bundle. If that fails, returns a text that the jar will be reinstalled. */
     public Optional<String> forget(String symbolicName) {
         try {
             Files.deleteIfExists(file(symbolicName));
@@ -96,7 +99,7 @@ public final class KeptJars {
         }
     }
 
-    /** Returns when the file was written, renamed or linked last: a copy may preserve an older time of its content. */
+    /** Returns the time of the last write, rename or link: a copy may preserve an older modification time. */
     private static FileTime arrived(Path file) throws IOException {
         return (FileTime) Files.getAttribute(file, "unix:ctime", LinkOption.NOFOLLOW_LINKS);
     }

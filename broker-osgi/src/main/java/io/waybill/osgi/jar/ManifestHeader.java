@@ -8,12 +8,12 @@ import java.util.Optional;
  * One clause of a header such as {@code Export-Package}: its names, attributes and directives. The text is untrusted;
  * invalid parts are ignored. Immutable.
  *
- * @param names before the first parameter
+ * @param names names before the first parameter
  * @param parameters such as {@code version="1.0.0"} or {@code resolution:=optional}, without the quotes
  */
 public record ManifestHeader(List<String> names, List<String> parameters) {
 
-    /** The clauses of a header. */
+    /** Parses the clauses of a header. */
     public static List<ManifestHeader> parse(String header) {
         List<ManifestHeader> clauses = new ArrayList<>();
         for (String clause : split(header, ',')) {
@@ -28,12 +28,12 @@ public record ManifestHeader(List<String> names, List<String> parameters) {
         return clauses;
     }
 
-    /** The value of {@code key=value}. */
+    /** Returns the value of {@code key=value}. */
     public Optional<String> attribute(String key) {
         return parameter(key + "=");
     }
 
-    /** The value of {@code key:=value}. */
+    /** Returns the value of {@code key:=value}. */
     Optional<String> directive(String key) {
         return parameter(key + ":=");
     }

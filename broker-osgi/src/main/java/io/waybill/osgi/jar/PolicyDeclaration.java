@@ -12,14 +12,14 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
-/** Looks into a jar whose bundle did not start for a component that is an access policy. */
+/** Checks a jar whose bundle did not start for a component that is an access policy. */
 public final class PolicyDeclaration {
 
-    private static final int MAX_BYTES = 1 << 20; // of the manifest, and of a description;
+    private static final int MAX_BYTES = 1 << 20; // max size of the manifest, and of a description;
 
     private PolicyDeclaration() {}
 
-    /** Returns the bundle whose policy is missing; empty when the jar describes no policy, or can't be read. */
+    /** Returns the bundle whose policy is missing; empty if the jar describes no policy, or can't be read. */
     public static Optional<Provider> in(Path path) {
         try (JarFile jar = new JarFile(path.toFile(), false)) {
             Manifest manifest = manifest(jar);
@@ -29,12 +29,12 @@ public final class PolicyDeclaration {
             }
             String version = manifest.getMainAttributes().getValue("Bundle-Version");
             return Optional.of(new Provider(name.split(";", 2)[0].strip(), version == null ? "0.0.0" : version));
-        } catch (IOException | RuntimeException e) { // it is refused as a bundle for the same reason
+        } catch (IOException | RuntimeException e) { // the installation reports the same reason
             return Optional.empty();
         }
     }
 
-    /** Reads the manifest up to a bound, which {@link JarFile#getManifest} has none of. */
+    /** Reads the manifest with a max size, which {@link JarFile#getManifest} lacks. */
     private static Manifest manifest(JarFile jar) throws IOException {
         JarEntry entry = jar.getJarEntry(JarFile.MANIFEST_NAME);
         if (entry == null) {

@@ -14,11 +14,11 @@ import java.util.jar.Manifest;
 import java.util.zip.ZipException;
 
 /**
- * Which of the bundles that a node comes with it starts. Those of the framework, at start levels below {@value #FIRST_CHOSEN_LEVEL}, always
- * start. Immutable.
+ * Selection of the distribution's bundles that a node starts. Bundles of the framework, at start levels below
+ * {@value #FIRST_CHOSEN_LEVEL}, always start. Immutable.
  *
- * @param choice whether all do, or those of {@code names}
- * @param names symbolic names; empty when all do
+ * @param choice whether all bundles start, or only {@code names}
+ * @param names symbolic names; empty if all bundles start
  */
 public record ShippedBundles(Choice choice, Set<String> names) {
 
@@ -38,18 +38,18 @@ public record ShippedBundles(Choice choice, Set<String> names) {
         names = Set.copyOf(names);
     }
 
-    /** Selects only these symbolic names; none when there are no names. */
+    /** Selects only these symbolic names; no bundle if there are no names. */
     public static ShippedBundles named(Set<String> names) {
         return new ShippedBundles(Choice.NAMED, names);
     }
 
-    /** A jar, and the start level that its directory is named for. */
+    /** A jar, and the start level, from its directory's name. */
     public record Jar(Path path, int startLevel) {}
 
     /**
-     * The jars that start, by their levels and names.
+     * Lists the jars that start, by their levels and names.
      *
-     * @throws IllegalArgumentException when one that is named is not there
+     * @throws IllegalArgumentException if a named bundle is missing
      */
     public List<Jar> in(Path directory) throws IOException {
         List<Jar> jars = new ArrayList<>();
@@ -99,7 +99,7 @@ public record ShippedBundles(Choice choice, Set<String> names) {
         return Integer.parseInt(name);
     }
 
-    /** Empty for a jar that is no bundle: it is refused when it is installed. */
+    /** Returns the symbolic name of a jar; empty if it is no bundle, which its installation reports. */
     private static String symbolicName(Path path) throws IOException {
         try (JarFile jar = new JarFile(path.toFile())) {
             Manifest manifest = jar.getManifest();

@@ -7,11 +7,12 @@ import java.nio.file.Path;
 import org.osgi.framework.Version;
 
 /**
- * The private copy of a bundle that was checked, and that runs: no other process can change it in between. Immutable.
+ * Private, checked copy of a bundle's jar, which is the one that runs: no other process can change it in between.
+ * Immutable.
  *
  * @param copy in the staging directory
- * @param source where it was taken from
- * @param sha256 of the copy, in hexadecimal
+ * @param source path of the original
+ * @param sha256 hash of the copy, in hexadecimal
  * @param usesComponents whether the bundle has Declarative Services components
  */
 public record StagedJar(
@@ -22,7 +23,7 @@ public record StagedJar(
         return Files.newInputStream(copy);
     }
 
-    /** The same copy, which was found somewhere else, too. */
+    /** Returns the same copy with an additional source. */
     public StagedJar from(Path other) {
         return new StagedJar(copy, other, sha256, symbolicName, version, usesComponents);
     }

@@ -24,10 +24,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The directory into which every bundle is copied before it is looked at. It is private to this process's user, and what is checked there
- * is what runs.
+ * The directory into which every bundle is copied before it is read. It is private to this process's user, so the
+ * checked content is what runs.
  *
- * <p>A source is taken only when its owner alone may change it, and its owner is this process's user or root.
+ * <p>A source is accepted only if its owner alone may change it, and its owner is this process's user or root.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -49,12 +49,15 @@ public final class Staging {
     private final long maxJarBytes;
     private final AtomicLong count = new AtomicLong();
 
-    /** Creates the directory when it is missing, and empties it: an earlier process's files are useless. */
+    /** Creates the directory if it is missing, and empties it: files of an earlier process are useless. */
     public Staging(Path directory, long maxJarBytes) throws IOException {
         this(directory, maxJarBytes, null);
     }
 
-    /** @param user whose files are taken, beside root's; null for whose the directory is, which is this process's */
+    /**
+     * @param user owner of acceptable files, in addition to root; null for the owner of the directory, which is this
+     *     process's user
+     */
     public Staging(Path directory, long maxJarBytes, Integer user) throws IOException {
         this.directory = directory;
         this.maxJarBytes = maxJarBytes;
@@ -67,7 +70,7 @@ public final class Staging {
         }
     }
 
-    /** Creates a directory of mode 0700, or sets that mode. */
+    /** Creates a directory of mode 0700, or sets the mode of an existing one. */
     public static void createPrivate(Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         if (parent != null) {
@@ -83,7 +86,7 @@ public final class Staging {
     /**
      * Copies a jar and checks the copy.
      *
-     * @return the caller's, to be discarded when it is no longer used
+     * @return the copy, which the caller discards after use
      */
     public StagedJar stage(Path source) throws BundleRefusedException {
         requireTrusted(source);
@@ -138,7 +141,10 @@ public final class Staging {
         }
     }
 
-    /** Writes nothing when there is too little: journals need the rest, and a full disk would cut the copy short. */
+    /**
+     * Fails before writing if there is too little room: journals need the rest, and a full disk would truncate the
+     * copy.
+     */
     private void requireRoom(Path source) throws BundleRefusedException {
         try {
             long needed = 2 * Files.size(source) + KEPT_FREE_BYTES; // the framework makes a copy, too
@@ -203,7 +209,7 @@ public final class Staging {
         }
     }
 
-    /** Returns the reason without the file's name, which the JDK's own texts consist of. */
+    /** Returns the reason without the file's name, which is the whole text of some JDK exceptions. */
     public static String describe(IOException e) {
         if (e instanceof NoSuchFileException) {
             return "it isn't there";
@@ -215,8 +221,8 @@ public final class Staging {
     }
 
     /**
-     * Returns why no directory can be made below this one, to be added to an error; empty when one can. The framework makes its own with
-     * {@link java.io.File}, which hides the reason.
+     * Returns why no directory can be created below this one, as an addition to an error; empty if one can. The
+     * framework creates its directories with {@link java.io.File}, which hides the reason.
      */
     public static String whyNoDirectory(Path parent) {
         try {

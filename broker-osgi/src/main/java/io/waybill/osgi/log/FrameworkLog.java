@@ -5,7 +5,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.ServiceReference;
 import org.slf4j.LoggerFactory;
 
-/** Passes what the framework has to say on to the node's log. Thread-safe. */
+/** Logger of the framework, which writes to the node's log. Thread-safe. */
 public final class FrameworkLog extends Logger {
 
     private static final org.slf4j.Logger LOG = LoggerFactory.getLogger("io.waybill.osgi.framework");

@@ -12,7 +12,8 @@ import org.osgi.service.log.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * OSGi's log service on top of slf4j, so that SCR and ConfigAdmin write to the node's log instead of its standard output. Thread-safe.
+ * OSGi's log service on top of slf4j, so that SCR and ConfigAdmin write to the node's log instead of its standard
+ * output. Thread-safe.
  */
 public final class ServiceLog implements LoggerFactory {
 

@@ -10,7 +10,7 @@ import org.osgi.framework.ServiceRegistration;
 /** A script as a service, with its verdict. Thread-safe; registered and withdrawn by the shelf. */
 final class PublishedScript implements Script {
 
-    /** Last verdict of the bundle that runs scripts. */
+    /** Latest verdict of the bundle that runs scripts. */
     private sealed interface Verdict {
         record Accepted(List<String> schemas) implements Verdict {}
 
@@ -21,7 +21,7 @@ final class PublishedScript implements Script {
     final long sinceWallNs;
     private final int ranking;
     private volatile Verdict verdict; // written by the bundle that runs it, read by any thread; null before
-    private ServiceRegistration<Script> registration; // the shelf's
+    private ServiceRegistration<Script> registration; // owned by the shelf
 
     PublishedScript(StagedScript staged, int ranking, long sinceWallNs) {
         this.staged = staged;
@@ -35,18 +35,17 @@ final class PublishedScript implements Script {
     }
 
     /**
-     * Withdraws the service. On return, no call to it is begun any more, and running ones have ended or exceeded the
-     * limit.
+     * Withdraws the service. On return no new call can begin, and running calls have completed or exceeded the limit.
      */
     void withdraw() {
         try {
             registration.unregister();
         } catch (IllegalStateException e) {
-            // the framework stops, and took it away before
+            // the framework is stopping and has already removed it
         }
     }
 
-    /** Returns whether a bundle uses it now. */
+    /** Returns whether a bundle currently uses the service. */
     boolean isUsed() {
         try {
             return registration.getReference().getUsingBundles() != null;
@@ -55,7 +54,7 @@ final class PublishedScript implements Script {
         }
     }
 
-    /** Whether its functions are served. */
+    /** Returns whether its functions are served. */
     boolean isAccepted() {
         return verdict instanceof Verdict.Accepted;
     }

@@ -19,14 +19,15 @@ import org.osgi.util.tracker.BundleTracker;
 import org.osgi.util.tracker.BundleTrackerCustomizer;
 
 /**
- * Serves the scripts of bundles that name them in their manifest: {@code Waybill-Scripts: scripts, more/math.py}, folders and files in the
- * jar, separated by commas. Nothing else needs to be in such a bundle. They are served while it is active.
+ * Serves the scripts of bundles that name them in their manifest: {@code Waybill-Scripts: scripts, more/math.py},
+ * folders and files in the jar, separated by commas. Such a bundle needs no other content. Its scripts are served while
+ * it is active.
  *
- * <p><b>Threads.</b> Any: the framework calls on the thread that starts or stops a bundle, and waits.
+ * <p><b>Threads.</b> Any: the framework calls on the thread that starts or stops a bundle.
  */
 public final class ScriptBundles implements BundleTrackerCustomizer<List<String>>, AutoCloseable {
 
-    /** The header of the manifest. */
+    /** Header of the manifest. */
     public static final String HEADER = "Waybill-Scripts";
 
     private static final int RANKING = 0;
@@ -52,7 +53,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
         tracker.close();
     }
 
-    /** A script of a bundle that is not served. */
+    /** Problem of a bundle's script that is not served. */
     public record Problem(String text, boolean mayPass) {}
 
     /** Returns the problems of an active bundle's scripts. */
@@ -88,7 +89,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
 
     @Override
     public void modifiedBundle(Bundle bundle, BundleEvent event, List<String> taken) {
-        // Of the states only ACTIVE is looked at, and an update leaves it.
+        // ACTIVE is the only state that is tracked, and an update leaves it.
     }
 
     @Override

@@ -15,17 +15,19 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The watched directory of scripts: a file that appears in it is served, one that changes replaces what was served, one that goes takes
- * its functions with it. A file counts when two looks find it the same, so that one that is still being copied waits.
+ * The watched directory of scripts: a new file is served, a changed one replaces the served version, a removed one
+ * withdraws its functions. A file counts after two scans found it unchanged, so a file that is still being copied
+ * waits.
  *
- * <p>A file is code, and is opened as everything of a home is: a regular file of the node's user that only its owner may write, in a
- * directory of which the same is true, and no symbolic link. What is not so is reported, and taken once it is.
+ * <p>A file is code, and must pass the same checks as the files of a home: a regular file of the node's user, writable
+ * by its owner only, in a directory with the same properties, and no symbolic link. Other files are reported, and
+ * served once they pass.
  *
- * <p><b>Threads.</b> The one that looks.
+ * <p><b>Threads.</b> The scanning thread.
  */
 public final class ScriptDirectory {
 
-    /** Above the scripts of bundles: the operator's file counts. */
+    /** Ranking above the scripts of bundles, so that the operator's file has priority. */
     private static final int RANKING = 1;
 
     private static final int MAX_FILES = 1_000;
@@ -38,9 +40,9 @@ public final class ScriptDirectory {
     private final Set<Path> onShelf = new HashSet<>();
 
     private enum Standing {
-        /** Seen once as it is. */
+        /** The file was found once in its present form. */
         NEW,
-        /** To be installed, now or once it can be opened and compared with the running script. */
+        /** The file is ready to be installed, now or once it can be opened and compared with the running script. */
         STABLE,
         /** Passed to the shelf, with any result. */
         TAKEN
@@ -59,13 +61,13 @@ public final class ScriptDirectory {
         this.shelf = shelf;
     }
 
-    /** Updates the scripts to the files' current state, without waiting until they are stable. */
+    /** Updates the scripts from the files' current state, without waiting until they are stable. */
     public void lookAtStart() {
         look();
         look();
     }
 
-    /** Updates the scripts to the files' current state. */
+    /** Updates the scripts from the files' current state. */
     public void look() {
         Map<Path, FileMark> found = new TreeMap<>();
         try {

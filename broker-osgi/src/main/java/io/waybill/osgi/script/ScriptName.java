@@ -6,9 +6,9 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * The name of a script's file. Immutable.
+ * Name of a script's file. Immutable.
  *
- * @param module without the ending
+ * @param module name without the ending
  */
 record ScriptName(String module, Script.Form form) {
 
@@ -16,7 +16,10 @@ record ScriptName(String module, Script.Form form) {
     private static final String MODULE = ".pt";
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}");
 
-    /** Whether a file is meant to be a script: it has the ending of one, in lower or upper case, and is not hidden. */
+    /**
+     * Returns whether a file is meant to be a script: it has the ending of one, in lower or upper case, and is not
+     * hidden.
+     */
     static boolean isScript(String fileName) {
         return !fileName.startsWith(".") && (has(fileName, SOURCE) || has(fileName, MODULE));
     }
@@ -25,7 +28,7 @@ record ScriptName(String module, Script.Form form) {
         return fileName.toLowerCase(Locale.ROOT).endsWith(ending);
     }
 
-    /** Reads a file's name; empty when it can't be the first part of a function's. */
+    /** Parses a file's name; empty if it can't be the first part of a function's name. */
     static Optional<ScriptName> parse(String fileName) {
         String module = fileName.substring(0, fileName.length() - SOURCE.length());
         return IDENTIFIER.matcher(module).matches()

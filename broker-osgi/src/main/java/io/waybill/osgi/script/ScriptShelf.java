@@ -33,8 +33,8 @@ public final class ScriptShelf {
     /**
      * State of a slot. Immutable.
      *
-     * @param running null when nothing is
-     * @param problem of the script that was put there last; null when there is none
+     * @param running null if there is none
+     * @param problem problem of the last script that was put in the slot; null if there is none
      */
     private record Shelved(String module, String origin, PublishedScript running, String problem, long problemWallNs) {
 
@@ -76,8 +76,8 @@ public final class ScriptShelf {
     }
 
     /**
-     * Returns whether no bundle can compare another script with the one in a slot, as while the bundle that runs
-     * scripts is updated.
+     * Returns whether currently no bundle can compare another script with the one in a slot, for example while the
+     * bundle that runs scripts is updated.
      */
     boolean mustWait(String location) {
         Shelved shelved = byLocation.get(location);
@@ -114,7 +114,7 @@ public final class ScriptShelf {
         takeAway(before);
     }
 
-    /** Sets the problem of the script in a slot; the running one continues. Logged when it is new. */
+    /** Sets the problem of the script in a slot; the running one continues. A new problem is logged. */
     void refuse(String location, String module, String origin, String problem) {
         oneAtATime.lock();
         try {

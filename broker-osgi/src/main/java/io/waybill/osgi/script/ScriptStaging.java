@@ -24,9 +24,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class ScriptStaging {
 
-    /** Greatest size of a source. */
+    /** Max size of a source. */
     static final long MAX_SOURCE_BYTES = 1 << 20;
-    /** Greatest size of a saved module. */
+    /** Max size of a saved module. */
     static final long MAX_MODULE_BYTES = 4L << 30;
 
     private static final Logger LOG = LoggerFactory.getLogger(ScriptStaging.class);
@@ -35,7 +35,10 @@ public final class ScriptStaging {
     private final Path directory;
     private final AtomicLong count = new AtomicLong();
 
-    /** @param directory private to this process's user; emptied: what an earlier process left is of no use */
+    /**
+     * @param directory directory that is private to this process's user; emptied, because files of an earlier process
+     *     are useless
+     */
     public ScriptStaging(Path directory) throws IOException {
         this.directory = directory;
         try (DirectoryStream<Path> left = Files.newDirectoryStream(directory)) {
@@ -49,7 +52,7 @@ public final class ScriptStaging {
         return name.form() == Script.Form.SOURCE ? MAX_SOURCE_BYTES : MAX_MODULE_BYTES;
     }
 
-    /** Copies a script; the copy is the caller's, to be discarded when it is no longer used. */
+    /** Copies a script; the caller discards the copy after use. */
     StagedScript stage(ScriptName name, String origin, ReadableByteChannel content) throws IOException {
         Path copy = directory.resolve(count.incrementAndGet() + name.ending());
         MessageDigest digest = sha256();

@@ -4,10 +4,10 @@ import io.waybill.api.Script;
 import java.nio.file.Path;
 
 /**
- * A script that was copied to where only this process may write.
+ * Copy of a script in a directory that only this process may write.
  *
  * @param copy discarded by the class that staged it
- * @param origin where it was put, for texts
+ * @param origin deployed path, for texts
  */
 record StagedScript(ScriptName name, Path copy, String origin, String sha256) {
 

@@ -4,23 +4,23 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Records the first {@link UnrecordedInput} of one run of a handler: of the thread that runs it, and of threads started
+ * Records the first {@link UnrecordedInput} of one run of a handler: on the thread that runs it, and on threads started
  * by it.
  *
- * <p><b>Threads.</b> {@link #begin} and {@link #leave} belong to the thread that runs the handler; the rest is for any.
- * <b>Lifetime.</b> Until {@link #end}. Threads that continue are not observed then.
+ * <p><b>Threads.</b> {@link #begin} and {@link #leave}: the thread that runs the handler. Other methods: any.
+ * <b>Lifetime.</b> Until {@link #end}. Threads that continue after that are not observed.
  */
 public final class HandlerWatch {
 
-    /** Which handler's a thread is; what a handler starts is the handler's. */
+    /** Watch of the handler that a thread runs; inherited by the threads that a handler starts. */
     private static final InheritableThreadLocal<HandlerWatch> CURRENT = new InheritableThreadLocal<>();
 
     private static final UnrecordedInput ENDED = new UnrecordedInput("", "");
 
-    // written by the threads of the handler and by the one that ends the watch; the first one to write wins
+    // written by the threads of the handler and by the thread that ends the watch; the first write wins
     private final AtomicReference<UnrecordedInput> first = new AtomicReference<>();
 
-    private HandlerWatch outer; // of the handler during which this one runs; null for none. Of the handler's thread
+    private HandlerWatch outer; // watch of the outer handler; null for none. Owned by the handler's thread
 
     private HandlerWatch() {}
 
@@ -32,7 +32,7 @@ public final class HandlerWatch {
         return watch;
     }
 
-    /** Restores this thread's previous run; threads that it started stay with this one. */
+    /** Restores this thread's previous run; threads that it started keep this run. */
     public void leave() {
         if (outer == null) {
             CURRENT.remove();
@@ -42,7 +42,7 @@ public final class HandlerWatch {
         outer = null;
     }
 
-    /** The first bypass; nothing is noted any more. The same again when called again. */
+    /** Returns the first unrecorded input and stops recording. Idempotent. */
     public Optional<UnrecordedInput> end() {
         first.compareAndSet(null, ENDED);
         UnrecordedInput noted = first.get();

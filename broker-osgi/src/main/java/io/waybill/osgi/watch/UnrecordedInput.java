@@ -1,7 +1,7 @@
 package io.waybill.osgi.watch;
 
 /**
- * Reading of the time, or draw of random numbers, outside of the outbox. Immutable.
+ * A reading of the time or a draw of random numbers that did not use the outbox. Immutable.
  *
  * @param what such as {@code System.nanoTime()}
  * @param where as in a stack trace

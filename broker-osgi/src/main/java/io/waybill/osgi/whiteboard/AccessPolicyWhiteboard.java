@@ -10,13 +10,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link AccessPolicy} services of bundles on. A policy whose service goes remains required until its bundle is uninstalled.
+ * Registers the {@link AccessPolicy} services of bundles with the worker. A policy whose service disappears remains
+ * required until its bundle is uninstalled.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
 public final class AccessPolicyWhiteboard extends ServiceWhiteboard<AccessPolicy, AccessPolicies.Registration> {
 
-    /** The service property by which components of one bundle differ. */
+    /** Service property that distinguishes the components of one bundle. */
     private static final String COMPONENT = "component.name";
 
     private static final Logger LOG = LoggerFactory.getLogger(AccessPolicyWhiteboard.class);

@@ -13,9 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives each bundle that uses the service {@link Broker} an object of its own, and revokes it when the bundle stops or gives the service back.
+ * Service factory that returns one {@link Broker} per bundle, and revokes it when the bundle stops or releases the
+ * service.
  *
- * <p><b>Threads.</b> Any: the framework calls on the thread that gets or gives back.
+ * <p><b>Threads.</b> Any: the framework calls on the thread that gets or releases the service.
  */
 public final class BrokerService implements ServiceFactory<Broker> {
 
@@ -27,7 +28,7 @@ public final class BrokerService implements ServiceFactory<Broker> {
         this.brokers = brokers;
     }
 
-    /** Registers the service, and that of the home's figures. They end with the framework. */
+    /** Registers the service, and that of the home's figures. Both are unregistered with the framework. */
     public static void register(BundleContext context, Brokers brokers) {
         context.registerService(Broker.class, new BrokerService(brokers), null);
         brokers.metrics().ifPresent(metrics -> context.registerService(HomeMetrics.class, metrics, null));
@@ -44,7 +45,7 @@ public final class BrokerService implements ServiceFactory<Broker> {
         try {
             boolean stays = bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
             ((OwnedBroker) broker).revoke(stays ? "the bundle gave the service back" : "the bundle has stopped");
-        } catch (RuntimeException | Error e) { // the bundle stops all the same
+        } catch (RuntimeException | Error e) { // the bundle still stops
             LOG.error("The Broker of {} was not revoked in order", bundle.getSymbolicName(), e);
         }
     }

@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link CallEvents} services of bundles on.
+ * Registers the {@link CallEvents} services of bundles with the worker.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */

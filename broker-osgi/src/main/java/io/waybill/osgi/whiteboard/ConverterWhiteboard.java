@@ -18,15 +18,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link DeviceConverter} services of bundles on. When one goes, the bundle that stops waits here until the messages that use it have
- * ended, up to the drain limit.
+ * Registers the {@link DeviceConverter} services of bundles. When one is unregistered, the stopping bundle waits here
+ * until the messages that use it have completed, up to the drain limit.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
 public final class ConverterWhiteboard
         implements ServiceTrackerCustomizer<DeviceConverter, DeviceConverter>, AutoCloseable {
 
-    /** The service property that {@link ConvertsDevice} sets. */
+    /** Service property that {@link ConvertsDevice} sets. */
     static final String CONVERTS = ConvertsDevice.PREFIX_ + "converts.device";
 
     private static final Logger LOG = LoggerFactory.getLogger(ConverterWhiteboard.class);
@@ -39,7 +39,7 @@ public final class ConverterWhiteboard
     private final Map<String, Set<String>> replaced = new HashMap<>(); // guarded by itself; types by bundle
     private final ServiceTracker<DeviceConverter, DeviceConverter> tracker;
 
-    /** @param errors counts failures of converters */
+    /** @param errors counter of failures of converters */
     public ConverterWhiteboard(
             BundleContext context,
             DeviceConverters converters,
@@ -83,7 +83,7 @@ public final class ConverterWhiteboard
 
     @Override
     public void modifiedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
-        // The type identifies a converter: a change of it is a new registration.
+        // The type identifies a converter: a changed type is a new registration.
     }
 
     @Override
@@ -94,7 +94,7 @@ public final class ConverterWhiteboard
             Set<String> types = replaced.get(bundle);
             if (types != null) {
                 types.add(type);
-                converters.replacing(type); // before it goes: no message finds none
+                converters.replacing(type); // before its removal, so that no message fails for lack of a converter
             }
         }
         int left = converters.remove(type, converter, drainLimit);
@@ -109,14 +109,14 @@ public final class ConverterWhiteboard
         context.ungetService(reference);
     }
 
-    /** Lets messages wait from now on for the next version of a bundle's converters, when these go. */
+    /** Makes messages wait for the next version of a bundle's converters while these are missing. */
     void replacing(String bundle) {
         synchronized (replaced) {
             replaced.put(bundle, new HashSet<>());
         }
     }
 
-    /** Ends {@link #replacing}. */
+    /** Reverts {@link #replacing}. */
     void replaced(String bundle) {
         synchronized (replaced) {
             Set<String> types = replaced.remove(bundle);

@@ -8,25 +8,25 @@ import java.util.function.BiConsumer;
 /** Registry for the converters of bundles. Thread-safe; called when a bundle's converter is added or removed. */
 public interface DeviceConverters {
 
-    /** Adds a converter for devices of this type. There may be several for a type: the implementation chooses. */
+    /** Adds a converter for devices of this type. If there are several for a type, the implementation chooses one. */
     void add(String deviceType, DeviceConverter converter);
 
     /**
      * Adds a converter for devices of this type.
      *
-     * @param failures is given a text for each failure of the converter, and what it threw; null when it threw nothing
+     * @param failures receives a text for each failure of the converter, and the exception; null if it threw none
      */
     default void add(String deviceType, DeviceConverter converter, BiConsumer<String, Throwable> failures) {
         add(deviceType, converter);
     }
 
-    /** A converter goes. */
+    /** Removes a converter. */
     void remove(String deviceType, DeviceConverter converter);
 
     /**
-     * A converter goes when the messages that use it have ended.
+     * Removes a converter after the messages that use it have completed.
      *
-     * @param limit of the wait for them
+     * @param limit max time to wait for them
      * @return the number of messages that still use it
      */
     default int remove(String deviceType, DeviceConverter converter, Duration limit) {
@@ -34,13 +34,13 @@ public interface DeviceConverters {
         return 0;
     }
 
-    /** A converter is about to go, and another one for its type comes: messages wait for that one. */
+    /** Announces that a converter will be replaced by another one for its type: messages wait for the new one. */
     default void replacing(String deviceType) {}
 
-    /** Ends {@link #replacing}. */
+    /** Reverts {@link #replacing}. */
     default void replaced(String deviceType) {}
 
-    /** Puts converters into a registry. */
+    /** Creates an adapter that puts converters into a registry. */
     static DeviceConverters into(DeviceRegistry registry) {
         return new DeviceConverters() {
             @Override

@@ -34,22 +34,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link MessageHandler} services of bundles on to the registry. A service with a key that another bundle's handler has is
- * refused, and a problem of its bundle. A bundle that stops waits here until the running requests ended, up to the drain limit: in {@link #drain}, or, when
- * the framework stops it, when the first handler goes. All its handlers are withdrawn at once, so that those in flight can use the others, and those that
- * {@linkplain LeavesLast leave last} after them. The threads of a bundle's handlers end with the last of them.
+ * Registers the {@link MessageHandler} services of bundles with the worker. A service whose key another bundle's
+ * handler has is refused, and reported as a problem of its bundle. A stopping bundle waits here until its running
+ * requests have completed, up to the drain limit: in {@link #drain}, or, if the framework stops it, when the first
+ * handler is unregistered. All its handlers are withdrawn together, so that requests in flight can use the others;
+ * those that {@linkplain LeavesLast leave last} follow. The threads of a bundle's handlers end with its last handler.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
 public final class HandlerWhiteboard
         implements ServiceTrackerCustomizer<MessageHandler, HandlerWhiteboard.Published>, AutoCloseable {
 
-    /** The service property that {@link HandlesMessage} sets. */
+    /** Service property that {@link HandlesMessage} sets. */
     static final String HANDLES = HandlesMessage.PREFIX_ + "handles.message";
-    /** The service property that {@link NonBlocking} sets. */
+    /** Service property that {@link NonBlocking} sets. */
     static final String NON_BLOCKING = NonBlocking.PREFIX_ + "non.blocking";
 
-    /** The service property that {@link Delivery} sets. */
+    /** Service property that {@link Delivery} sets. */
     static final String DELIVERY = Delivery.PREFIX_ + "delivery";
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
@@ -165,7 +166,7 @@ public final class HandlerWhiteboard
         return added;
     }
 
-    /** Publishes a handler, also one that was withdrawn; false when another bundle's has one of its keys. */
+    /** Publishes a handler, possibly again; false if another bundle's handler has one of its keys. */
     private boolean publish(Published handler) {
         try {
             HandlerRegistry.Registration registration = registry.addExclusively(handler.spec);
@@ -182,7 +183,7 @@ public final class HandlerWhiteboard
 
     @Override
     public void modifiedService(ServiceReference<MessageHandler> reference, Published published) {
-        // Keys identify a handler: a change of them is a new registration.
+        // Keys identify a handler: changed keys are a new registration.
     }
 
     @Override
@@ -200,7 +201,7 @@ public final class HandlerWhiteboard
         synchronized (byBundle) {
             OfBundle owner = handler.owner;
             isFirst = handler.drainEndNs == NOT_DRAINING && !(isStopping && owner.drainEndNs != NOT_DRAINING);
-            if (isFirst && isStopping) { // the others find themselves drained
+            if (isFirst && isStopping) { // the others are already drained
                 owner.drainEndNs = drains.endNs(handler.bundle);
                 together =
                         published.stream().filter(each -> each.owner == owner).toList();
@@ -231,8 +232,8 @@ public final class HandlerWhiteboard
     }
 
     /**
-     * Withdraws and drains the handlers among services that are about to go, within the time of the bundle that stops. They are
-     * there until their services go, or {@link #restore}.
+     * Withdraws and drains the handlers among the given services of a stopping bundle, within its drain limit. They
+     * stay registered until their services disappear, or {@link #restore}.
      */
     void drain(Bundle stopping, Set<Long> services) {
         long endNs = drains.endNs(stopping);
@@ -254,7 +255,9 @@ public final class HandlerWhiteboard
         }
     }
 
-    /** Takes handlers out when nothing is in progress, and looks again then: if something began meanwhile, they are published again. */
+    /**
+     * Withdraws handlers when no work is in progress, then rechecks: if new work began meanwhile, publishes them again.
+     */
     private void drainLast(List<Published> last, long endNs) {
         List<HandlerRegistry.Registration> all = new ArrayList<>();
         boolean isOut = false;
@@ -274,7 +277,7 @@ public final class HandlerWhiteboard
             LockSupport.parkNanos(LOOK_INTERVAL_NS);
         }
         withdraw(last, endNs, true);
-        registry.withdraw(all, Duration.ZERO); // those before the last ones
+        registry.withdraw(all, Duration.ZERO); // the handlers before the last ones
     }
 
     private boolean isInProgress(Published handler) {
@@ -291,7 +294,7 @@ public final class HandlerWhiteboard
         return registration.entries().stream().allMatch(entry -> entry.inFlight() == 0);
     }
 
-    /** Publishes the handlers again that were drained and whose services did not go. */
+    /** Republishes the drained handlers whose services are still registered. */
     void restore() {
         List<Published> left = new ArrayList<>();
         synchronized (byBundle) {

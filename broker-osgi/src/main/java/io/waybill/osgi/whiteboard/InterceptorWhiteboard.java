@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the interceptor services of bundles on to the worker. When one goes, the bundle that stops waits here until the calls that it
- * began have ended, up to the drain limit.
+ * Registers the interceptor services of bundles with the worker. When one is unregistered, the stopping bundle waits
+ * here until the calls that it began have completed, up to the drain limit.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  *
@@ -30,13 +30,13 @@ import org.slf4j.LoggerFactory;
 final class InterceptorWhiteboard<T>
         implements ServiceTrackerCustomizer<T, InterceptorWhiteboard.Published>, AutoCloseable {
 
-    /** The service property that {@link InterceptsMessage} sets. */
+    /** Service property that {@link InterceptsMessage} sets. */
     static final String INTERCEPTS = InterceptsMessage.PREFIX_ + "intercepts.message";
 
-    /** The service property that {@link IgnoresMessage} sets. */
+    /** Service property that {@link IgnoresMessage} sets. */
     static final String IGNORES = IgnoresMessage.PREFIX_ + "ignores.message";
 
-    /** The service property that {@link WhenAway} sets. */
+    /** Service property that {@link WhenAway} sets. */
     static final String WHEN_AWAY = WhenAway.PREFIX_ + "when.away";
 
     private static final String COMPONENT_NAME = "component.name"; // set by Declarative Services
@@ -111,18 +111,18 @@ final class InterceptorWhiteboard<T>
         return new Published(registration, provider);
     }
 
-    /** Returns what an interceptor is called in each version of its bundle. */
+    /** Returns the name of an interceptor, which is the same in each version of its bundle. */
     private static String name(ServiceReference<?> reference, Object interceptor) {
         String bundle = reference.getBundle().getSymbolicName();
         Object component = reference.getProperty(COMPONENT_NAME);
         String own = component == null ? interceptor.getClass().getName() : component.toString();
-        Object configured = reference.getProperty(Constants.SERVICE_PID); // of several with one component
+        Object configured = reference.getProperty(Constants.SERVICE_PID); // distinguishes several of one component
         return bundle + " " + own + (configured instanceof String pid ? " " + pid : "");
     }
 
     @Override
     public void modifiedService(ServiceReference<T> reference, Published published) {
-        // Keys and ranking are an interceptor's identity: one that wants others is registered again.
+        // Keys and ranking identify an interceptor: changed ones are a new registration.
     }
 
     @Override

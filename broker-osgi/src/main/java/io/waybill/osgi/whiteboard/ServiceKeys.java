@@ -11,7 +11,7 @@ import org.osgi.framework.ServiceReference;
 /** Reads the keys that a service declares in one of its properties. */
 final class ServiceKeys {
 
-    /** Of the keys of a service, in the log. */
+    /** Max number of a service's keys in the log. */
     private static final int MAX_SHOWN = 50;
 
     private ServiceKeys() {}
@@ -19,8 +19,8 @@ final class ServiceKeys {
     /**
      * Returns the keys of a service. The property is a String for one value, and a String[] for several.
      *
-     * @param kind what the service is, with an article
-     * @throws IllegalArgumentException when there is none, or one is not a key
+     * @param kind description of the service, with an article
+     * @throws IllegalArgumentException if there is none, or one is invalid
      */
     static List<HandlerKey> of(ServiceReference<?> reference, String name, String kind) {
         Object property = reference.getProperty(name);
@@ -50,7 +50,7 @@ final class ServiceKeys {
         return List.copyOf(keys);
     }
 
-    /** Returns the keys as a log line shows them. */
+    /** Formats the keys for a log line. */
     static String texts(List<HandlerKey> keys) {
         String some = String.join(
                 ", ", keys.stream().limit(MAX_SHOWN).map(HandlerKey::text).toList());

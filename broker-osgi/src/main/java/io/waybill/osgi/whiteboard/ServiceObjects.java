@@ -7,19 +7,21 @@ import org.osgi.util.tracker.ServiceTracker;
 import org.osgi.util.tracker.ServiceTrackerCustomizer;
 
 /**
- * Tracks services, and gets the objects of those that were found.
+ * Tracks services, and returns their objects.
  *
- * <p>The framework hides a service from the node if the node's class path has another class of the name of any class that the service is
- * registered as: a program that embeds a node and uses a plugin's jar as a library. The whiteboards need one kind only, whatever else the
- * service is. So they track all services ({@code open(true)}), and check the class of the object here. Stateless.
+ * <p>The framework hides a service from the node if the node's class path has another class of the name of any class
+ * that the service is registered as: a program that embeds a node and uses a plugin's jar as a library. The whiteboards
+ * need one kind only. Therefore they track all services ({@code open(true)}), and check the class of the object here.
+ * Stateless.
  */
 final class ServiceObjects {
 
     private ServiceObjects() {}
 
     /**
-     * Tracks all services of a kind, opened by {@code open(true)}. What a service throws while it is taken, such as a property that can't be
-     * read, is a problem of its bundle: the framework would log it, and the bundle would count as complete.
+     * Tracks all services of a kind, opened by {@code open(true)}. An exception while a service is registered, such as
+     * an unreadable property, is reported as a problem of its bundle: the framework would only log it, and the bundle
+     * would count as complete.
      */
     static <S, R> ServiceTracker<S, R> tracker(
             BundleContext context, Class<S> kind, ServiceTrackerCustomizer<S, R> taker, ServiceProblems problems) {
@@ -48,9 +50,9 @@ final class ServiceObjects {
     }
 
     /**
-     * Returns the object of a service, to be given back; null after a report of why there is none.
+     * Returns the object of a service, which the caller releases; null if there is none, after a report of the reason.
      *
-     * @param what it is, for the report
+     * @param description of the service, for the report
      */
     static <T> T get(
             BundleContext context,

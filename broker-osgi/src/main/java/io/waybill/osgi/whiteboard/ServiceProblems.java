@@ -16,10 +16,10 @@ public final class ServiceProblems {
 
     private final Map<Long, List<Problem>> problems = new HashMap<>(); // guarded by itself
 
-    /** What is wrong with a service. */
+    /** Problem of a service. */
     private record Problem(ServiceReference<?> reference, String text) {}
 
-    /** Returns what is wrong with services that the bundle publishes now. */
+    /** Returns the problems of the services that the bundle currently publishes. */
     public List<String> of(Bundle bundle) {
         synchronized (problems) {
             List<Problem> ofBundle = problems.getOrDefault(bundle.getBundleId(), List.of());
@@ -37,10 +37,10 @@ public final class ServiceProblems {
         }
     }
 
-    /** Keeps and logs what is wrong with a service. */
+    /** Records and logs the problem of a service. */
     void report(ServiceReference<?> reference, String text) {
         Bundle bundle = reference.getBundle();
-        if (bundle == null) { // it went meanwhile
+        if (bundle == null) { // unregistered meanwhile
             return;
         }
         synchronized (problems) {

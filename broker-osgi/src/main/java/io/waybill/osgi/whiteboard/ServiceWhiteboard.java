@@ -8,12 +8,12 @@ import org.osgi.util.tracker.ServiceTracker;
 import org.osgi.util.tracker.ServiceTrackerCustomizer;
 
 /**
- * Passes the services of one kind on, whose properties don't count.
+ * Registers the services of one kind with the worker; properties of these services are ignored.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  *
  * @param <S> the kind of service
- * @param <R> the stay of one where it was passed to
+ * @param <R> registration of a service with the worker
  */
 abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>, AutoCloseable {
 
@@ -23,7 +23,7 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
     private final ServiceProblems problems;
     private final ServiceTracker<S, R> tracker;
 
-    /** @param what a service is, for the report of one that can't be used */
+    /** @param description of a service, for the report of an unusable one */
     ServiceWhiteboard(BundleContext context, Class<S> type, String what, ServiceProblems problems) {
         this.context = context;
         this.type = type;
@@ -32,16 +32,16 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
         this.tracker = ServiceObjects.tracker(context, type, this, problems);
     }
 
-    /** Passes a service on. Returns null if it is not used, with the reason where operators see it. */
+    /** Registers a service with the worker; returns null if it is not used, and reports the reason to operators. */
     abstract R add(Provider provider, S service, ServiceReference<S> reference);
 
-    /** Is called for a service that its bundle could not create, or that implements another API, after the report. */
+    /** Called for a service that its bundle could not create, or that implements another API, after the report. */
     void missing(Provider provider) {}
 
-    /** Ends the stay of a service. */
+    /** Removes the registration of a service. */
     abstract void remove(R registration);
 
-    /** Begins, with the services that are there. */
+    /** Starts tracking, with the services that are already registered. */
     public void open() {
         tracker.open(true);
     }
@@ -70,7 +70,7 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
 
     @Override
     public final void modifiedService(ServiceReference<S> reference, R registration) {
-        // it has no properties that count
+        // properties of these services are ignored
     }
 
     @Override

@@ -15,7 +15,8 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
 /**
- * The services of bundles that a node uses: handlers, converters, access policies, interceptors, commands and listeners for events.
+ * The services of bundles that a node uses: handlers, converters, access policies, interceptors, commands and listeners
+ * for events.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
  */
@@ -33,10 +34,10 @@ public final class ServiceWhiteboards implements AutoCloseable {
     private final CallEventsWhiteboard events;
 
     /**
-     * Creates the whiteboards; {@link #open} begins.
+     * Creates the whiteboards; {@link #open} starts them.
      *
-     * @param executors of the threads of each bundle
-     * @param drainLimit how long a bundle that stops waits for its requests and calls
+     * @param executors executors for the threads of each bundle
+     * @param drainLimit max time that a stopping bundle waits for its requests and calls
      */
     public ServiceWhiteboards(
             BundleContext context,
@@ -60,7 +61,10 @@ public final class ServiceWhiteboards implements AutoCloseable {
         events = new CallEventsWhiteboard(context, registry, problems);
     }
 
-    /** Takes the services that are there, and those that come. Handlers last: their first request is checked and intercepted. */
+    /**
+     * Starts tracking all kinds of services. Handlers are last, so that their first request is already checked and
+     * intercepted.
+     */
     public void open() {
         events.open();
         callInterceptors.open();
@@ -72,30 +76,30 @@ public final class ServiceWhiteboards implements AutoCloseable {
     }
 
     /**
-     * Drains the handlers of a bundle that is about to stop, and those that go with it, while its interceptors are still there for the calls that the requests in
-     * flight make.
+     * Drains the handlers of a bundle that is about to stop, and those that depend on it, while its interceptors still
+     * serve the calls of requests in flight.
      *
-     * @param services ids of all services that go
+     * @param services ids of all services that will be unregistered
      */
     public void drain(Bundle bundle, Set<Long> services) {
         drains.begin(bundle);
         handlers.drain(bundle, services);
     }
 
-    /** Ends {@link #drain}, after the bundle has stopped. Handlers that are there all the same serve again. */
+    /** Reverts {@link #drain} after the bundle has stopped. Handlers that are still registered serve again. */
     public void stopped(Bundle bundle) {
         drains.end(bundle);
         handlers.restore();
     }
 
-    /** Lets messages wait from now on for the next version of a bundle's interceptors and converters, when these go. */
+    /** Makes messages wait for the next version of a bundle's interceptors and converters while these are missing. */
     public void replacing(String bundle) {
         interceptors.calls().replacing(bundle);
         interceptors.handlers().replacing(bundle);
         converters.replacing(bundle);
     }
 
-    /** Ends {@link #replacing}. */
+    /** Reverts {@link #replacing}. */
     public void replaced(String bundle) {
         converters.replaced(bundle);
         interceptors.handlers().replaced(bundle);

@@ -10,7 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link ToolCommand} services of bundles on. One that can't be used is a problem of its bundle. When one goes, its runs end.
+ * Registers the {@link ToolCommand} services of bundles with the worker. An unusable one is a problem of its bundle.
+ * When one is unregistered, its runs are cancelled.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
  */
@@ -33,7 +34,7 @@ final class ToolWhiteboard extends ServiceWhiteboard<ToolCommand, ToolCommands.R
             ToolCommands.Registration registration = commands.add(provider, command);
             LOG.info("{} offers a command", provider);
             return registration;
-        } catch (Throwable e) { // of the command's description, too
+        } catch (Throwable e) { // includes exceptions of the command's description
             problems.report(
                     reference,
                     e instanceof IllegalArgumentException
