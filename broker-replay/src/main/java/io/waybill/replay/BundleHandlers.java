@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Handlers of bundles: those of the distribution, copies of those of the replayed worker, and a candidate, in a framework of its own below
- * a temporary directory. Closes what it opened.
+ * Handlers of bundles: those of the distribution, copies of the replayed worker's bundles, and a candidate, in a
+ * separate framework below a temporary directory. Closes the resources that it opened.
  */
 final class BundleHandlers implements Closeable {
 
@@ -42,11 +42,11 @@ final class BundleHandlers implements Closeable {
     /**
      * Starts a framework.
      *
-     * @param registries take what the bundles have
+     * @param registries registries for the services of the bundles
      * @param self the worker whose requests are replayed
      * @param worker the worker's own directory, whose bundles are copied; empty for none
-     * @param candidate replaces the bundle of its name, if there is one; empty for none
-     * @throws IOException also when the candidate is rejected
+     * @param candidate bundle that replaces the installed one of its name, if any; empty for none
+     * @throws IOException also if the candidate is rejected
      */
     static BundleHandlers start(
             Host host,
@@ -61,7 +61,7 @@ final class BundleHandlers implements Closeable {
             if (worker.isPresent()) {
                 copyBundles(worker.get(), directory);
             }
-            Brokers brokers = // each is revoked when the framework ends, and none has a thread until then
+            Brokers brokers = // each is revoked when the framework stops; none has a thread before
                     new Brokers(new ReplayBackend(self, registries.lacked()), host);
             OsgiHost osgi = OsgiHost.start(
                     settings(distribution, directory),
@@ -132,7 +132,10 @@ final class BundleHandlers implements Closeable {
         }
     }
 
-    /** Returns the bundles that did not start, and why: the same in each replay, wherever its directory is. */
+    /**
+     * Returns the bundles that did not start, with the reasons; the text is the same in each replay, wherever its
+     * directory is.
+     */
     List<String> problems() {
         String own = directory + "/";
         return osgi.notStarted().entrySet().stream()

@@ -24,8 +24,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The bundles and versions that a recorded worker had, for a replay that lacks a handler: from a slice's list, or from the operations on bundles
- * that a home has on record.
+ * The bundles and versions that a recorded worker had, for a replay that lacks a handler: from a slice's list, or from
+ * the recorded bundle operations of a home.
  */
 final class BundleHistory {
 
@@ -33,7 +33,7 @@ final class BundleHistory {
 
     private BundleHistory() {}
 
-    /** Returns a sentence with the bundles; empty when none is on record. */
+    /** Returns a sentence with the bundles; empty if none is recorded. */
     static Optional<String> of(WorkerInfo worker, CallRecording recording, Optional<Path> home, Host host)
             throws IOException {
         List<String> bundles = new ArrayList<>();
@@ -77,7 +77,7 @@ final class BundleHistory {
         }
     }
 
-    /** Returns what an operation changed, and when; empty when it only listed. */
+    /** Returns the change and time of an operation; empty if it only listed bundles. */
     private static Optional<String> changed(StoredCall call, HomeJournals journals) throws IOException {
         StoredRecord response = call.response().orElseThrow();
         Optional<Value> result = journals.payload(response).flatMap(Payload::result);

@@ -6,19 +6,19 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.intercept.InterceptorRegistry;
 
-/** Handlers that are no bundle's, such as those of a plain program. */
+/** Source of handlers without a bundle, such as those of a plain program. */
 @FunctionalInterface
 public interface HandlerSource {
 
-    /** Is given the broker of the handlers, before they are asked for. The default does not use it. */
+    /** Receives the broker of the handlers before {@link #fill}. Ignored by default. */
     default void use(Broker broker, WorkerInfo worker) {}
 
-    /** Puts the handlers of a worker into the registry. They run on the replay's thread, and not on their executor's. */
+    /** Puts the handlers of a worker into the registry. They run on the replay's thread instead of their executor's. */
     void fill(HandlerRegistry registry, WorkerInfo worker);
 
-    /** Puts the interceptors of a worker into the registry. The default has none. */
+    /** Puts the interceptors of a worker into the registry. Adds none by default. */
     default void intercept(InterceptorRegistry interceptors, WorkerInfo worker) {}
 
-    /** Puts the converters of a worker into the registry. The default has none. */
+    /** Puts the converters of a worker into the registry. Adds none by default. */
     default void convert(DeviceRegistry devices, WorkerInfo worker) {}
 }

@@ -7,11 +7,11 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Parts of a node's framework apart from its worker's directory. Immutable.
+ * Parts of a node's framework outside its worker's directory. Immutable.
  *
  * @param bundles {@code <start level>/<name>.jar}
- * @param shipped which of them start
- * @param conf {@code <PID>.cfg} each; empty for none
+ * @param shipped selection of bundles that start
+ * @param conf directory of files {@code <PID>.cfg}; empty for none
  * @param framework properties of the framework
  */
 public record NodeDistribution(
@@ -24,7 +24,7 @@ public record NodeDistribution(
         framework = Map.copyOf(framework);
     }
 
-    /** Returns a distribution with all its bundles, without settings. */
+    /** Returns a distribution with all its bundles, and no settings. */
     public static NodeDistribution of(Path bundles) {
         return new NodeDistribution(bundles, ShippedBundles.ALL, Optional.empty(), Map.of());
     }

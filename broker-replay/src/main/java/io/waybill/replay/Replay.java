@@ -36,23 +36,23 @@ import java.util.function.LongConsumer;
 import org.agrona.CloseHelper;
 
 /**
- * Runs recorded requests again and compares the responses with those on record. Says what is wanted, one thing after the other, and then
- * {@link #run(CallSink) runs}:
+ * Runs recorded requests again and compares the responses with the recorded ones. Configured step by step, then
+ * {@link #run(CallSink) run}:
  *
  * <pre>{@code
  * ReplayReport report = Replay.of(home).in(distribution).with(jar).run();
  * }</pre>
  *
- * <p>Nothing is written into what is replayed, and no worker of it is called: calls of a handler get their responses from the record.
+ * <p>The recording is never changed, and no recorded worker is called: calls of a handler get recorded responses.
  *
- * <p><b>Threads.</b> One; it has others of its own while it runs.
+ * <p><b>Threads.</b> One; a run starts further threads.
  */
 public final class Replay {
 
-    /** Default time that a handler may take, and after it a late response. */
+    /** Default max time for a handler, and for a late response after it. */
     public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
 
-    /** Names the handlers that the worker had, which run when no candidate is given. */
+    /** Name of the worker's own handlers, which run if no candidate is given. */
     public static final String INSTALLED = "installed";
 
     private static final String ONE_AT_A_TIME =
@@ -79,7 +79,7 @@ public final class Replay {
         CallRecording open(Host host) throws IOException;
     }
 
-    /** Handlers while they are there. @param problems why some are not */
+    /** Open handlers. @param problems why some are missing */
     private record Handlers(Closeable closing, List<String> problems) {}
 
     /** Handlers to replay with. */
@@ -100,27 +100,29 @@ public final class Replay {
         return Files.isRegularFile(path) ? SliceRecording.open(path, host) : HomeRecording.open(path, host);
     }
 
-    /** Creates a replay of a recording, which it closes at its end. */
+    /** Creates a replay of a recording, which the replay closes. */
     public static Replay of(CallRecording recording) {
         return new Replay(host -> recording, Optional.empty());
     }
 
-    /** Replays only calls that these workers handled, each given by name or id in decimal; the default is all. */
+    /** Replays only calls that these workers handled, each given by name or decimal id; all workers by default. */
     public Replay worker(String nameOrId) {
         workers.add(nameOrId);
         return this;
     }
 
     /**
-     * Compares only these requests. All that their worker began before the last of them run as well, unless {@link #alone}: they may have left what
-     * its handlers remember.
+     * Compares only these requests. All requests that their worker began before the last of them run as well, unless
+     * {@link #alone}, because they may have changed the state of its handlers.
      */
     public Replay select(MessageFilter wanted) {
         filter = Objects.requireNonNull(wanted);
         return this;
     }
 
-    /** Runs only the selected requests, and those that created values which they use: handlers remember nothing else. */
+    /**
+     * Runs only the selected requests and those that created values which they use, so handlers have no other state.
+     */
     public Replay alone() {
         before = CallSchedule.Before.NONE;
         return this;
@@ -132,7 +134,10 @@ public final class Replay {
         return this;
     }
 
-    /** Adds a candidate: a bundle that replaces the one of its name, with all others that the worker had. */
+    /**
+     * Adds a candidate: a bundle that replaces the installed one of its name and runs with all other bundles of the
+     * worker.
+     */
     public Replay with(Path bundle) {
         candidates.add(new Candidate(unused(bundle.getFileName().toString()), Optional.of(bundle), Optional.empty()));
         return this;
@@ -158,24 +163,25 @@ public final class Replay {
     }
 
     /**
-     * Leaves out the calls to these handlers, unless a candidate has one for them. They don't run, and their calls count as left out.
+     * Omits the calls to these handlers, unless a candidate has a handler for them. They don't run; their calls count
+     * as left out.
      *
-     * @param others only asked for what they handle
+     * @param others queried only for the operations and types that they handle
      */
     public Replay leaveOut(HandlerSource others) {
         elsewhere = Objects.requireNonNull(others);
         return this;
     }
 
-    /** Sets how responses are compared; the default is bit for bit. */
+    /** Sets the comparison of responses; bit for bit by default. */
     public Replay compare(ResponseComparison by) {
         comparison = Objects.requireNonNull(by);
         return this;
     }
 
     /**
-     * Sets how long a handler may take, and after it a late response; {@link Duration#ZERO} indefinitely, such as under
-     * a debugger.
+     * Sets the max time for a handler, and for a late response after it; {@link Duration#ZERO} means indefinitely, for
+     * example under a debugger.
      */
     public Replay limit(Duration atMost) {
         if (atMost.isNegative()) {
@@ -185,13 +191,13 @@ public final class Replay {
         return this;
     }
 
-    /** Sets when each request is run; the default is as soon as possible. */
+    /** Sets the time at which each request runs; as soon as possible by default. */
     public Replay pace(ReplayPace wanted) {
         pace = Objects.requireNonNull(wanted);
         return this;
     }
 
-    /** Sets how often each request is run consecutively; the default is once. */
+    /** Sets the number of consecutive runs of each request; one by default. */
     public Replay times(int wanted) {
         if (wanted < 1) {
             throw new IllegalArgumentException("a request is run once or more: " + wanted);
@@ -200,27 +206,28 @@ public final class Replay {
         return this;
     }
 
-    /** Sets a listener for progress: it gets the number of replayed calls. */
+    /** Sets a listener for progress: it receives the number of replayed calls. */
     public Replay progress(LongConsumer notified) {
         progress = Objects.requireNonNull(notified);
         return this;
     }
 
-    /** The machine; otherwise the real one. */
+    /** Sets the machine; the real one by default. */
     public Replay on(Host machine) {
         host = Objects.requireNonNull(machine);
         return this;
     }
 
-    /** Runs, and counts. */
+    /** Runs the requests and returns the counts. */
     public ReplayReport run() throws IOException {
         return run(call -> {});
     }
 
     /**
-     * Runs, and counts. The calls come worker by worker, in the order in which each began them.
+     * Runs the requests, passes each call to a sink, and returns the counts. Calls arrive worker by worker, in the
+     * order in which each worker began them.
      *
-     * @throws IOException when the recording can't be read, a candidate is refused, or the sink throws it
+     * @throws IOException if the recording can't be read, a candidate is refused, or the sink throws it
      */
     public ReplayReport run(CallSink sink) throws IOException {
         Host machine = host == null ? Host.real() : host;

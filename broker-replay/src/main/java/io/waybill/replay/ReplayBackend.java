@@ -20,8 +20,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The worker behind the brokers of replayed bundles: alone, in its first incarnation, and without time. A call outside of a handler is refused,
- * because no record says which one it was; a scheduled task does not run. Thread-safe.
+ * The worker behind the brokers of replayed bundles: a single worker in its first incarnation, without timers. A call
+ * outside of a handler is refused, because it can't be matched with a recorded one; a scheduled task does not run.
+ * Thread-safe.
  */
 final class ReplayBackend implements BrokerBackend {
 
@@ -31,7 +32,7 @@ final class ReplayBackend implements BrokerBackend {
     private final ReplayRun replay;
     private final AtomicLong ids = new AtomicLong();
 
-    /** @param replay notes what a handler lacks */
+    /** @param replay records missing inputs of handlers */
     ReplayBackend(WorkerInfo worker, ReplayRun replay) {
         this.replay = replay;
         this.self = new Incarnation(worker, 1);
@@ -83,7 +84,7 @@ final class ReplayBackend implements BrokerBackend {
         replay.lacks(what);
     }
 
-    /** Figures of no worker: none is live. */
+    /** Returns no figures, because no worker is live. */
     @Override
     public Optional<HomeMetrics> metrics() {
         return Optional.of(() -> {
@@ -102,7 +103,7 @@ final class ReplayBackend implements BrokerBackend {
         try {
             future.get();
         } catch (ExecutionException | CancellationException e) {
-            // the caller looks at the outcome
+            // the caller reads the outcome
         }
     }
 

@@ -13,7 +13,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.LongConsumer;
 
-/** Counts what replayed calls showed. One thread. */
+/** Counter of the verdicts of replayed calls. One thread. */
 final class VerdictCounts {
 
     private static final int PROGRESS_CALLS = 1 << 12;
@@ -22,7 +22,7 @@ final class VerdictCounts {
     private final List<String> candidates;
     private final LongConsumer progress;
     private long calls;
-    private Operation last; // most often the next is the same
+    private Operation last; // the next one is usually the same
 
     private record Operation(WorkerInfo worker, String name, int candidate) {}
 

@@ -1,2 +1,2 @@
-/** Recorded requests run again on today's handlers or tomorrow's, and their outcomes compared with those on record. */
+/** Replay of recorded requests on present or future handlers, with a comparison of the outcomes. */
 package io.waybill.replay;

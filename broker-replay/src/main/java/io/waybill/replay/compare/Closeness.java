@@ -4,7 +4,7 @@ package io.waybill.replay.compare;
 @FunctionalInterface
 interface Closeness {
 
-    /** None do. */
+    /** Accepts equal bits only. */
     Closeness NONE = (recordedReal, recordedImaginary, real, imaginary) -> false;
 
     boolean isClose(double recordedReal, double recordedImaginary, double real, double imaginary);

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A response, on record or of a replay. Immutable, but for the array and the elements.
+ * Response from a record or from a replay. Immutable, except for the array and the elements.
  *
- * @param payload the values alone, or the text of an exception in UTF-8
+ * @param payload only the values, or the text of an exception in UTF-8
  * @param tensors with their elements
- * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
- * @param errorCode of an exception; {@link ErrorCode#UNKNOWN} otherwise
+ * @param errorKind kind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
+ * @param errorCode code of an exception; {@link ErrorCode#UNKNOWN} otherwise
  */
 public record ComparedResponse(
         MessageType type, byte[] payload, List<Tensor> tensors, ErrorKind errorKind, ErrorCode errorCode) {
@@ -30,22 +30,22 @@ public record ComparedResponse(
                 record.type(), record.copyPayload(), tensors, record.errorKind(), record.errorCode());
     }
 
-    /** Returns the same response with its tensors elsewhere. */
+    /** Returns the same response with its tensors at another location. */
     public ComparedResponse with(List<Tensor> moved) {
         return new ComparedResponse(type, payload, moved, errorKind, errorCode);
     }
 
-    /** Whether it is an exception. */
+    /** Returns whether the response is an exception. */
     public boolean isError() {
         return type == MessageType.EXCEPTION;
     }
 
-    /** The text of an exception. */
+    /** Returns the text of an exception. */
     public String errorText() {
         return new String(payload, StandardCharsets.UTF_8);
     }
 
-    /** The payload as one value; empty when it does not read as one. */
+    /** Returns the payload as one value; empty if it can't be decoded as one. */
     public Optional<Value> value() {
         try {
             ValueDecoder decoder = new ValueDecoder(ByteBuffer.wrap(payload), tensors);

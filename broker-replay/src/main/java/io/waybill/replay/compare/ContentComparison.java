@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Compares responses: first their bytes, which mostly are equal; then, to locate a difference, their values.
+ * Compares responses: first their bytes, which are usually equal; then, to locate a difference, their values.
  *
  * <p>Thread-safe. <b>Errors.</b> Content that can't be decoded as a value is compared byte by byte.
  */
@@ -34,7 +34,7 @@ public final class ContentComparison implements ResponseComparison {
 
     /**
      * Returns a comparison with a tolerance for floating-point and complex numbers, in values and in tensors; NaN
-     * equals NaN. Everything else is compared as by {@link #exact}, except for its encoding.
+     * equals NaN. All other content is compared like in {@link #exact}, independent of its encoding.
      */
     public static ResponseComparison within(FloatTolerance tolerance) {
         return new ContentComparison(tolerance);

@@ -23,8 +23,8 @@ final class ElementComparison {
     private final StorageWindow recordedBytes;
     private final StorageWindow replayedBytes;
     private final int elementBytes;
-    private final long run; // elements that lie side by side in both
-    private long first = NO_ELEMENT; // the first that differs, by its number in row-major order
+    private final long run; // number of elements that are contiguous in both
+    private long first = NO_ELEMENT; // number of the first difference, in row-major order
     private long differing;
 
     ElementComparison(Tensor recorded, Tensor replayed, Closeness closeness) {
@@ -94,7 +94,7 @@ final class ElementComparison {
         return isReal && closeness.isClose(((Number) one).doubleValue(), ((Number) other).doubleValue());
     }
 
-    /** Returns the first difference, and the number of differences; empty when there is none. */
+    /** Returns the first difference, and the number of differences; empty if there is none. */
     Optional<String> difference() {
         if (first == NO_ELEMENT) {
             return Optional.empty();

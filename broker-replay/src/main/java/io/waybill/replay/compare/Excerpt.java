@@ -1,6 +1,6 @@
 package io.waybill.replay.compare;
 
-/** Cuts texts to a length that is read at a glance. Stateless. */
+/** Shortens texts to a readable length. Stateless. */
 final class Excerpt {
 
     /** Max characters of a text. */

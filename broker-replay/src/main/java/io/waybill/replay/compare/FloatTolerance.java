@@ -2,14 +2,14 @@ package io.waybill.replay.compare;
 
 /**
  * Max distance of a number from the recorded one: {@code absolute + relative * |recorded|}, as in
- * {@code torch.allclose}. NaN is close to NaN, an infinity to itself alone. Immutable.
+ * {@code torch.allclose}. NaN is close to NaN, an infinity only to itself. Immutable.
  *
  * @param relative 0 or more
  * @param absolute 0 or more
  */
 public record FloatTolerance(double relative, double absolute) implements Closeness {
 
-    /** {@code torch.allclose}'s own. */
+    /** Defaults of {@code torch.allclose}. */
     public static final FloatTolerance DEFAULT = new FloatTolerance(1e-5, 1e-8);
 
     public FloatTolerance {

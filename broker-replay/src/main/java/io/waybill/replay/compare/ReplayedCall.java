@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A recorded call, and what became of it in a replay.
+ * Recorded call with its results in a replay.
  *
- * @param worker whose handlers ran it
- * @param operation of a call by name; the type's name otherwise
- * @param recorded empty when there is none, or its tensors were not kept
+ * @param worker worker whose handlers ran it
+ * @param operation operation of a call by name; otherwise the type's name
+ * @param recorded recorded response; empty if there is none, or its tensors were not kept
  * @param results one for each candidate, in their order
  */
 public record ReplayedCall(
@@ -24,11 +24,11 @@ public record ReplayedCall(
      * Result of one candidate.
      *
      * @param candidate the name of the candidate bundle's file; {@code installed} for the worker's own bundles
-     * @param reason how the responses differ, or why there is no response to compare; of equal responses the input that the handler read
-     * and that is not on record, and empty when there was none
-     * @param replayed empty when there is none
-     * @param beganNs when it began to run, by the wall clock in ns since 1970; 0 when it did not run, or did not return
-     * @param tookNs how long it ran
+     * @param reason difference of the responses, or reason for a missing one; for equal responses the handler's
+     *     unrecorded input, empty if there was none
+     * @param replayed replayed response; empty if there is none
+     * @param beganNs start of the run, by the wall clock in ns since 1970; 0 if it did not run, or did not return
+     * @param tookNs duration of the run
      */
     public record Result(
             String candidate,
@@ -43,7 +43,7 @@ public record ReplayedCall(
             this(candidate, verdict, reason, replayed, 0, 0);
         }
 
-        /** Returns the same result of a run at this time. */
+        /** Returns the same result with the start and duration of its run. */
         public Result ran(long atNs, long forNs) {
             return new Result(candidate, verdict, reason, replayed, atNs, forNs);
         }

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /**
- * View of the bytes of a storage, which may be larger than a buffer. Copies nothing. For one thread; valid as long as
+ * View of the bytes of a storage, which may be larger than a buffer. Copies no bytes. For one thread; valid as long as
  * the storage.
  */
 final class StorageWindow {
@@ -13,14 +13,14 @@ final class StorageWindow {
 
     private final Storage storage;
     private ByteBuffer window = ByteBuffer.allocate(0);
-    private long start; // of the window in the storage
+    private long start; // position of the window in the storage
 
     StorageWindow(Storage storage) {
         this.storage = storage;
     }
 
     /**
-     * Bytes between the buffer's position and limit, until the next call.
+     * Returns the given bytes between the buffer's position and limit, until the next call.
      *
      * @param length at most 1 MiB
      */

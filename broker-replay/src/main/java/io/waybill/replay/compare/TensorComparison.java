@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Compares tensors by dtype, sizes, whether they require a gradient, and elements; not by strides or by other bytes of
- * their storages. Thread-safe, as far as the storages are.
+ * Compares tensors by dtype, sizes, gradient requirement and elements; ignores strides and other bytes of their
+ * storages. Thread-safe if the storages are.
  */
 final class TensorComparison {
 

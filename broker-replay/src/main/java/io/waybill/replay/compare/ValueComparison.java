@@ -25,7 +25,7 @@ final class ValueComparison {
         this.tensors = tensors;
     }
 
-    /** The order of a dict's entries is none of its value. */
+    /** Ignores the order of a dict's entries. */
     Optional<String> difference(String path, Value recorded, Value replayed) {
         if (recorded.getClass() != replayed.getClass()) {
             return Optional.of(path + ": recorded " + withKind(recorded) + ", replayed " + withKind(replayed));
@@ -44,7 +44,7 @@ final class ValueComparison {
     }
 
     private boolean isSame(Value recorded, Value replayed) {
-        if (recorded.equals(replayed)) { // records compare floating-point numbers as Double.compare does
+        if (recorded.equals(replayed)) { // records compare floating-point numbers like Double.compare
             return true;
         } else if (recorded instanceof Value.Float one && replayed instanceof Value.Float other) {
             return closeness.isClose(one.value(), other.value());

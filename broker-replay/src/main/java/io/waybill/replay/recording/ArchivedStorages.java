@@ -9,7 +9,7 @@ import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.Optional;
 
-/** The archives of a home's workers. One thread. */
+/** Archives of a home's workers. One thread. */
 final class ArchivedStorages implements StorageBytes {
 
     private final StoredJournals journals;

@@ -6,11 +6,12 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * Puts the calls of a worker, which come in the order of their responses, into the order in which its handlers began them. Handlers are
- * numbered from 1 in each incarnation of the worker, and all responses of an incarnation are behind those of the one before. One thread.
+ * Sorts the calls of a worker from the order of their responses into the order in which its handlers began them. Runs
+ * of handlers are numbered from 1 in each incarnation of the worker, and all responses of an incarnation follow those
+ * of the previous one. One thread.
  *
- * <p><b>Memory.</b> At most {@value #MAX_CALLS} calls wait for one that began earlier, and at most {@value #MAX_BYTES} bytes of them. A
- * call that comes still later is given out of order, and counted.
+ * <p><b>Memory.</b> At most {@value #MAX_CALLS} calls wait for one that began earlier, and at most {@value #MAX_BYTES}
+ * bytes of them. A call that arrives even later is returned out of order, and counted.
  */
 final class BeginOrder {
 
@@ -20,9 +21,9 @@ final class BeginOrder {
     /**
      * A call that a handler began.
      *
-     * @param sequence of the handler in its incarnation
-     * @param epoch of the incarnation; a lower bound of it when {@code isSure} is false
-     * @param call null when it is not wanted, and only fills its position
+     * @param sequence number of the handler's run in its incarnation
+     * @param epoch epoch of the incarnation; a lower bound if {@code isSure} is false
+     * @param call null if it is not wanted, and only fills its position
      */
     record Begun(long sequence, long epoch, boolean isSure, RecordedCall call) {
 
@@ -38,14 +39,14 @@ final class BeginOrder {
     private final List<Begun> unsure = new ArrayList<>();
     private long waitingBytes;
     private long epoch = -1;
-    private long incarnation; // counts those that were seen
-    private long highestSequence; // of this incarnation
+    private long incarnation; // number of incarnations seen so far
+    private long highestSequence; // highest sequence of this incarnation
     private long givenIncarnation;
     private long expected = 1;
     private boolean ended;
     private long outOfOrder;
 
-    /** Takes the next call. */
+    /** Adds the next call. */
     void add(Begun begun) {
         if (!begun.isSure && begun.epoch <= epoch) {
             unsure.add(begun);
@@ -61,7 +62,7 @@ final class BeginOrder {
         addToIncarnation(begun);
     }
 
-    /** Decides about calls of which it is not known whether they belong to this incarnation or to the next. */
+    /** Assigns calls with an uncertain incarnation to this one or the next. */
     private void decide(long nextEpoch) {
         for (Begun begun : unsure) {
             if (nextEpoch > epoch && begun.sequence <= highestSequence) {
@@ -84,13 +85,13 @@ final class BeginOrder {
         waitingBytes += begun.bytes();
     }
 
-    /** Notes that there are no more calls. */
+    /** Marks the end of the calls. */
     void end() {
         decide(Long.MAX_VALUE);
         ended = true;
     }
 
-    /** The next call; null when more must be added first, or behind the last one. */
+    /** Returns the next call; null if more calls must be added first, or after the last one. */
     RecordedCall poll() {
         while (isReady()) {
             Waiting next = waiting.remove();
@@ -117,7 +118,7 @@ final class BeginOrder {
                         || waitingBytes > MAX_BYTES);
     }
 
-    /** Returns how many calls were passed on after one that began later. */
+    /** Returns the number of calls that were returned after a call that began later. */
     long outOfOrder() {
         return outOfOrder;
     }

@@ -15,13 +15,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** Finds calls of a home by their ids, through the indexes as far as there are any. One thread. */
+/** Finds calls of a home by their ids, through the indexes if they exist. One thread. */
 final class CallLookup {
 
-    /** Max nested calls of one handler. */
+    /** Max number of nested calls of one handler. */
     static final int MAX_CHILDREN = 1 << 20;
 
-    /** Margin: a clock may have been set, and a handler may continue after its response. */
+    /** Margin for nested calls: a clock may have been set, and a handler may continue after its response. */
     static final long LATE_CHILD_NS = 10_000_000_000L;
 
     private final StoredJournals journals;
@@ -32,7 +32,7 @@ final class CallLookup {
         this.problems = problems;
     }
 
-    /** A request with its response. */
+    /** Returns a request with its response. */
     Optional<RecordedCall> call(long id) throws IOException {
         Optional<RecordedMessage> request = find(MessageId.worker(id), JournalQueue.REQUESTS, id);
         return request.isEmpty()
@@ -41,12 +41,12 @@ final class CallLookup {
                         id, request.get(), response(id, request.get().receiver())));
     }
 
-    /** The response of a worker to a request. */
+    /** Returns the response of a worker to a request. */
     Optional<RecordedMessage> response(long id, int worker) throws IOException {
         return find(worker, JournalQueue.RESPONSES, id);
     }
 
-    /** A request to a worker, wanted or not. */
+    /** Returns a request to a worker, wanted or not. */
     Optional<PendingRequest> pending(long id, int worker, MessageFilter filter) throws IOException {
         Optional<RecordedMessage> found = find(MessageId.worker(id), JournalQueue.REQUESTS, id);
         if (found.isEmpty() || found.get().receiver() != worker) {
@@ -91,7 +91,7 @@ final class CallLookup {
         return nested;
     }
 
-    /** Without an index: reads what the worker sent until well behind the response. */
+    /** Searches for nested calls without an index: reads the worker's requests until well after the response. */
     private Collection<Long> search(StoredJournal handler, RecordedCall parent) throws IOException {
         long untilNs = parent.response()
                 .map(response -> response.sentNs() + LATE_CHILD_NS)

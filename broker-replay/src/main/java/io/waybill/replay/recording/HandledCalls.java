@@ -19,17 +19,17 @@ import java.util.TreeMap;
 import org.agrona.collections.Long2ObjectHashMap;
 
 /**
- * The calls to a worker, read from its responses and the requests of its callers, each queue once and side by side. Requests that no handler
- * responded to come last, in the order of their ids.
+ * The calls to a worker, read from its responses and the requests of its callers, each queue once and in parallel.
+ * Requests without a handler's response follow last, in the order of their ids.
  *
- * <p><b>Threads.</b> One. <b>Memory.</b> Bounded, whatever the journals' size: what waits for its turn is dropped in the end, and looked up
- * when it is needed after all.
+ * <p><b>Threads.</b> One. <b>Memory.</b> Bounded for any size of the journals: excess waiting calls are dropped, and
+ * looked up again when they are needed.
  */
 final class HandledCalls implements CallRecording.Handled {
 
     private static final long UNKNOWN_EPOCH = -1;
     private static final long MAX_HELD_BYTES = 64L << 20;
-    /** About 20 MB. */
+    /** Max number of unhandled requests: about 20 MB. */
     private static final int MAX_UNHANDLED = 1 << 18;
 
     private final StoredJournals journals;
@@ -41,13 +41,13 @@ final class HandledCalls implements CallRecording.Handled {
     private final HandlerRequests handlerRequests;
     private final Map<Integer, RequestStream> callers = new TreeMap<>();
     private final BeginOrder order = new BeginOrder();
-    // responses without a handler, and those that were sent again
+    // responses without a handler, and repeated responses
     private final Long2ObjectHashMap<RecordPosition> unhandled = new Long2ObjectHashMap<>();
     private final MessageBuffer buffer = new MessageBuffer();
-    private RequestStream latest; // the caller that was used last; null at first
+    private RequestStream latest; // the last used caller; null at first
     private boolean sawAllRequests;
     private boolean sawAllResponses;
-    private Deque<RequestStream> rest; // callers whose unhandled requests come next; null while begun calls do
+    private Deque<RequestStream> rest; // callers whose unhandled requests follow; null while there are begun calls
     private long withoutRequest;
 
     /**
@@ -92,7 +92,7 @@ final class HandledCalls implements CallRecording.Handled {
         return nextUnhandled();
     }
 
-    /** Fixes the end of the scan: later requests are ignored, and responses up to now are used. */
+    /** Marks the end of the scan: later requests are ignored, and responses up to now are used. */
     private void atEnd() throws IOException {
         if (sawAllRequests) {
             order.end();

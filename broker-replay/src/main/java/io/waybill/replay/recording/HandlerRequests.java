@@ -6,12 +6,12 @@ import java.io.IOException;
 import org.agrona.collections.LongHashSet;
 
 /**
- * Reads what a worker sent alongside its responses, and so knows which of its handlers called no other: most don't, and asking an index about
- * each would take more time than all else. One thread.
+ * Reads a worker's requests alongside its responses, to find handlers without nested calls: most handlers have none,
+ * and an index lookup for each would dominate the time. One thread.
  */
 final class HandlerRequests implements Closeable {
 
-    /** About 16 MB. */
+    /** Max number of parents: about 16 MB. */
     private static final int MAX_PARENTS = 1 << 20;
 
     private final QueueScan requests;
@@ -21,13 +21,13 @@ final class HandlerRequests implements Closeable {
     /**
      * Creates a reader.
      *
-     * @param requests of the worker, closed with this object
+     * @param requests requests of the worker, closed with this object
      */
     HandlerRequests(QueueScan requests) {
         this.requests = requests;
     }
 
-    /** Whether the handler of a request that was responded to at this time is known to have called no other. */
+    /** Returns whether the handler of a request with a response at this time is known to have no nested calls. */
     boolean isLeaf(long id, long respondedNs) throws IOException {
         while (readUntilNs <= respondedNs + CallLookup.LATE_CHILD_NS && parents.size() < MAX_PARENTS) {
             if (requests.next()) {

@@ -3,7 +3,10 @@ package io.waybill.replay.recording;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Requests of one caller that were read before their responses, oldest first. The oldest are dropped when there are too many. One thread. */
+/**
+ * Requests of one caller that were read before their responses, oldest first. Above a limit the oldest are dropped. One
+ * thread.
+ */
 final class HeldRequests {
 
     static final int MAX_REQUESTS = 1 << 16;
@@ -20,7 +23,7 @@ final class HeldRequests {
     /**
      * Adds a request.
      *
-     * @param counter greater than all before
+     * @param counter greater than all previous ones
      */
     void add(long counter, PendingRequest request) {
         byCounter.put(counter, request);
@@ -31,14 +34,14 @@ final class HeldRequests {
         }
     }
 
-    /** Takes a request out; null when it is not here. */
+    /** Removes and returns a request; null if it is not held. */
     PendingRequest take(long counter) {
         PendingRequest request = byCounter.isEmpty() ? null : byCounter.remove(counter);
         bytes -= request == null ? 0 : request.bytes();
         return request;
     }
 
-    /** Whether a request may have been here and was dropped. */
+    /** Returns whether a request may have been held and dropped. */
     boolean mayHaveDropped(long counter) {
         return counter <= lastDropped;
     }

@@ -18,8 +18,7 @@ import java.util.OptionalLong;
 import org.agrona.collections.LongArrayList;
 
 /**
- * The journals of a home, read in place. Writes nothing, takes no lock, maps nothing of the queues: running workers are
- * not affected.
+ * The journals of a home, read in place. Never writes, locks or maps the queues, so running workers are not affected.
  *
  * <p>Records that are appended while it is open are ignored. Indexes are used where they exist; without them,
  * {@link #call} and {@link #nested} read whole queues.
@@ -44,12 +43,12 @@ public final class HomeRecording implements CallRecording {
         journals.problems().forEach(problems::add);
     }
 
-    /** Opens a home that must be there. */
+    /** Opens an existing home. */
     public static HomeRecording open(Path home, Host host) throws IOException {
         return new HomeRecording(Home.openExisting(home, host));
     }
 
-    /** The home that it reads. */
+    /** Returns the home. */
     public Home home() {
         return home;
     }
@@ -105,7 +104,7 @@ public final class HomeRecording implements CallRecording {
         return problems.all();
     }
 
-    /** Bytes of tensors that were made and are not released. */
+    /** Returns the size of the tensors that were created and not released, in bytes. */
     public long liveTensorBytes() {
         return memory.liveBytes();
     }

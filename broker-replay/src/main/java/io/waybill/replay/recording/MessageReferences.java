@@ -11,12 +11,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Which values a request names that other requests made. Stateless. What does not read names none. */
+/**
+ * Finds the references in a request to values that requests create. Stateless. An undecodable request has no
+ * references.
+ */
 public final class MessageReferences {
 
     private MessageReferences() {}
 
-    /** The reference to the value that a request makes. */
+    /** Returns the reference to the value that a request creates. */
     public static Optional<RRefId> created(RecordView request) {
         List<ForkData> table = table(request);
         return request.isCreation() && !table.isEmpty()
@@ -24,7 +27,7 @@ public final class MessageReferences {
                 : Optional.empty();
     }
 
-    /** The references to values that a request needs: its arguments, or what it fetches. */
+    /** Returns the references to values that a request needs: its arguments, or the value that it fetches. */
     public static List<RRefId> needed(RecordView request) {
         if (request.type() == MessageType.SCRIPT_RREF_FETCH_CALL) {
             return fetched(request);

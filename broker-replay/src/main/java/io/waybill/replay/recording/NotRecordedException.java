@@ -1,6 +1,6 @@
 package io.waybill.replay.recording;
 
-/** Thrown when the recording lacks something that a replay needs. The message names it, and why it is missing. */
+/** Signals that the recording lacks data that a replay needs. The message names the data and the reason. */
 public final class NotRecordedException extends Exception {
 
     private static final long serialVersionUID = 1L;

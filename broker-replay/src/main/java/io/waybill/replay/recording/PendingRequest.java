@@ -8,18 +8,18 @@ import io.waybill.wire.RecordView;
 /**
  * A request that was read before its response. Immutable.
  *
- * @param message null when it is not wanted
- * @param epoch of its receiver's incarnation that it was sent to
- * @param isAcrossIncarnations whether a later incarnation might run it as well
+ * @param message null if it is not wanted
+ * @param epoch epoch of the receiver's incarnation that it was sent to
+ * @param isAcrossIncarnations whether a later incarnation may run it as well
  */
 record PendingRequest(long id, RecordedMessage message, long epoch, boolean isAcrossIncarnations, long sentNs) {
 
-    /** A request that is not wanted, by its header. */
+    /** Creates an unwanted request from its header. */
     static PendingRequest unwanted(RecordView header) {
         return new PendingRequest(header.id(), null, header.epoch(), header.isAcrossIncarnations(), header.sentNs());
     }
 
-    /** A request whose header the filter takes. */
+    /** Creates a request whose header matches the filter. */
     static PendingRequest of(WorkerInfo caller, String fileName, RecordView whole, MessageFilter filter) {
         RecordedMessage message = filter.takesOperationOf(whole)
                 ? RecordedMessage.copy(caller, JournalQueue.REQUESTS, fileName, whole)
@@ -31,7 +31,7 @@ record PendingRequest(long id, RecordedMessage message, long epoch, boolean isAc
         return message != null;
     }
 
-    /** Approximate size in memory. */
+    /** Returns the approximate size in memory. */
     int bytes() {
         return message == null ? 0 : message.record().length;
     }

@@ -11,7 +11,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.function.Consumer;
 
-/** Reads the headers of a queue's records, oldest first. Passes over damage, and reports it. One thread. */
+/** Reads the headers of a queue's records, oldest first. Skips damage, and reports it. One thread. */
 final class QueueScan implements Closeable {
 
     private final QueueReader reader;
@@ -28,7 +28,7 @@ final class QueueScan implements Closeable {
         return new QueueScan(journals, journal, queue, damage -> {});
     }
 
-    /** Moves to the next record. Returns false at the end of what was written by now. */
+    /** Moves to the next record. Returns false at the present end of the queue. */
     boolean next() throws IOException {
         while (true) {
             Step step = reader.skim();
@@ -45,7 +45,10 @@ final class QueueScan implements Closeable {
         }
     }
 
-    /** The header of the record; all of it behind {@link #isWhole} and {@link #complete}. Nothing of it was checked before. */
+    /**
+     * Returns the header of the record; the whole record after {@link #isWhole} and {@link #complete}. Before that, its
+     * content is unchecked.
+     */
     RecordView record() {
         return reader.record();
     }
@@ -55,7 +58,7 @@ final class QueueScan implements Closeable {
         return reader.complete();
     }
 
-    /** Reads and checks the rest of the record, and reports when it is damaged. */
+    /** Reads and checks the rest of the record, and reports damage. */
     boolean complete() throws IOException {
         boolean isWhole = reader.complete();
         if (!isWhole) {
@@ -72,7 +75,7 @@ final class QueueScan implements Closeable {
         return reader.fileName();
     }
 
-    /** Reads the whole record of a message at a position. Returns false when it is not there. */
+    /** Reads the whole record of a message at a position. Returns false if it is not there. */
     boolean moveTo(RecordPosition position, long id) throws IOException {
         return reader.moveTo(position)
                 && reader.next() == Step.RECORD

@@ -6,14 +6,14 @@ import io.waybill.wire.RecordView;
 import java.util.Optional;
 
 /**
- * A request, and the response on record.
+ * A request and its recorded response.
  *
- * @param response empty when the recording has none
- * @param isLeaf whether its handler is known to have called no other
+ * @param response empty if the recording has none
+ * @param isLeaf whether its handler is known to have no nested calls
  */
 public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMessage> response, boolean isLeaf) {
 
-    /** A call of whose handler it is not known what it called. */
+    /** Creates a call whose handler may have nested calls. */
     public RecordedCall(long id, RecordedMessage request, Optional<RecordedMessage> response) {
         this(id, request, response, false);
     }
@@ -23,7 +23,10 @@ public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMe
         return request.record().length + (response.isPresent() ? response.get().record().length : 0);
     }
 
-    /** Whether a filter takes it, apart from sender and receiver. The buffers hold its records afterwards. */
+    /**
+     * Returns whether a filter matches the call, apart from sender and receiver. The buffers contain its records
+     * afterwards.
+     */
     public boolean isTakenBy(MessageFilter filter, MessageBuffer requestBuffer, MessageBuffer responseBuffer) {
         RecordView sent = request.in(requestBuffer);
         return filter.takes(sent)

@@ -10,10 +10,10 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * One message of a recording, whose record has passed its check. Immutable, but for the array.
+ * One message of a recording, whose record has passed its check. Immutable, except for the array.
  *
  * @param worker owner of the journal
- * @param fileName of its queue file, by which the archive finds its tensors
+ * @param fileName name of its queue file, by which the archive finds its tensors
  * @param record the whole record, envelope included
  */
 public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String fileName, byte[] record) {
@@ -29,7 +29,7 @@ public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String file
         return new RecordedMessage(worker, queue, fileName, bytes);
     }
 
-    /** The id of the message. */
+    /** Returns the id of the message. */
     public long id() {
         return (long) LONG.get(record, Envelope.ID);
     }
@@ -39,27 +39,30 @@ public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String file
         return Short.toUnsignedInt((short) SHORT.get(record, Envelope.TO));
     }
 
-    /** Wall clock in ns since 1970. */
+    /** Returns the wall clock in ns since 1970. */
     public long sentNs() {
         return (long) LONG.get(record, Envelope.SENT);
     }
 
-    /** Number of the handler's run that responded, from 1 in each incarnation; 0 in a request, and in a response of the broker. */
+    /**
+     * Returns the number of the handler's run that responded, from 1 in each incarnation; 0 for a request, and for a
+     * response of the broker.
+     */
     public long handlerSequence() {
         return (long) LONG.get(record, Envelope.HANDLER_SEQUENCE);
     }
 
-    /** The receiver's incarnation that a request is for; see {@link RecordView#epoch}. */
+    /** Returns the receiver's incarnation to which a request was sent; see {@link RecordView#epoch}. */
     public long epoch() {
         return Integer.toUnsignedLong((int) INT.get(record, Envelope.EPOCH));
     }
 
-    /** Whether a later incarnation of the receiver may have run it. */
+    /** Returns whether a later incarnation of the receiver may have run it. */
     public boolean isAcrossIncarnations() {
         return (record[Envelope.FLAGS] & Envelope.ACROSS_INCARNATIONS) != 0;
     }
 
-    /** Shows the record in a buffer, which holds it from then on. */
+    /** Shows the record in a buffer, which refers to it afterwards. */
     public RecordView in(MessageBuffer buffer) {
         buffer.reserve(record.length);
         buffer.memory().putBytes(0, record);

@@ -26,14 +26,14 @@ public final class RecordedTensors {
     /**
      * Creates a decoder.
      *
-     * @param beside the bytes that are not in the records, closed with this object
+     * @param beside bytes outside of the records, closed with this object
      */
     public RecordedTensors(HostMemory memory, StorageBytes beside) {
         this.memory = memory;
         this.beside = beside;
     }
 
-    /** See {@link CallRecording#tensors}. */
+    /** Returns the tensors of a message, as {@link CallRecording#tensors} specifies. */
     public List<Tensor> of(RecordedMessage message) throws IOException, NotRecordedException {
         RecordView record = message.in(buffer);
         if (record.tensorCount() == 0) {
@@ -70,7 +70,7 @@ public final class RecordedTensors {
         }
     }
 
-    /** Checks inlined storages: those of a falsified record could all overlap. */
+    /** Checks inlined storages: the storages of a forged record could all overlap. */
     private static void requireInlineFits(RecordView record, List<Tensor> tensors) throws NotRecordedException {
         Map<Integer, Long> sizes = new HashMap<>();
         for (Tensor tensor : tensors) {

@@ -13,14 +13,14 @@ import java.util.BitSet;
 import java.util.function.Consumer;
 
 /**
- * The requests of one caller to one worker, in their order, read as far as the worker's responses demand. One thread.
+ * The requests of one caller to one worker, in their order, read as far as the worker's responses require. One thread.
  *
- * <p>Ids of a caller ascend. Of what is not wanted no more than the header is read. A header that was not checked is believed only while
- * the counters follow each other.
+ * <p>Ids of a caller ascend. For an unwanted request only the header is read. An unchecked header is trusted only while
+ * the counters are consecutive.
  */
 final class RequestStream implements Closeable {
 
-    /** Max bits: 32 MB. Requests further after the first one are not known to be handled. */
+    /** Max bits: 32 MB. Requests beyond this distance from the first one are not known to be handled. */
     private static final int MAX_HANDLED = 1 << 28;
 
     private final WorkerInfo caller;
@@ -32,15 +32,15 @@ final class RequestStream implements Closeable {
     private final BitSet handled = new BitSet(); // by counter, from the first request to the worker on
     private long firstCounter = -1;
     private long lastCounter = -1;
-    private long endCounter = -1; // of the first pass; -1 meanwhile
-    private long open; // wanted requests that no handler is known to have responded to
+    private long endCounter = -1; // counter at the end of the first pass; -1 during the pass
+    private long open; // number of wanted requests without a known response of a handler
     private QueueScan requests;
-    private PendingRequest last; // null when the last request is not to the worker
+    private PendingRequest last; // null if the last request is not to the worker
 
     /**
      * Creates a stream.
      *
-     * @param maxHeldBytes of requests that wait for their responses
+     * @param maxHeldBytes max size of requests that wait for their responses
      */
     RequestStream(
             StoredJournals journals,
@@ -62,7 +62,9 @@ final class RequestStream implements Closeable {
         return caller.id();
     }
 
-    /** The request with this counter; null when it is not there, or {@linkplain #mayHaveDropped was dropped}. */
+    /**
+     * Returns the request with this counter; null if it does not exist, or {@linkplain #mayHaveDropped was dropped}.
+     */
     PendingRequest take(long counter) throws IOException {
         PendingRequest found = held.take(counter);
         while (found == null && lastCounter < counter && readOn()) {
@@ -75,12 +77,12 @@ final class RequestStream implements Closeable {
         return found;
     }
 
-    /** Whether a request that was not found may be on record all the same. */
+    /** Returns whether a request that was not found may still be on record. */
     boolean mayHaveDropped(long counter) {
         return held.mayHaveDropped(counter);
     }
 
-    /** Reads all that is there by now. */
+    /** Reads all requests up to now. */
     void readToEnd() throws IOException {
         while (readOn()) {
             if (last != null) {
@@ -122,7 +124,7 @@ final class RequestStream implements Closeable {
         return request;
     }
 
-    /** Notes that a handler responded to a request of this stream. */
+    /** Records that a handler responded to a request of this stream. */
     void handled(PendingRequest request) {
         open -= request.isWanted() ? 1 : 0;
         long at = MessageId.counter(request.id()) - firstCounter;
@@ -131,13 +133,13 @@ final class RequestStream implements Closeable {
         }
     }
 
-    /** Whether a handler is known to have responded to a request. */
+    /** Returns whether a handler is known to have responded to a request. */
     boolean isHandled(long counter) {
         long at = counter - firstCounter;
         return at >= 0 && at < MAX_HANDLED && handled.get((int) at);
     }
 
-    /** Starts over, and gives the wanted requests that no handler is known to have responded to. Null after the last. */
+    /** Starts over, and returns the wanted requests without a known response of a handler. Null after the last. */
     RecordedMessage nextUnhandled() throws IOException {
         if (endCounter < 0) {
             held.clear();

@@ -10,11 +10,11 @@ import org.agrona.collections.LongArrayList;
 /** The given calls that went to one worker and match a filter, each looked up by id. One thread. */
 public final class SelectedCalls implements CallRecording.Handled {
 
-    /** Finds calls. */
+    /** Lookup of calls by id. */
     @FunctionalInterface
     public interface Lookup {
 
-        /** The call with an id; empty when there is none. */
+        /** Returns the call with an id; empty if there is none. */
         Optional<RecordedCall> call(long id) throws IOException;
     }
 

@@ -5,22 +5,22 @@ import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.Optional;
 
-/** The bytes of storages that do not lie in the records themselves. One thread. */
+/** The bytes of storages outside of the records. One thread. */
 public interface StorageBytes {
 
     /**
-     * Looks whether there are as many bytes as the record says, before anybody makes room for them.
+     * Checks that all bytes exist that the record declares, before memory is allocated for them.
      *
      * @param record of the message
-     * @param number of the storage in it
-     * @return why not; empty when they are there
+     * @param number of the storage in the record
+     * @return why bytes are missing; empty if they exist
      */
     Optional<String> missing(RecordedMessage message, RecordView record, int number, long sizeBytes) throws IOException;
 
     /**
-     * Gives the bytes of a storage that is not missing.
+     * Passes the bytes of an existing storage to a sink.
      *
-     * @return why what was given must not be used; empty when it may
+     * @return why the bytes must not be used; empty if they may
      */
     Optional<String> read(RecordedMessage message, RecordView record, int number, Sink sink) throws IOException;
 }

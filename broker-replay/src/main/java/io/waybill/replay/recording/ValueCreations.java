@@ -12,10 +12,13 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.agrona.collections.Long2LongHashMap;
 
-/** Which requests created the values that references name. What a worker sent is read once, at the first question. One thread. */
+/**
+ * Index of the requests that created the values of references. A worker's requests are read once, at the first query.
+ * One thread.
+ */
 final class ValueCreations {
 
-    /** Max values of one worker: about 120 MB. */
+    /** Max number of values of one worker: about 120 MB. */
     private static final int MAX_VALUES = 1 << 22;
 
     private final StoredJournals journals;
@@ -27,7 +30,7 @@ final class ValueCreations {
         this.problems = problems;
     }
 
-    /** The id of the request; empty when none on record created it. */
+    /** Returns the id of the request; empty if it is not recorded. */
     OptionalLong of(RRefId reference) throws IOException {
         Long2LongHashMap known = byWorker.get(reference.createdOn());
         if (known == null) {

@@ -5,7 +5,7 @@
  * <h2>Starting points</h2>
  * <ul>
  * <li>{@link io.waybill.replay.recording.CallRecording} for the content of a recording
- * <li>{@link io.waybill.replay.recording.HandledCalls} for how the journals of a home are joined
+ * <li>{@link io.waybill.replay.recording.HandledCalls} for the join of a home's journals
  * </ul>
  */
 package io.waybill.replay.recording;

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Calls that are handed between threads together. Belongs to one thread at a time.
+ * Batch of calls that is passed between threads. Belongs to one thread at a time.
  *
- * @param replayed results of the first ones
+ * @param replayed results of the first calls
  */
 record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
 
@@ -24,7 +24,7 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
         return replayed.size() == calls.size();
     }
 
-    /** The first call without a result. */
+    /** Returns the first call without a result. */
     CallToReplay current() {
         return calls.get(replayed.size());
     }
@@ -32,11 +32,11 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
     /**
      * A recorded call before its handlers ran. Belongs to one thread at a time.
      *
-     * @param operation of a call by name; the type's name otherwise
-     * @param recorded the response on record; empty when there is none to compare, or when its tensors are still to be read
-     * @param unfit why it can't be replayed; empty when it can
-     * @param doubt why its response may not be its handler's; empty when it is
-     * @param results of the candidates that ran it so far
+     * @param operation operation of a call by name; otherwise the type's name
+     * @param recorded the response on record; empty if there is none to compare, or its tensors were not read yet
+     * @param unfit why it can't be replayed; empty if it can
+     * @param doubt why its response may not be its handler's; empty if it is
+     * @param results results of the candidates that ran it so far
      */
     record CallToReplay(
             ScheduledCall scheduled,

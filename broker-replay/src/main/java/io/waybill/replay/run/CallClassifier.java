@@ -21,10 +21,12 @@ import java.util.Set;
 /** Separates recorded calls that can be replayed from those that can't. One thread. */
 final class CallClassifier {
 
-    /** Errors after which a handler may still run, or hang. */
+    /** Error codes after which a handler may still run, or hang. */
     private static final Set<ErrorCode> OF_ABANDONED = EnumSet.of(ErrorCode.HANDLER_GONE, ErrorCode.HANDLER_STUCK);
 
-    /** Errors that the broker responds with, also after a handler has begun. A handler may refuse with them, too. */
+    /**
+     * Error codes of the broker's own responses, also after a handler has begun. A handler may refuse with them, too.
+     */
     private static final Set<ErrorCode> OF_BROKER = EnumSet.of(
             ErrorCode.ACCESS_DENIED,
             ErrorCode.JOURNAL_FULL,
@@ -49,18 +51,20 @@ final class CallClassifier {
     /**
      * Creates a classifier.
      *
-     * @param withheld why nothing can be run again; empty when it can
+     * @param withheld why the recording can't be replayed at all; empty if it can
      */
     CallClassifier(Optional<String> withheld) {
         this.withheld = withheld;
     }
 
-    /** Requests so far that the broker itself responds to: {@link #classify} gave nothing for them. */
+    /**
+     * Returns the number of requests so far to which the broker itself responds, and which {@link #classify} omitted.
+     */
     long left() {
         return left;
     }
 
-    /** Empty when the broker itself responds to such requests. */
+    /** Classifies a call; empty if the broker itself responds to such requests. */
     Optional<CallToReplay> classify(ScheduledCall scheduled) {
         RecordedCall call = scheduled.call();
         RecordView request = call.request().in(buffer);
@@ -95,7 +99,7 @@ final class CallClassifier {
         return MessageType.of(typeCode).isRequest() && (typeCode & 0xff) > MessageType.LAST_USER_KIND;
     }
 
-    /** Whether the broker gave an error, in the place of a handler that did not end or for a fetch. */
+    /** Returns whether the broker gave an error, in place of a handler that did not return, or for a fetch. */
     private static boolean isOfBroker(RecordView response, boolean isFetch) {
         if (response.type() != MessageType.EXCEPTION) {
             return false;
@@ -107,7 +111,7 @@ final class CallClassifier {
         return isExpired || OF_ABANDONED.contains(response.errorCode());
     }
 
-    /** Whether the broker could have given an error after the handler had responded, which the handler may have given, too. */
+    /** Returns whether an error may be the broker's, sent after the handler had responded, or the handler's own. */
     private static boolean mayBeOfBroker(RecordView response) {
         return response.type() == MessageType.EXCEPTION && OF_BROKER.contains(response.errorCode());
     }

@@ -21,8 +21,8 @@ import java.util.concurrent.BlockingQueue;
 /**
  * Runs calls through the handlers of all candidates, one after the other, and compares.
  *
- * <p><b>Threads.</b> Runs on its own; another thread may call {@link #stack}, {@link #requireRunning} and {@link #stop}, and
- * {@link #batch} once it gave this one up.
+ * <p><b>Threads.</b> Runs on its own thread. Another thread may call {@link #stack}, {@link #requireRunning} and
+ * {@link #stop}, and {@link #batch} after it abandoned this one.
  */
 final class HandlerThread implements Runnable {
 
@@ -38,11 +38,11 @@ final class HandlerThread implements Runnable {
     private final ReplayStack stack;
     private final List<RequestRunner> runners = new ArrayList<>();
     private final MessageBuffer buffer = new MessageBuffer();
-    private CallBatch batch; // null while it waits for one
+    private CallBatch batch; // null while it waits for a batch
     private volatile boolean stopped;
     private volatile Throwable failure;
 
-    /** @param begun calls of which another thread ran some; null for none */
+    /** @param begun calls, of which another thread ran the first ones; null for none */
     HandlerThread(
             RequestRunner.Surroundings surroundings,
             List<ReplayCandidate> candidates,
@@ -68,12 +68,12 @@ final class HandlerThread implements Runnable {
         return stack;
     }
 
-    /** The calls that it runs. */
+    /** Returns the current calls. */
     CallBatch batch() {
         return batch;
     }
 
-    /** Notes that nothing more is to be run. */
+    /** Requests the thread to stop after the current call. */
     void stop() {
         stopped = true;
     }
@@ -81,7 +81,7 @@ final class HandlerThread implements Runnable {
     /**
      * Throws if the thread failed.
      *
-     * @throws IOException when it ended early because a recording can't be read
+     * @throws IOException if it ended early because a recording can't be read
      */
     void requireRunning() throws IOException {
         Throwable why = failure;
@@ -138,7 +138,10 @@ final class HandlerThread implements Runnable {
         return new ReplayedCall(call, records.worker(), read.operation(), recorded, List.copyOf(read.results()));
     }
 
-    /** Whether a handler ran on record, and could not do the same here. What it did otherwise is its own doing, and so is what follows. */
+    /**
+     * Returns whether a handler ran on record, but could not run the same way here. A different behaviour of the
+     * handler itself does not count, nor do its consequences.
+     */
     private boolean leavesAnotherState(Result result, RecordedCall call) {
         return result.verdict() == Verdict.NOT_REPLAYABLE
                 && (call.response().isEmpty() || call.response().get().handlerSequence() > 0);
@@ -178,7 +181,7 @@ final class HandlerThread implements Runnable {
         if (difference.isEmpty()) {
             return new Result(name, Verdict.SAME, responded.unrecorded(), Optional.of(replayed));
         }
-        if (!responded.unrecorded().isEmpty()) { // of which the difference may come
+        if (!responded.unrecorded().isEmpty()) { // possible cause of the difference
             return new Result(
                     name,
                     Verdict.NOT_REPLAYABLE,
@@ -194,7 +197,7 @@ final class HandlerThread implements Runnable {
             String reason = unknown.get() + "its response: " + difference.get();
             return new Result(name, Verdict.NOT_REPLAYABLE, reason, Optional.of(replayed));
         }
-        if (keptState(read, candidate).isPresent()) { // a second run would find, and leave, another state
+        if (keptState(read, candidate).isPresent()) { // a second run would find another state, and change it again
             return new Result(name, Verdict.DIFFERENT, difference.get(), Optional.of(replayed));
         }
         Optional<String> unsteady = unsteady(runners.get(candidate), read.call(), replayed);
@@ -211,7 +214,9 @@ final class HandlerThread implements Runnable {
         return runners.get(candidate).keptState(read.call());
     }
 
-    /** Returns why a difference may come of the state that the handler found, with its separator; empty when it is not known to. */
+    /**
+     * Returns why the handler's state may have caused a difference, with its separator; empty if it is not known to.
+     */
     private Optional<String> unknownState(CallToReplay read, int candidate) {
         String ofSchedule = read.scheduled().unknown();
         String unknown = ofSchedule.isEmpty()
@@ -224,7 +229,7 @@ final class HandlerThread implements Runnable {
                                 "its handler may remember earlier calls, in " + field + ", and " + unknown + "; ");
     }
 
-    /** Runs a call again. Returns how the second run differs from the first; empty when it does not. */
+    /** Runs a call again. Returns how the second run differs from the first; empty if it does not. */
     private static Optional<String> unsteady(RequestRunner runner, RecordedCall call, ComparedResponse first) {
         RunOutcome again = runner.run(call);
         if (again instanceof RunOutcome.Stopped stop) {

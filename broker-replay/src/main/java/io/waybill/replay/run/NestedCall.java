@@ -7,8 +7,8 @@ import java.util.Optional;
 record NestedCall(RecordedCall call, RecordContent request, Optional<RecordContent> response) {
 
     /**
-     * Returns whether the other call may have been sent before this one's response, so that either could have been
-     * first.
+     * Returns whether the other call may have been sent before this one's response, so the order of the two is
+     * uncertain.
      */
     boolean overlaps(NestedCall later) {
         return response.isEmpty() || later.request.sentNs() <= response.get().sentNs();

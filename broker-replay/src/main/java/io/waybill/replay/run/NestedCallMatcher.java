@@ -24,8 +24,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The recorded nested calls of one request's handler, each to be matched once. A call must match the next one, or one
- * that may have come before it because it was sent before that one's response.
+ * Matcher of the recorded nested calls of one request's handler, each of which matches once. A call must match the next
+ * recorded one, or one that was sent before the response of the next one.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -36,7 +36,7 @@ final class NestedCallMatcher {
     private final RecordingAccess records;
     private final TensorBuffers buffers;
     private final DeviceTensors devices;
-    private final List<NestedCall> unasked; // guarded by this
+    private final List<NestedCall> unasked; // not matched yet; guarded by this
 
     NestedCallMatcher(RequestRunner.Surroundings surroundings, DeviceTensors devices, List<NestedCall> nested) {
         this.records = surroundings.records();
@@ -48,9 +48,9 @@ final class NestedCallMatcher {
     /**
      * Returns the recorded call that equals a request.
      *
-     * @param context what the request takes along; its values are compared, and its trace is not
-     * @throws UnmatchedCallException when there is none: the text names the request and the recorded calls
-     * @throws NotRecordedException when the tensors of the recorded call were not kept
+     * @param context context of the request; its values are compared, its trace is not
+     * @throws UnmatchedCallException if there is none; the text names the request and the recorded calls
+     * @throws NotRecordedException if the tensors of the recorded call were not kept
      */
     synchronized NestedCall take(Request request, CallContext context)
             throws UnmatchedCallException, NotRecordedException, IOException {
@@ -70,7 +70,7 @@ final class NestedCallMatcher {
         throw new UnmatchedCallException(asked(to, request) + ", which is not on record: " + expected(difference));
     }
 
-    /** Thrown when a handler makes a call that is not recorded. The message names it, and the recorded ones. */
+    /** Signals that a handler makes a call that is not recorded. The message names it, and the recorded ones. */
     static final class UnmatchedCallException extends Exception {
 
         private static final long serialVersionUID = 1L;
@@ -99,7 +99,7 @@ final class NestedCallMatcher {
                 .orElse(request.type().name());
     }
 
-    /** Empty when they are equal. */
+    /** Describes the difference of a request from a recorded call; empty if they are equal. */
     private String difference(NestedCall candidate, Optional<WorkerInfo> to, Request request, CallContext context)
             throws NotRecordedException, IOException {
         RecordContent recorded = candidate.request();

@@ -15,13 +15,13 @@ import io.waybill.wire.RecordView;
 import java.util.List;
 
 /**
- * Decoded content of a recorded message. Immutable, but for the array.
+ * Decoded content of a recorded message. Immutable, except for the array.
  *
- * @param operation of a call by name; the type's name otherwise
- * @param payload the values alone
- * @param references after the values
- * @param context of a request
- * @param sentNs wall clock
+ * @param operation operation of a call by name; otherwise the type's name
+ * @param payload only the values
+ * @param references references, which follow the values
+ * @param context context of a request
+ * @param sentNs send time on the wall clock
  */
 record RecordContent(
         long id,
@@ -42,7 +42,7 @@ record RecordContent(
     /**
      * Decodes a record.
      *
-     * @throws RejectedMessageException when its references are invalid
+     * @throws RejectedMessageException if its references are invalid
      */
     static RecordContent of(RecordView record) throws RejectedMessageException {
         return new RecordContent(
@@ -66,7 +66,7 @@ record RecordContent(
         return type == MessageType.EXCEPTION;
     }
 
-    /** Converts an error response to the exception that its caller got. */
+    /** Converts an error response to the exception that its caller received. */
     CallException failure() {
         return new Failure(errorKind, errorCode, errorText, root).toException(id);
     }

@@ -10,7 +10,7 @@ import io.waybill.api.context.ThreadContext;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Caller that gets recorded responses. A response is available at once; one that is not recorded never arrives.
+ * Caller that returns recorded responses. A response is available immediately; an unrecorded one never arrives.
  * Thread-safe.
  */
 record RecordedCaller(ReplayServices services) implements Caller {
@@ -48,7 +48,7 @@ record RecordedCaller(ReplayServices services) implements Caller {
         return asked.id();
     }
 
-    /** Calls the listener; scopes that it leaves open end with it. */
+    /** Calls the listener, and closes scopes that it leaves open. */
     private static void deliver(ReplayedNestedCall asked, ResponseListener listener) {
         ThreadContext thread = ThreadContext.own();
         ContextScope before = thread.mark();

@@ -16,7 +16,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * Returns the recorded observations of a handler, in the same order. The first different or additional observation is
- * reported, other than a further look at the time that is left, and the handler is not disturbed: from there on the clock stands still, and random numbers use the seed 0.
+ * reported, except an additional reading of the remaining time. The handler continues: from there on the clock stands
+ * still, and random numbers use the seed 0.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -26,21 +27,21 @@ final class RecordedObservations implements InstantSource {
     private static final int TIMES = 5;
 
     private final Observations recorded;
-    private final List<Observation> seen; // in order, without the arrival, which is the same whenever it is asked for
+    private final List<Observation> seen; // in order, without the arrival, which never changes
     private final List<Observation> arrival;
     private final Consumer<String> departed;
     // all guarded by this
     private int next;
     private long timeNs;
     private long leftNs;
-    private boolean hasLeft; // whether a time until the deadline was shown
+    private boolean hasLeft; // whether a remaining time was returned
     private Random random;
     private boolean hasDeparted;
 
     /**
      * Creates the observations of a run.
      *
-     * @param departed called with the place of the first observation that is not recorded
+     * @param departed callback with the location of the first unrecorded observation
      */
     RecordedObservations(Observations recorded, Consumer<String> departed) {
         this.recorded = recorded;
@@ -61,7 +62,7 @@ final class RecordedObservations implements InstantSource {
         return Instant.ofEpochSecond(Math.floorDiv(timeNs, SECOND_NS), Math.floorMod(timeNs, SECOND_NS));
     }
 
-    /** Returns the one generator of the run. */
+    /** Returns the single generator of the run. */
     synchronized RandomGenerator random() {
         if (random == null) {
             random = new Random(isNext(Kind.SEED) ? seen.get(next++).value() : 0);
@@ -69,7 +70,7 @@ final class RecordedObservations implements InstantSource {
         return random;
     }
 
-    /** Returns the recorded time until the deadline; where no further one is on record the last one, which did not pass. */
+    /** Returns the recorded time until the deadline; if no further one is recorded, the last one. */
     synchronized long leftNs() {
         boolean isKnown = next < seen.size() && seen.get(next).kind() == Kind.LEFT;
         if ((isKnown || !hasLeft) && isNext(Kind.LEFT)) {
@@ -82,7 +83,7 @@ final class RecordedObservations implements InstantSource {
     /**
      * Returns the recorded arrival of the request.
      *
-     * @param sentNs of its record
+     * @param sentNs time in its record
      */
     synchronized RequestArrival arrival(long sentNs) {
         if (arrival.size() == TIMES) {
@@ -95,7 +96,7 @@ final class RecordedObservations implements InstantSource {
         return new RequestArrival(sentNs, sentNs, sentNs, sentNs, sentNs, sentNs);
     }
 
-    /** Whether this is what the handler saw next. From the first point on that differs nothing is. */
+    /** Returns whether this is the handler's next recorded observation; always false after the first difference. */
     private boolean isNext(Kind wanted) {
         if (hasDeparted) {
             return false;
@@ -132,7 +133,7 @@ final class RecordedObservations implements InstantSource {
         };
     }
 
-    /** Returns the caller, through the outbox, or through a clock of Java's. */
+    /** Returns the code location of an observation through the outbox, or through one of Java's clocks. */
     private static String caller() {
         return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
                 .walk(frames -> frames.filter(frame -> isHandlers(frame.getDeclaringClass()))

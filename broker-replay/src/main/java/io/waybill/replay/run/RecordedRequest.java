@@ -24,9 +24,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A request on record that is run again, and what its handler makes of it. Used once.
+ * A recorded request that runs again, with its new outcome. Used once.
  *
- * <p><b>Threads.</b> The one that runs handlers; the outcome may come from any.
+ * <p><b>Threads.</b> The thread that runs handlers; any thread may set the outcome.
  */
 final class RecordedRequest implements RequestSource, ResponseSink, InnerCreation {
 
@@ -35,16 +35,16 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
     private final Delivered delivered;
     private final ReplayServices services;
     private final ReplayCandidate candidate;
-    private final ForkData created; // null: the request creates no value
-    private boolean isCreationTaken; // by a message inside it
+    private final ForkData created; // null if the request creates no value
+    private boolean isCreationTaken; // true if an inner message creates it
     private final CountDownLatch arrived = new CountDownLatch(1);
-    private RunOutcome outcome; // written before it arrived
+    private RunOutcome outcome; // written before the arrival is signalled
 
     /**
      * Creates a request.
      *
-     * @param message shows the view to the handler, with the tensors and references
-     * @param created null when it creates no value
+     * @param message message for the handler, with the tensors and references
+     * @param created null if it creates no value
      */
     RecordedRequest(
             ReplayServices services, RecordView view, InboundMessage message, Delivered delivered, ForkData created) {
@@ -57,10 +57,10 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
     }
 
     /**
-     * Waits until the outcome is there.
+     * Waits for the outcome.
      *
      * @param limit zero for none
-     * @return whether it is; false when the thread was interrupted, too
+     * @return whether the outcome arrived; false also if the thread was interrupted
      */
     boolean await(Duration limit) {
         try {
@@ -75,7 +75,7 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
         }
     }
 
-    /** Returns the outcome; good once it is there. Its tensors have a count of their own. */
+    /** Returns the outcome; valid after its arrival. Its tensors have their own counts. */
     RunOutcome outcome() {
         return outcome;
     }
@@ -113,7 +113,7 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
 
     @Override
     public void ended(boolean reusable, boolean returned) {
-        // who runs it has the outcome, and what came with it
+        // the runner owns the outcome and its tensors
     }
 
     @Override
@@ -133,7 +133,7 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
         return view.id();
     }
 
-    /** The deadline on record was on a clock that has gone on since. */
+    /** Returns no recorded deadline, because its clock has advanced since. */
     @Override
     public long deadlineNs() {
         return 0;
@@ -166,7 +166,7 @@ final class RecordedRequest implements RequestSource, ResponseSink, InnerCreatio
 
     @Override
     public void giveUp() {
-        // who runs it gives back what came with it
+        // the runner releases its tensors
     }
 
     @Override

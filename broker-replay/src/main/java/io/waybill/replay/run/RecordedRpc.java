@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** Calls of operators and functions that get recorded responses. Thread-safe. */
+/** Calls of operators and functions that return recorded responses. Thread-safe. */
 record RecordedRpc(ReplayServices services) implements Rpc {
 
     private static final String ANY_TYPE = "Any";

@@ -29,7 +29,7 @@ import java.util.Set;
 /**
  * Reads a recording on behalf of handlers, one read at a time.
  *
- * <p><b>Threads.</b> Any: each waits for the other.
+ * <p><b>Threads.</b> Any; reads are serialized.
  */
 public final class RecordingAccess {
 
@@ -44,7 +44,7 @@ public final class RecordingAccess {
     /**
      * Creates the access.
      *
-     * @param worker whose handlers these are
+     * @param worker worker whose handlers read
      */
     public RecordingAccess(CallRecording recording, WorkerInfo worker) {
         this.recording = recording;
@@ -53,22 +53,22 @@ public final class RecordingAccess {
             workers.put(WorkerInfo.address(each.id()), each);
             workers.put(Integer.toString(each.id()), each);
         }
-        for (WorkerInfo each : recording.workers()) { // a name goes before an id that is written alike
+        for (WorkerInfo each : recording.workers()) { // a name has priority over an equal decimal id
             workers.put(each.name(), each);
         }
     }
 
-    /** A worker by what a request may say, see {@link io.waybill.api.Request#to}. */
+    /** Returns a worker by its address in a request, see {@link io.waybill.api.Request#to}. */
     Optional<WorkerInfo> worker(String nameOrId) {
         return Optional.ofNullable(workers.get(nameOrId));
     }
 
-    /** Whose handlers these are. */
+    /** Returns the worker whose handlers read. */
     WorkerInfo worker() {
         return worker;
     }
 
-    /** Why none of the requests can be run again; empty when they can. */
+    /** Returns why the recording can't be replayed at all; empty if it can. */
     Optional<String> withheld() {
         return recording.withheld();
     }
@@ -97,7 +97,7 @@ public final class RecordingAccess {
 
     /**
      * Returns when the handler began, for a request that an earlier incarnation may also have begun: earlier nested
-     * calls are of that one.
+     * calls belong to that incarnation.
      */
     private long earliestNs(RecordedCall parent) {
         if (parent.response().isEmpty()) {
@@ -116,7 +116,7 @@ public final class RecordingAccess {
         return RecordContent.of(view);
     }
 
-    /** Returns what a handler observed until it gave this response. */
+    /** Returns the observations of a handler until it gave this response. */
     synchronized Observations observations(RecordedMessage response) throws MalformedRecordException {
         response.in(buffer);
         return view.observations();
@@ -128,16 +128,17 @@ public final class RecordingAccess {
     }
 
     /**
-     * Tensors where a handler gets them; it releases each storage once.
+     * Tensors at the location where the handler receives them; it releases each storage once.
      *
-     * @param elsewhere why they are in host memory and not on their devices; empty when they are there
+     * @param elsewhere why they are in host memory instead of on their devices; empty if they are on their devices
      */
     record Placed(List<Tensor> tensors, String elsewhere) {}
 
     /**
-     * Returns the tensors of a message on the devices where its receiver had them, or in host memory when there is no converter for these.
+     * Returns the tensors of a message on the receiver's recorded devices, or in host memory if there is no converter
+     * for them.
      *
-     * @throws RejectedMessageException of a converter
+     * @throws RejectedMessageException from a converter
      */
     Placed placed(RecordedMessage message, DeviceTensors on)
             throws IOException, NotRecordedException, RejectedMessageException {
@@ -170,7 +171,7 @@ public final class RecordingAccess {
         }
     }
 
-    /** Returns the request that created a value of this worker, and counts it; empty when none is recorded. */
+    /** Returns the request that created a value of this worker, and counts it; empty if none is recorded. */
     synchronized Optional<RecordedCall> creation(RRefId id) throws IOException {
         Optional<RecordedCall> creation = recording.creation(id);
         if (creation.isEmpty() || creation.get().request().receiver() != worker.id()) {
@@ -180,7 +181,7 @@ public final class RecordingAccess {
         return creation;
     }
 
-    /** Returns how many such requests were used, each counted once. */
+    /** Returns the number of such requests, each counted once. */
     public synchronized long brought() {
         return brought.size();
     }

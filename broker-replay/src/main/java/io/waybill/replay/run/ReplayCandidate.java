@@ -58,23 +58,24 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 /**
- * Handlers that recorded requests are replayed with, and the values that these make.
+ * Handlers for a replay, with the values that they create.
  *
- * <p><b>Threads.</b> One runs the handlers; what references ask for may come from others. <b>Ownership.</b> Closes its handlers.
+ * <p><b>Threads.</b> One thread runs the handlers; references may be used by others. <b>Ownership.</b> Closes its
+ * handlers.
  */
 public final class ReplayCandidate implements Closeable {
 
     private static final Provider PROVIDER = new Provider("waybill", "");
-    /** What handlers do wrong is their outcome here. */
+    /** Counter of handler errors, which is ignored: errors are part of the outcome here. */
     private static final HandlerErrors IGNORED = new HandlerErrors() {
         @Override
         public void threw(HandlerEntry entry, RequestSource request, Throwable error) {
-            // the outcome says so
+            // the outcome reports it
         }
 
         @Override
         public void noResponse(HandlerEntry entry) {
-            // the outcome says so
+            // the outcome reports it
         }
 
         @Override
@@ -90,8 +91,9 @@ public final class ReplayCandidate implements Closeable {
     private final InterceptorDepth depth = new InterceptorDepth();
     private final Closeable handlers;
     private final Supplier<List<String>> problems;
-    private List<String> known; // null until a handler is missing; of the thread that runs the handlers
-    // By bundle, why its state is not that on record. Of the thread that runs the handlers, and of who replaces it.
+    private List<String> known; // null until a handler is missing; owned by the thread that runs the handlers
+    // By bundle, why its state differs from the recorded one. Owned by the thread that runs the handlers, then by its
+    // replacement.
     private final Map<String, String> lost = new ConcurrentHashMap<>();
     private final ReplayedValues values;
     private RequestRunner runner; // set before a thread that runs handlers starts
@@ -99,10 +101,10 @@ public final class ReplayCandidate implements Closeable {
     private final AtomicReference<ReplayServices> running = new AtomicReference<>();
 
     /**
-     * Where a candidate's bundles, or a program, register what they have.
+     * Registries for the services of a candidate's bundles, or of a program.
      *
-     * @param own has the handler of fetches, and no listeners for events
-     * @param lacked takes what they say that a record lacks
+     * @param own contains the handler of fetches, and no listeners for events
+     * @param lacked collects missing inputs that they report
      */
     public record Registries(
             HandlerRegistry handlers,
@@ -111,7 +113,7 @@ public final class ReplayCandidate implements Closeable {
             DeviceRegistry devices,
             LackedInput lacked) {
 
-        /** Creates empty ones. */
+        /** Creates empty registries. */
         public static Registries on(Host host) {
             return new Registries(
                     new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()),
@@ -125,7 +127,7 @@ public final class ReplayCandidate implements Closeable {
     /**
      * Creates a candidate.
      *
-     * @param problems why some of the handlers are missing; asked once, when one is
+     * @param problems why some handlers are missing; called once, at the first missing one
      */
     public ReplayCandidate(
             String name,
@@ -161,12 +163,15 @@ public final class ReplayCandidate implements Closeable {
         return registries.lacked();
     }
 
-    /** Moves tensors between host memory and the devices that the candidate has converters for. */
+    /** Returns a converter of tensors between host memory and the devices for which the candidate has converters. */
     DeviceTensors devices() {
         return devices;
     }
 
-    /** Returns the interceptors around an outgoing call; null for none. They are not counted, because none is replaced in a replay. */
+    /**
+     * Returns the interceptors around an outgoing call; null for none. Calls are not counted, because no interceptor is
+     * replaced in a replay.
+     */
     InterceptorChain<CallInterceptor> interceptorsOf(Request request) {
         InterceptorTable<CallInterceptor> present =
                 registries.interceptors().calls().table();
@@ -179,7 +184,10 @@ public final class ReplayCandidate implements Closeable {
         return depth;
     }
 
-    /** Returns what the exchanges of its requests share. @param stack of the thread that runs the handlers */
+    /**
+     * Returns the shared context of the exchanges of its requests. @param stack stack of the thread that runs the
+     * handlers
+     */
     ExchangeContext exchanges(Host host, HandlerStack stack) {
         return new ExchangeContext(
                 worker.id(),
@@ -191,7 +199,7 @@ public final class ReplayCandidate implements Closeable {
                 IGNORED);
     }
 
-    /** Returns where the handlers of messages inside its requests are found. */
+    /** Returns the lookup for the handlers of messages inside its requests. */
     HandlerLookup lookup() {
         return new HandlerLookup(registries.handlers(), registries.own(), this::unknown);
     }
@@ -202,17 +210,17 @@ public final class ReplayCandidate implements Closeable {
         return Failure.unknown(worker.id(), key, table);
     }
 
-    /** Responds with a value of this worker's, for a message inside a request. */
+    /** Responds with a value of this worker, for a message inside a request. */
     private void fetch(Message message, Outbox outbox) throws RejectedMessageException {
         try (Response value = read(FetchRequest.decode(message.payload()).id())) {
-            value.tensors().forEach(tensor -> tensor.storage().retain()); // the response takes a count of each
+            value.tensors().forEach(tensor -> tensor.storage().retain()); // the response releases a count of each
             outbox.respond(value.payload(), value.tensors(), value.references());
         } catch (CallException e) {
             outbox.later().fail(e.code(), e.getMessage(), e);
         }
     }
 
-    /** Describes that there is no handler, and why. */
+    /** Describes the missing handler and the reason. */
     String missing(HandlerKey key) {
         String missing = "there is no handler for " + key.text();
         if (known == null) {
@@ -221,13 +229,19 @@ public final class ReplayCandidate implements Closeable {
         return known.isEmpty() ? missing : missing + "; " + String.join("; ", known);
     }
 
-    /** Notes that a call could not leave what it had left in the state of its handler and interceptors; the first one of each bundle counts. */
+    /**
+     * Records that a call could not leave its recorded state in its handler and interceptors; the first one of each
+     * bundle counts.
+     */
     void losesState(RecordView by) {
         String why = "call " + MessageId.text(by.id()) + ", which began before it, could not be replayed";
         providers(by).forEach(provider -> lost.putIfAbsent(provider, why));
     }
 
-    /** Returns why the state that the handler and interceptors of a request find is not the one on record; empty when it is not known to be another. */
+    /**
+     * Returns why the state of a request's handler and interceptors differs from the recorded state; empty if it is not
+     * known to differ.
+     */
     String lostState(RecordView request) {
         return lost.isEmpty()
                 ? ""
@@ -238,7 +252,7 @@ public final class ReplayCandidate implements Closeable {
                         .orElse("");
     }
 
-    /** The bundles, by name, that take part in a request: that of its handler, then those of interceptors. */
+    /** Returns the names of the bundles that take part in a request: the handler's, then those of interceptors. */
     private List<String> providers(RecordView request) {
         List<String> providers = new ArrayList<>();
         HandlerEntry entry = Route.find(table(), request);
@@ -252,7 +266,7 @@ public final class ReplayCandidate implements Closeable {
         return providers;
     }
 
-    /** The interceptors around the handler of a request; null for none. */
+    /** Returns the interceptors around the handler of a request; null for none. */
     InterceptorChain<HandlerInterceptor> interceptorsAround(RecordView request) {
         return registries
                 .interceptors()
@@ -278,12 +292,12 @@ public final class ReplayCandidate implements Closeable {
         return running.getAndSet(attempt);
     }
 
-    /** Ends a run, unless its thread was abandoned and another one runs by now. */
+    /** Ends a run, unless its thread was abandoned and another one has replaced it. */
     void end(ReplayServices attempt, ReplayServices before) {
         running.compareAndSet(attempt, before);
     }
 
-    /** The references of a message. */
+    /** Returns the references of a message. */
     List<RRef> references(List<ForkData> recorded) {
         if (recorded.isEmpty()) {
             return List.of();
@@ -295,7 +309,7 @@ public final class ReplayCandidate implements Closeable {
         return references;
     }
 
-    /** A recorded message calls these values by these names. */
+    /** Binds the recorded names of a message's values to the replayed references. */
     void bind(List<ForkData> recorded, List<? extends RRef> replayed) {
         for (int i = 0; i < Math.min(recorded.size(), replayed.size()); i++) {
             if (recorded.get(i).owner() == worker.id()
@@ -306,7 +320,7 @@ public final class ReplayCandidate implements Closeable {
         }
     }
 
-    /** A value of this worker's; made now when the request that makes it was not run yet. */
+    /** Returns a value of this worker; creates it if its request has not run yet. */
     Response read(RRefId id) {
         ReplayedValue value;
         try {
@@ -330,7 +344,7 @@ public final class ReplayCandidate implements Closeable {
                         "a thread of the handler's own reads the value of " + id + ", which was not made yet"));
     }
 
-    /** A value of another worker's, on behalf of the request that runs. */
+    /** Returns a value of another worker on behalf of the running request. */
     Response fetch(ReplayedReference reference, Duration timeout) {
         ReplayServices attempt = running.get();
         if (attempt == null) {

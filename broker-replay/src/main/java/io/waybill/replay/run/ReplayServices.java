@@ -32,9 +32,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 
 /**
- * What a handler in a replay may use besides its message. Nested calls get the recorded responses, and are not sent.
+ * Services for a handler in a replay. Nested calls get the recorded responses, and are not sent.
  *
- * <p><b>Threads.</b> The handler's; calls may come from any.
+ * <p><b>Threads.</b> The handler's; any thread may call.
  */
 final class ReplayServices implements HandlerServices {
 
@@ -42,9 +42,9 @@ final class ReplayServices implements HandlerServices {
     private final ReplayCandidate candidate;
     private final RequestRunner.Surroundings surroundings;
     private final long sentNs;
-    // set by the thread that finds the first reason, read when the handler is done
+    // set by the thread that finds the first reason, read after the handler returned
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
-    private final AtomicReference<String> elsewhere = new AtomicReference<>(""); // as stopped
+    private final AtomicReference<String> elsewhere = new AtomicReference<>(""); // set and read like stopped
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
     private RecordedObservations observed; // guarded by this; null until a handler observes
     private volatile boolean ended; // set by the thread that runs handlers, read by those that still call
@@ -64,27 +64,27 @@ final class ReplayServices implements HandlerServices {
         return candidate;
     }
 
-    /** Marks the result as meaningless, for this reason; the first reason counts. */
+    /** Marks the result as meaningless, for a reason; only the first one counts. */
     void stop(RunOutcome.Stopped why) {
         stopped.compareAndSet(null, why);
     }
 
-    /** Returns the reason; null when there is none. */
+    /** Returns the reason; null if there is none. */
     RunOutcome.Stopped stopped() {
         return stopped.get();
     }
 
-    /** Returns why tensors of responses that the handler got are not on their devices; empty when they are. */
+    /** Returns why tensors of the handler's responses are not on their devices; empty if they are. */
     String elsewhere() {
         return elsewhere.get();
     }
 
-    /** Ends the nested calls. */
+    /** Closes the nested calls. */
     void end() {
         ended = true;
     }
 
-    /** Calls and waits, which takes no time. */
+    /** Returns the recorded response immediately. */
     Response call(Request request) {
         if (surroundings.stack().isInline()) {
             throw Failure.mustNotWait();
@@ -98,10 +98,10 @@ final class ReplayServices implements HandlerServices {
     }
 
     /**
-     * Passes a request through its interceptors, and finds the call on record that it is.
+     * Passes a request through its interceptors, and finds the matching recorded call.
      *
      * @param isAwaited whether the calling thread waits for the outcome
-     * @throws CallException when there is none, or an interceptor fails the call
+     * @throws CallException if there is none, or an interceptor fails the call
      */
     ReplayedNestedCall ask(Request request, boolean isAwaited) {
         InterceptorChain<CallInterceptor> interceptors = candidate.interceptorsOf(request);
@@ -124,9 +124,9 @@ final class ReplayServices implements HandlerServices {
     }
 
     /**
-     * The call on record that a request is.
+     * Returns the recorded call that matches a request.
      *
-     * @throws CallException when there is none
+     * @throws CallException if there is none
      */
     private NestedCall match(Request request, CallContext context) {
         if (ended) {
@@ -149,7 +149,7 @@ final class ReplayServices implements HandlerServices {
         }
     }
 
-    /** Returns the call on record that another attempt is; null when there is none with an outcome. */
+    /** Returns the recorded call for a further attempt; null if there is none with an outcome. */
     NestedCall attempt(Request request, CallContext context) {
         try {
             NestedCall asked = nested().take(request, context);
@@ -173,9 +173,9 @@ final class ReplayServices implements HandlerServices {
     }
 
     /**
-     * The response on record; the caller's.
+     * Returns the recorded response, which the caller owns.
      *
-     * @throws CallException the error on record
+     * @throws CallException the recorded error
      */
     HeldResponse response(NestedCall asked) {
         RecordContent content = asked.response().orElseThrow();

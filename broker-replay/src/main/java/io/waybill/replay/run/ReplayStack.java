@@ -7,13 +7,15 @@ import io.waybill.exchange.HandlerStack;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The handlers that the thread of a replay is inside of, so that another thread can detect that one does not return, and replace the thread.
+ * Stack of the handlers that the thread of a replay is inside of. It lets another thread detect a handler that does not
+ * return, and replace the thread.
  *
- * <p><b>Threads.</b> Belongs to the one that calls handlers, but for {@link #turn}, {@link #giveUp}, {@link #isMine} and {@link #isInline}.
+ * <p><b>Threads.</b> Belongs to the thread that calls handlers, except for {@link #turn}, {@link #giveUp},
+ * {@link #isMine} and {@link #isInline}.
  */
 final class ReplayStack implements HandlerStack {
 
-    /** The thread was given up while it was in a handler: it must leave everything as it is. */
+    /** Signals that the thread was abandoned while it was in a handler: it must not change any state. */
     static final class GivenUpError extends Error {
         private static final long serialVersionUID = 1L;
 
@@ -24,14 +26,14 @@ final class ReplayStack implements HandlerStack {
 
     private static final long GIVEN_UP = -1;
 
-    // Odd while a handler runs. Set by the thread that calls handlers, unless another one gives it up.
+    // Odd while a handler runs. Set by the thread that calls handlers, unless another thread abandons it.
     private final AtomicLong turn = new AtomicLong();
-    private volatile Thread owner; // set by itself, compared by threads of handlers' own
-    private volatile HandlerCall innermost; // set by the owner, read by threads of handlers' own; null for none
+    private volatile Thread owner; // set by itself, compared by the handlers' own threads
+    private volatile HandlerCall innermost; // set by the owner, read by the handlers' own threads; null for none
     private HandlerCall outermost;
     private Object spare;
 
-    /** Called by the thread that calls handlers, before it does. */
+    /** Called by the thread that calls handlers, before each call. */
     void begin() {
         owner = Thread.currentThread();
     }
@@ -56,7 +58,7 @@ final class ReplayStack implements HandlerStack {
         return before;
     }
 
-    /** Leaves a handler. Throws {@link GivenUpError} if the thread was given up meanwhile. */
+    /** Leaves a handler. Throws {@link GivenUpError} if the thread was abandoned meanwhile. */
     @Override
     public void leave(HandlerCall before) {
         innermost = before;
@@ -76,7 +78,7 @@ final class ReplayStack implements HandlerStack {
 
     @Override
     public void beginInline() {
-        // the innermost handler says so
+        // the innermost handler reports it
     }
 
     @Override
@@ -109,7 +111,7 @@ final class ReplayStack implements HandlerStack {
         return (turn & 1) != 0 && turn > 0;
     }
 
-    /** Changes with each call; see {@link #isInHandler}. */
+    /** Returns a number that changes with each call; see {@link #isInHandler}. */
     long turn() {
         return turn.get();
     }

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A call that a handler makes in a replay: the one on record that it is, and its interceptors. Its outcome is asked for once.
+ * A handler's call in a replay, with the matching recorded call and the interceptors. Its outcome is read once.
  *
  * @param hooks null without interceptors
  */
@@ -25,9 +25,9 @@ record ReplayedNestedCall(ReplayServices services, NestedCall recorded, CallHook
     }
 
     /**
-     * Returns the response on record, after its interceptors; the caller's.
+     * Returns the recorded response, after its interceptors; the caller owns it.
      *
-     * @throws CallException the error on record, or of an interceptor
+     * @throws CallException the recorded error, or one of an interceptor
      */
     Response response() {
         HeldResponse arrived = null;
@@ -43,9 +43,10 @@ record ReplayedNestedCall(ReplayServices services, NestedCall recorded, CallHook
     }
 
     /**
-     * Returns the next attempt on record of a call that its interceptors repeat. How long the call had, the record alone knows.
+     * Returns the next recorded attempt of a call that its interceptors repeat. Only the record shows how much time the
+     * call had.
      *
-     * @throws CallException the failure, when it is that of the call
+     * @throws CallException the failure, if it is that of the call
      */
     private NestedCall next(CallException failure) {
         NestedCall next = null;
@@ -74,7 +75,7 @@ record ReplayedNestedCall(ReplayServices services, NestedCall recorded, CallHook
         throw failure;
     }
 
-    /** Returns the error that is the outcome; empty for a response, and when there is no outcome on record. */
+    /** Returns the error of the outcome; empty for a response, and if no outcome is recorded. */
     Optional<CallException> failure() {
         if (hooks == null || !hasOutcome()) {
             return recorded.response().filter(RecordContent::isError).map(RecordContent::failure);

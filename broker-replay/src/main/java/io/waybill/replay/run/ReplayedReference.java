@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A remote reference in a replay: to a value of the replayed worker's own, or to one of another worker, which is fetched from the record.
- * Handles are not counted: the values stay until the replay ends.
+ * Remote reference in a replay: to the replayed worker's own value, or to one of another worker, which is fetched from
+ * the record. Handles are not counted: the values stay until the replay ends.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -22,7 +22,7 @@ record ReplayedReference(
     /**
      * Creates a reference.
      *
-     * @param failure why the value was not created; empty when it may have been
+     * @param failure why the value was not created; empty if it may have been
      */
     ReplayedReference(ReplayCandidate candidate, ForkData recorded, Optional<CallException> failure) {
         this(candidate, recorded.rref(), recorded.owner(), recorded.ownerEpoch(), recorded.type(), failure);
@@ -64,7 +64,7 @@ record ReplayedReference(
     @Override
     public void keep() {
         requireOwner("keep()");
-        candidate.read(id).close(); // waits until it is there, as a worker does; a replay writes nothing
+        candidate.read(id).close(); // waits for the value, like a worker; a replay writes nothing
     }
 
     private void requireOwner(String operation) {
@@ -97,7 +97,7 @@ record ReplayedReference(
 
     @Override
     public void close() {
-        // the replay ends it
+        // the replay closes it
     }
 
     /** Compares identity: each handle is different, as in a worker. */

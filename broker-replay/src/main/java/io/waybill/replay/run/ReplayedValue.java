@@ -7,9 +7,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A value that the replayed worker owns, as it would travel; or why it could not be made. Holds one count of each tensor's storage.
+ * Encoded value that the replayed worker owns, or the reason why it could not be created. Holds one count of each
+ * tensor's storage.
  *
- * @param failure empty when there is a value
+ * @param failure empty if there is a value
  */
 record ReplayedValue(
         byte[] payload, List<Tensor> tensors, List<? extends RRef> references, Optional<CallException> failure) {
@@ -18,7 +19,7 @@ record ReplayedValue(
         return new ReplayedValue(new byte[0], List.of(), List.of(), Optional.of(why));
     }
 
-    /** Takes one more count of each tensor's storage. */
+    /** Adds one count to each tensor's storage. */
     List<Tensor> retainTensors() {
         tensors.forEach(tensor -> tensor.storage().retain());
         return tensors;

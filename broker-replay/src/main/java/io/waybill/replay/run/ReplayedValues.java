@@ -6,14 +6,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The values of remote references that the replayed worker owns. Those that replayed requests made have the ids that are on record; those
- * that a handler made by itself get one of their own, and the one on record once a message shows it. They stay until the end.
+ * The values of remote references that the replayed worker owns. A value that a replayed request created has its
+ * recorded id; a value that a handler created by itself gets a new id, and its recorded id after a message contained
+ * it. Values stay until the end.
  *
  * <p><b>Threads.</b> Any.
  */
 final class ReplayedValues implements AutoCloseable {
 
-    /** Ids of its own count down from here, far from those that a worker gives. */
+    /** First of the new ids, which count down from here, far from a worker's own ids. */
     private static final long LAST_OWN_ID = (1L << 48) - 1;
 
     private final int worker;
@@ -30,7 +31,7 @@ final class ReplayedValues implements AutoCloseable {
         return Optional.ofNullable(made.get(onRecord.getOrDefault(id, id)));
     }
 
-    /** Takes over a value; one that was there before goes. */
+    /** Adds a value in place of a previous one, and takes ownership. */
     synchronized void put(RRefId id, ReplayedValue value) {
         ReplayedValue before = made.put(id, value);
         if (before != null) {
@@ -38,7 +39,7 @@ final class ReplayedValues implements AutoCloseable {
         }
     }
 
-    /** Takes over a value that no request created. */
+    /** Adds a value that no request created, and takes ownership. */
     synchronized RRefId add(ReplayedValue value) {
         RRefId id = new RRefId(worker, nextOwnId--);
         made.put(id, value);

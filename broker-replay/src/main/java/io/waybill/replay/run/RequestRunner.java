@@ -79,12 +79,12 @@ final class RequestRunner {
         return services;
     }
 
-    /** Whether this thread is the one that runs handlers. */
+    /** Returns whether the calling thread is the one that runs handlers. */
     boolean isMine() {
         return surroundings.stack().isMine();
     }
 
-    /** Runs a request. The caller releases the storage of each tensor of the response once. */
+    /** Runs a request. The caller releases each storage of the response's tensors once. */
     RunOutcome run(RecordedCall call) {
         call.request().in(buffer);
         try {
@@ -100,7 +100,10 @@ final class RequestRunner {
         }
     }
 
-    /** Returns what its handler, or an interceptor around it, may remember from call to call; empty when nothing is found. */
+    /**
+     * Returns the state that a request's handler, or an interceptor around it, may keep between calls; empty if none is
+     * found.
+     */
     Optional<String> keptState(RecordedCall call) {
         call.request().in(buffer);
         HandlerEntry entry = Route.find(candidate.table(), view);
@@ -153,7 +156,10 @@ final class RequestRunner {
         }
     }
 
-    /** Returns a response with its tensors in host memory, where they are compared. Takes over the counts of their storages. */
+    /**
+     * Returns a response with its tensors in host memory, where they are compared. Takes ownership of the counts of
+     * their storages.
+     */
     ComparedResponse onHost(ComparedResponse response) throws RejectedMessageException {
         return DeviceTensors.isAmong(response.tensors())
                 ? response.with(candidate
@@ -168,9 +174,9 @@ final class RequestRunner {
     }
 
     /**
-     * A value of this worker's, made now when the request that makes it was not run yet.
+     * Returns a value of this worker; creates it if its request has not run yet.
      *
-     * @throws NotRecordedException when no request on record made it
+     * @throws NotRecordedException if no recorded request created it
      */
     ReplayedValue require(RRefId id) throws NotRecordedException, IOException {
         Optional<ReplayedValue> value = candidate.values().find(id);
@@ -194,7 +200,7 @@ final class RequestRunner {
                         "the value of " + id + " could not be made by running the request again that made it"));
     }
 
-    /** @param created null when the request creates no value */
+    /** @param created null if the request creates no value */
     private RunOutcome runHandler(HandlerEntry entry, RecordedCall call, ForkData created)
             throws RejectedMessageException {
         ReplayServices attempt = new ReplayServices(call, candidate, surroundings, view);
@@ -222,20 +228,20 @@ final class RequestRunner {
         }
     }
 
-    /** Waits for a deferred response; one that does not come is given up. */
+    /** Waits for a deferred response, and abandons it at the limit. */
     private void awaitOutcome(ReplayServices attempt, Exchange exchange, RecordedRequest request) {
         if (attempt.stopped() == null && !request.await(surroundings.settings().limit())) {
             attempt.stop(RunOutcome.failed("no response came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
         }
-        exchange.abandon(exchange.sequence()); // unless it has ended; what comes later is dropped
+        exchange.abandon(exchange.sequence()); // unless it has completed; a later response is dropped
     }
 
     private RunOutcome outcome(
             RecordedCall call, ReplayServices attempt, RecordedRequest request, Optional<String> unrecorded)
             throws RejectedMessageException {
         RunOutcome outcome = request.outcome();
-        if (attempt.stopped() != null) { // which may come of what it read
+        if (attempt.stopped() != null) { // possibly caused by its input
             release(outcome);
             return unrecorded.<RunOutcome>map(RunOutcome::notReplayable).orElse(attempt.stopped());
         }
@@ -256,7 +262,7 @@ final class RequestRunner {
                 + ", and what it was told is not on record: what an outbox's clock() and random() give is";
     }
 
-    /** The response on record calls these references by other names. */
+    /** Binds the recorded names of the response's references to the replayed ones. */
     private void bind(RecordedCall call, List<? extends RRef> references) throws RejectedMessageException {
         if (!references.isEmpty() && call.response().isPresent()) {
             candidate.bind(surroundings.records().content(call.response().get()).references(), references);

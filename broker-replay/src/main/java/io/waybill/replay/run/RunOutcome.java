@@ -12,16 +12,16 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
-/** Outcome of a request in one candidate. */
+/** Outcome of a request with one candidate. */
 sealed interface RunOutcome {
 
-    /** Returns the outcome of a handler that also had this input, which is not on record, unless it had another one before; empty text for none. */
+    /** Adds an unrecorded input of the handler to the outcome, unless it already has one; empty text for none. */
     RunOutcome afterReading(String input);
 
     /**
-     * A response, which may be an error.
+     * Response, which may be an error.
      *
-     * @param unrecorded the input that its handler read and that is not on record, in words; empty when there was none
+     * @param unrecorded description of its handler's unrecorded input; empty if there was none
      */
     record Responded(ComparedResponse response, List<? extends RRef> references, String unrecorded)
             implements RunOutcome {
@@ -35,7 +35,7 @@ sealed interface RunOutcome {
     /**
      * Outcome without a response to compare.
      *
-     * @param mayComeOfState whether the handler ran, and could have had a response with another state
+     * @param mayComeOfState whether the handler ran, and could have responded with another state
      */
     record Stopped(Verdict verdict, String reason, boolean mayComeOfState) implements RunOutcome {
 
@@ -49,7 +49,7 @@ sealed interface RunOutcome {
         return new Stopped(Verdict.FAILED, reason, false);
     }
 
-    /** Outcome of a handler that did what is not on record. */
+    /** Creates the outcome of a handler with unrecorded behaviour. */
     static Stopped departed(String reason) {
         return new Stopped(Verdict.FAILED, reason, true);
     }
@@ -70,7 +70,7 @@ sealed interface RunOutcome {
     /**
      * Creates a response of values.
      *
-     * @param references among the values
+     * @param references references among the values
      */
     static Responded values(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         return new Responded(

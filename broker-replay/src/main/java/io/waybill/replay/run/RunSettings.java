@@ -8,10 +8,10 @@ import java.time.Duration;
 /**
  * Settings of a run. Immutable.
  *
- * @param limit how long a handler may take, and after it a late response; zero for no limit
- * @param pace when each request is run
+ * @param limit max time for a handler, and for a late response after it; zero for no limit
+ * @param pace schedule of the requests
  * @param buffers memory for results
- * @param elsewhere handlers whose calls are left out where the candidates have none
+ * @param elsewhere handlers whose calls are omitted if the candidates have none for them
  */
 public record RunSettings(
         ResponseComparison comparison,

@@ -21,10 +21,11 @@ import java.util.concurrent.TimeUnit;
 import org.agrona.CloseHelper;
 
 /**
- * The replay of what one worker handled. Reads calls, has a thread of its own run their handlers, and gives what became of them to a sink.
- * A handler that does not return holds up its own call only: another thread takes over behind it.
+ * Replay of the calls that one worker handled. Reads calls, runs their handlers on a separate thread, and passes the
+ * results to a sink. A handler that does not return delays only its own call: another thread continues with the next
+ * one.
  *
- * <p>For one use, by one thread, which reads, watches the handlers, and calls the sink.
+ * <p>For one use, by one thread, which reads, monitors the handlers, and calls the sink.
  */
 public final class WorkerReplay {
 
@@ -32,7 +33,10 @@ public final class WorkerReplay {
     private static final int MAX_BATCH_CALLS = 256;
     private static final long MAX_BATCH_BYTES = 1 << 20;
     private static final long LOOK_MS = 100;
-    /** Max time that counts between two checks of a handler: a pause of the process is not blamed on its handlers. */
+    /**
+     * Max time that counts between two checks of a handler, so that a pause of the process is not attributed to its
+     * handlers.
+     */
     private static final long MAX_BETWEEN_LOOKS_NS = 500_000_000;
 
     private static final long NO_TURN = 0;
@@ -48,17 +52,17 @@ public final class WorkerReplay {
     private final int batchCalls;
     private List<ReplayCandidate> candidates;
     private HandlerThread handlers;
-    private Thread thread; // of the handlers
+    private Thread thread; // runs the handlers
     private final MessageBuffer buffer = new MessageBuffer();
     private long leftElsewhere;
     private long brought;
-    private ScheduledCall repeated; // read last
-    private int repetitions; // of it that are left
+    private ScheduledCall repeated; // the last one read
+    private int repetitions; // remaining repetitions
     private long watchedTurn = NO_TURN;
-    private long heldNs; // how long it has been this turn
+    private long heldNs; // duration of the current turn
     private long lookedNs;
 
-    /** Opens the candidates once it is known that something is to be replayed. */
+    /** Opens the candidates when the first call must be replayed. */
     @FunctionalInterface
     public interface Opening {
         List<ReplayCandidate> open() throws IOException;
@@ -70,21 +74,21 @@ public final class WorkerReplay {
         this.settings = settings;
         this.sink = sink;
         this.classifier = new CallClassifier(records.withheld());
-        // what is to be seen one by one must not wait for others
+        // results that are displayed one by one must not wait for others
         this.batchCalls = settings.pace() == ReplayPace.FASTEST ? MAX_BATCH_CALLS : 1;
     }
 
-    /** Requests that were left out. */
+    /** Returns the number of requests that were left out. */
     public long left() {
         return classifier.left() + leftElsewhere;
     }
 
-    /** Calls that ran for the state that they left alone. */
+    /** Returns the number of calls that ran only for their state. */
     public long brought() {
         return brought;
     }
 
-    /** Runs all calls, each selected one so many times, and closes its arguments. */
+    /** Runs all calls, each selected one the given number of times, and closes its arguments. */
     public void run(CallSchedule schedule, int times, Opening opening) throws IOException {
         try (schedule) {
             CallBatch first = readBatch(schedule, times);
@@ -127,7 +131,7 @@ public final class WorkerReplay {
         }
     }
 
-    /** The next calls; none after the last. */
+    /** Reads the next calls; none after the last. */
     private CallBatch readBatch(CallSchedule schedule, int times) throws IOException {
         List<CallToReplay> calls = new ArrayList<>(batchCalls);
         long bytes = 0;
@@ -142,7 +146,7 @@ public final class WorkerReplay {
         return new CallBatch(calls);
     }
 
-    /** The next call that handlers respond to; null after the last. */
+    /** Reads the next call that handlers respond to; null after the last. */
     private CallToReplay read(CallSchedule schedule, int times) throws IOException {
         Optional<CallToReplay> found = Optional.empty();
         while (found.isEmpty()) {
@@ -189,7 +193,7 @@ public final class WorkerReplay {
     /**
      * Starts a thread.
      *
-     * @param begun calls of which another thread ran some; null for none
+     * @param begun calls, of which another thread ran the first ones; null for none
      */
     private void start(CallBatch begun) {
         handlers = new HandlerThread(
@@ -217,7 +221,7 @@ public final class WorkerReplay {
         }
     }
 
-    /** The handler that runs keeps its thread. */
+    /** Replaces the handlers' thread, which stays with the running handler. */
     private void replaceThread() {
         thread.interrupt();
         CallBatch begun = handlers.batch();
@@ -231,7 +235,7 @@ public final class WorkerReplay {
         start(begun);
     }
 
-    /** Gives the handlers' thread some time to end. */
+    /** Gives the handlers' thread a limited time to stop. */
     private void stop() {
         if (thread == null) {
             return;

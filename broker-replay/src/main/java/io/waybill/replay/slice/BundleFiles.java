@@ -60,7 +60,7 @@ final class BundleFiles {
                     .sorted()
                     .toList();
         } catch (NoSuchFileException e) {
-            return List.of(); // it hosts none
+            return List.of(); // the worker hosts no bundles
         } catch (IOException e) {
             problems.accept(String.valueOf(e.getMessage()));
             return List.of();

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.Locale;
 
 /**
- * Thrown for a file that is not a slice, or is damaged. The message says what was expected, what was found, and where.
+ * Signals that a file is not a slice, or is damaged. The message states what was expected, what was found, and where.
  */
 public final class MalformedSliceException extends IOException {
 
@@ -18,7 +18,7 @@ public final class MalformedSliceException extends IOException {
         super(message, cause);
     }
 
-    /** Throws one unless something holds. */
+    /** Throws the exception unless a condition holds. */
     static void require(boolean holds, String otherwise, Object... arguments) throws MalformedSliceException {
         if (!holds) {
             throw new MalformedSliceException(String.format(Locale.ROOT, otherwise, arguments));

@@ -34,11 +34,11 @@ final class MessageCut {
     private final MessageBuffer buffer = new MessageBuffer();
     private final MessageBuffer reduced = new MessageBuffer();
 
-    /** Takes the storages whose bytes are to be entries. */
+    /** Receiver of the storages whose bytes become entries. */
     interface Entries {
 
         /**
-         * Takes one.
+         * Writes one entry.
          *
          * @param checksum CRC-32 of its bytes
          */
@@ -52,7 +52,7 @@ final class MessageCut {
         this.entries = entries;
     }
 
-    /** The message for a chunk; the bytes of its storages were written then. */
+    /** Converts a message for a chunk, after writing the bytes of its storages. */
     SlicedMessage cut(RecordedMessage message, Kind kind) throws IOException {
         RecordView record = message.in(buffer);
         List<SlicedStorage> storages = new ArrayList<>();
@@ -123,7 +123,7 @@ final class MessageCut {
         }
     }
 
-    /** The envelope, and in front of nothing else the name of the operation. */
+    /** Returns the envelope, followed only by the name of the operation. */
     private byte[] withoutPayload(RecordView record) {
         int kept = Payload.operationBytes(record);
         byte[] bytes = new byte[Envelope.HEADER_LENGTH + kept];

@@ -17,7 +17,7 @@ public enum Payloads {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** The one that is written so. */
+    /** Returns the value with this name. */
     public static Optional<Payloads> named(String text) {
         for (Payloads each : values()) {
             if (each.text().equals(text)) {

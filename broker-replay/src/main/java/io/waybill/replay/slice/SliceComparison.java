@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Compares two slices, call by call, by what the calls were and by the SHA-256 of what they carried; times and positions may differ. Either
- * slice may have contents or their digests. One thread.
+ * Compares two slices, call by call: types, operations and the SHA-256 of their contents; times and positions may
+ * differ. Either slice may have contents or their digests. One thread.
  */
 public final class SliceComparison {
 
@@ -29,15 +29,15 @@ public final class SliceComparison {
     }
 
     /**
-     * A call that the slices do not have alike.
+     * A call that differs between the slices.
      *
-     * @param operation of a call by name
-     * @param text what differs; empty for a call that only one of them has
+     * @param operation operation of a call by name
+     * @param text description of the difference; empty for a call that only one slice has
      */
     public record Difference(long id, Optional<String> operation, Relation relation, String text) {}
 
     /**
-     * The sums of a comparison.
+     * Totals of a comparison.
      *
      * @param onlyFirst calls that the second slice lacks
      * @param hasContents whether payloads and tensors were compared: both slices have them, or their digests
@@ -49,7 +49,7 @@ public final class SliceComparison {
         }
     }
 
-    /** One slice, whose messages are given with digests in place of their contents. */
+    /** One slice, whose messages are read with digests in place of their contents. */
     private static final class Side {
         private final SliceRecording slice;
         private final MessageCut cut;
@@ -163,7 +163,7 @@ public final class SliceComparison {
                 : Optional.of(what + ": another payload");
     }
 
-    /** Returns what a message is, as a reader knows it: its type, and the operation or the error. */
+    /** Describes a message for a reader: its type, and the operation or the error. */
     private static String kind(RecordView record) {
         String detail = record.type() == MessageType.EXCEPTION
                 ? record.errorCode().name()

@@ -22,8 +22,8 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 
 /**
- * A slice's file, open for reading. Its entries are stored as they are, and all together not larger than the file: what is read takes no
- * more memory than the file has bytes.
+ * A slice's file, open for reading. Its entries are stored uncompressed and together not larger than the file, so
+ * reading uses no more memory than the file's size.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Errors.</b> {@link MalformedSliceException} with the file and the entry.
  */
@@ -103,7 +103,7 @@ final class SliceFile implements Closeable {
         require(isKnown, name, "expected calls/, needed/, tensors/ and %s, found this entry", SliceLayout.INFO);
     }
 
-    /** Demands something of an entry. */
+    /** Throws unless a condition on an entry holds. */
     void require(boolean holds, String entry, String otherwise, Object... arguments) throws MalformedSliceException {
         if (!holds) {
             throw new MalformedSliceException(
@@ -115,12 +115,12 @@ final class SliceFile implements Closeable {
         return path;
     }
 
-    /** Returns how many entries contain calls of this part. */
+    /** Returns the number of entries with calls of this part. */
     int chunks(Part part) {
         return chunks.getOrDefault(part, 0);
     }
 
-    /** Returns how many entries contain bytes of tensors. */
+    /** Returns the number of entries with bytes of tensors. */
     int tensors() {
         return tensors;
     }
@@ -139,7 +139,7 @@ final class SliceFile implements Closeable {
         }
     }
 
-    /** The messages of an entry. */
+    /** Returns the messages of an entry. */
     ByteBuffer chunk(Part part, int number) throws IOException {
         return ByteBuffer.wrap(read(part.chunkName(number), SliceLayout.MAX_CHUNK_BYTES))
                 .order(ByteOrder.LITTLE_ENDIAN);
@@ -153,12 +153,12 @@ final class SliceFile implements Closeable {
         return bytes.array();
     }
 
-    /** The size of an entry; empty when there is none. */
+    /** Returns the size of an entry; empty if there is none. */
     Optional<Long> size(String name) {
         return Optional.ofNullable(zip.getEntry(name)).map(ZipEntry::getSize);
     }
 
-    /** Passes on the bytes of an entry in pieces; they are verified at the end. */
+    /** Passes the bytes of an entry to a sink in pieces; they are verified at the end. */
     void read(String name, Sink sink) throws IOException {
         ZipEntry entry = entry(name);
         byte[] piece = new byte[(int) Math.min(PIECE_BYTES, Math.max(1, entry.getSize()))];

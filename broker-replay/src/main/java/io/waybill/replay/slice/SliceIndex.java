@@ -116,17 +116,17 @@ final class SliceIndex {
         return location == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(location);
     }
 
-    /** The ids of the calls that were selected, in their order in the slice. */
+    /** Returns the ids of the selected calls, in their order in the slice. */
     LongArrayList selected() {
         return selected;
     }
 
-    /** The ids of all calls, in their order in the slice. */
+    /** Returns the ids of all calls, in their order in the slice. */
     LongArrayList all() {
         return all;
     }
 
-    /** The ids of the requests that a handler sent, ascending. */
+    /** Returns the ids of the requests that a handler sent, ascending. */
     List<Long> children(long parent) {
         return parent == MessageId.NONE ? List.of() : children.getOrDefault(parent, List.of());
     }

@@ -21,12 +21,12 @@ public record SliceInfo(
     }
 
     /**
-     * A worker, as the home had it when the slice was made.
+     * A worker, as described by the home when the slice was created.
      *
-     * @param version of Waybill; empty text when it is not known
-     * @param javaVersion empty text when it is not known
-     * @param responders the bundles that its responses name
-     * @param outcomes that it gave its own calls by itself, by their ids
+     * @param version version of Waybill; empty text if unknown
+     * @param javaVersion Java version; empty text if unknown
+     * @param responders bundles that its responses name
+     * @param outcomes outcomes that it gave its own calls by itself, by their ids
      */
     public record Member(
             WorkerInfo worker,
@@ -52,8 +52,8 @@ public record SliceInfo(
     /**
      * A bundle's jar.
      *
-     * @param file where it lay in the worker's directory
-     * @param sha256 in hexadecimal
+     * @param file its path in the worker's directory
+     * @param sha256 hash in hexadecimal
      */
     public record Bundle(String file, String symbolicName, String version, String sha256) {}
 }

@@ -21,12 +21,14 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** {@link SliceInfo}s as JSON and back. What is read is untrusted: sizes, counts and ranges are checked. Stateless. */
+/**
+ * Converts {@link SliceInfo}s to JSON and back. Input is untrusted: sizes, counts and ranges are checked. Stateless.
+ */
 final class SliceInfoJson {
 
     private static final int MAX_ENTRIES = WorkerInfo.MAX_ID + 1;
     private static final int MAX_STRING = 4096;
-    /** Counter of the id, error code, and time. */
+    /** Form of an outcome: counter of the id, error code, and time. */
     private static final Pattern OUTCOME =
             Pattern.compile("[0-9]{1,5}\\.([0-9]{1,15}) ([0-9]{1,5}) ([0-9]{1,18}|[1-8][0-9]{18})");
 
@@ -127,7 +129,7 @@ final class SliceInfoJson {
         } catch (MalformedSliceException e) {
             throw e;
         } catch (IOException e) {
-            // Jackson's text quotes the content; that it failed is enough
+            // Jackson's text would quote the content
             throw new MalformedSliceException("expected JSON, found " + bytes.length + " other bytes", e);
         }
     }
@@ -201,7 +203,7 @@ final class SliceInfoJson {
         return outcomes;
     }
 
-    /** A number, a text, a list or {@link Fields}; null for what is none of these. */
+    /** Reads a number, a text, a list or {@link Fields}; null for any other value. */
     private static Object value(JsonParser json) throws IOException {
         switch (json.currentToken()) {
             case VALUE_NUMBER_INT:
@@ -229,7 +231,7 @@ final class SliceInfoJson {
         }
     }
 
-    /** The fields of an object. Unknown ones are left alone. */
+    /** The fields of an object. Unknown ones are ignored. */
     private record Fields(Map<String, Object> values) {
 
         long number(String field, long max) throws MalformedSliceException {

@@ -10,7 +10,7 @@ final class SliceLayout {
     static final int FORMAT = 1;
     static final String INFO = "slice.json";
     static final String TENSORS = "tensors/";
-    /** A chunk of calls is ended when it has reached this. */
+    /** Size at which a chunk of calls is closed. */
     static final int CHUNK_BYTES = 1 << 20;
 
     static final int MAX_RECORD_BYTES = 64 << 20;
@@ -29,7 +29,7 @@ final class SliceLayout {
 
     static final int STORAGE_BYTES = 16;
 
-    /** Largest message: of one with as many storages as a record may have, each with its reason. */
+    /** Max size of a message: one with as many storages as a record may have, each with its reason. */
     static final int MAX_MESSAGE_BYTES = HEADER_BYTES
             + MAX_NAME_BYTES
             + MAX_RECORD_BYTES
@@ -40,7 +40,7 @@ final class SliceLayout {
 
     private SliceLayout() {}
 
-    /** The calls of a slice are in two parts. */
+    /** The two parts of a slice's calls. */
     enum Part {
         /** The selected calls. */
         CALLS,

@@ -34,7 +34,10 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
-/** The messages of a slice, to be listed, shown, exported and verified as those of a home are: all calls, selected or needed. */
+/**
+ * The messages of a slice, with the same operations as those of a home: list, show, export and verify. Covers all
+ * calls, selected or needed.
+ */
 public final class SliceMessages implements StoredMessages, NestedCallSearch.Links {
 
     private record Found(long id, long sentNs) {}
@@ -54,7 +57,7 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
     /**
      * Opens a slice.
      *
-     * @throws MalformedSliceException when it is not a slice, or is damaged
+     * @throws MalformedSliceException if it is not a slice, or is damaged
      */
     public static SliceMessages open(Path path, Host host) throws IOException {
         return new SliceMessages(SliceRecording.open(path, host));
@@ -201,7 +204,7 @@ public final class SliceMessages implements StoredMessages, NestedCallSearch.Lin
                                         Payload.of(call.response().get().in(responseBuffer))));
     }
 
-    /** Reads the bytes of all tensors: everything else was checked when the slice was opened. */
+    /** Reads the bytes of all tensors: all other content was checked when the slice was opened. */
     @Override
     public Verification verify(Consumer<Finding> sink) throws IOException {
         long records = 0;

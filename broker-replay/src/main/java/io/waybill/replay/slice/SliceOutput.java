@@ -24,8 +24,8 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Writes the file of a slice under a temporary name, and renames it when it is complete. Only its owner may read it.
- * One thread.
+ * Writes the file of a slice under a temporary name, and renames it when complete. Only its owner may read it. One
+ * thread.
  *
  * <p><b>Memory.</b> One chunk of calls for each part.
  */
@@ -55,7 +55,7 @@ final class SliceOutput implements Closeable {
     /**
      * Creates a slice.
      *
-     * @throws FileAlreadyExistsException when the file exists
+     * @throws FileAlreadyExistsException if the file exists
      */
     static SliceOutput to(Path path) throws IOException {
         if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
@@ -98,7 +98,7 @@ final class SliceOutput implements Closeable {
     }
 
     /**
-     * Begins an entry that is written in pieces.
+     * Begins an entry whose bytes are written in pieces.
      *
      * @param checksum CRC-32 of all its bytes
      */
@@ -121,7 +121,7 @@ final class SliceOutput implements Closeable {
         zip.closeEntry();
     }
 
-    /** Writes what is left, and gives the file its name. */
+    /** Writes the remaining content, and gives the file its final name. */
     void finish(SliceInfo info) throws IOException {
         for (Part part : Part.values()) {
             if (chunks.get(part).size() > 0) {
@@ -134,7 +134,7 @@ final class SliceOutput implements Closeable {
         isDone = true;
     }
 
-    /** Removes what was written when it was not finished. */
+    /** Removes the file if it is unfinished. */
     @Override
     public void close() throws IOException {
         if (!isDone) {

@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Reads calls of a slice that was checked, and the storages that are its entries. Keeps the chunks that were read last. One thread. */
+/** Reads calls of a checked slice, and the storages in its entries. Caches the last read chunks. One thread. */
 final class SliceReader implements StorageBytes {
 
     private static final int MAX_KEPT = 8;

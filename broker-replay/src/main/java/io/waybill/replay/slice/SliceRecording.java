@@ -24,10 +24,10 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * A slice as a recording: what {@link SliceWriter} wrote, anywhere. {@link #handled} gives the calls that were selected; what they depend on
- * is found by the other methods.
+ * Recording of a slice that {@link SliceWriter} wrote, on this host or another. {@link #handled} returns the selected
+ * calls; the other methods find the calls that they depend on.
  *
- * <p>All of it but the bytes of tensors is read and checked when it is opened. Takes no more memory than the file has bytes.
+ * <p>All content except the bytes of tensors is read and checked at opening. Uses no more memory than the file's size.
  */
 public final class SliceRecording implements CallRecording {
 
@@ -53,7 +53,7 @@ public final class SliceRecording implements CallRecording {
     /**
      * Opens a slice.
      *
-     * @throws MalformedSliceException when it is not a slice, or is damaged
+     * @throws MalformedSliceException if it is not a slice, or is damaged
      */
     public static SliceRecording open(Path path, Host host) throws IOException {
         SliceFile file = SliceFile.open(path);
@@ -139,7 +139,7 @@ public final class SliceRecording implements CallRecording {
     }
 
     /**
-     * Returns the SHA-256 of a message's payload, if the slice contains that instead of the payload.
+     * Returns the SHA-256 of a message's payload, if the slice contains the hash instead of the payload.
      *
      * @param message of this slice
      */
@@ -154,7 +154,7 @@ public final class SliceRecording implements CallRecording {
         return info.problems();
     }
 
-    /** Bytes of tensors that were made and are not released. */
+    /** Returns the size of the tensors that were created and not released, in bytes. */
     public long liveTensorBytes() {
         return memory.liveBytes();
     }

@@ -34,14 +34,14 @@ import org.agrona.collections.LongHashSet;
 
 /**
  * Creates a slice of a home: the selected calls, their nested calls, recursively, the requests that created values
- * which any of these use, and the bytes of their tensors as far as they were kept. The same calls give the same bytes.
+ * which any of these use, and the bytes of their tensors if they were kept. The same calls give the same bytes.
  *
- * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded, but for about 16 bytes for each call.
+ * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded, plus about 16 bytes for each call.
  */
 public final class SliceWriter {
 
     private static final int MAX_PROBLEMS = 1000;
-    private static final int MAX_OUTCOMES = 10_000; // of a worker
+    private static final int MAX_OUTCOMES = 10_000; // max per worker
     private static final byte[] NOTHING = {};
 
     private final HomeRecording recording;
@@ -82,7 +82,7 @@ public final class SliceWriter {
     /**
      * Writes a slice.
      *
-     * @param out a file that does not exist, outside of the home
+     * @param out path of a new file, outside of the home
      * @param progress called periodically with the number of written calls
      */
     public static SliceInfo write(
@@ -158,7 +158,7 @@ public final class SliceWriter {
         }
     }
 
-    /** Returns false when it is there already, or its receiver is not known. */
+    /** Writes a call; returns false if it was already written, or its receiver is unknown. */
     private boolean write(Part part, RecordedCall call) throws IOException {
         if (!known.contains(call.request().receiver())) {
             problem("the request " + MessageId.text(call.id()) + " went to worker "
@@ -186,7 +186,10 @@ public final class SliceWriter {
         return true;
     }
 
-    /** Reads the bytes a second time: a stored entry begins with its checksum, and a damaged one must not be begun. */
+    /**
+     * Writes an entry. Reads the bytes twice: a stored entry begins with its checksum, and damage must be found before
+     * it is begun.
+     */
     private void writeEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
             throws IOException {
         output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum);

@@ -5,10 +5,10 @@ import io.waybill.replay.slice.SlicedStorage.State;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
-/** A request and its response, as a slice has them. */
+/** A request and its response in a slice. */
 record SlicedCall(SlicedMessage request, Optional<SlicedMessage> response) {
 
-    /** Reads the call at the buffer's position, which is behind it then. */
+    /** Decodes the call at the buffer's position, and advances the position. */
     static SlicedCall decode(ByteBuffer chunk) throws MalformedSliceException {
         SlicedMessage request = SlicedMessage.decode(chunk);
         if (request.kind() != Kind.REQUEST) {

@@ -8,17 +8,17 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A message in a slice. Immutable, but for the arrays.
+ * A message in a slice. Immutable, except for the arrays.
  *
- * @param fileName of its queue file
+ * @param fileName name of its queue file
  * @param record without payload and tensors, unless they are all included
- * @param digest SHA-256 of the payload; empty without
- * @param storages those outside of the record; all of them when the record has none
+ * @param digest SHA-256 of the payload; empty if absent
+ * @param storages storages outside of the record; all of them if the record has none
  */
 record SlicedMessage(
         Kind kind, Payloads payloads, String fileName, byte[] record, byte[] digest, List<SlicedStorage> storages) {
 
-    /** Numbers in a file are one more than these. */
+    /** Kind of a message; its number in a file is one more than its ordinal. */
     enum Kind {
         REQUEST,
         RESPONSE
@@ -46,7 +46,7 @@ record SlicedMessage(
         return bytes.array();
     }
 
-    /** The length of the message that begins at the buffer's position, which is there whole. */
+    /** Returns the length of the message that begins at the buffer's position, where it must be complete. */
     static int length(ByteBuffer chunk) throws MalformedSliceException {
         int length = chunk.remaining() < SliceLayout.HEADER_BYTES ? 0 : chunk.getInt(chunk.position());
         if (length < SliceLayout.HEADER_BYTES || length > chunk.remaining()) {
@@ -56,13 +56,13 @@ record SlicedMessage(
         return length;
     }
 
-    /** Whether a response begins at the buffer's position. */
+    /** Returns whether a response begins at the buffer's position. */
     static boolean isResponse(ByteBuffer chunk) {
         return chunk.remaining() >= SliceLayout.HEADER_BYTES
                 && chunk.get(chunk.position() + SliceLayout.KIND) == Kind.RESPONSE.ordinal() + 1;
     }
 
-    /** Reads the message at the buffer's position, which is behind it then. */
+    /** Decodes the message at the buffer's position, and advances the position. */
     static SlicedMessage decode(ByteBuffer chunk) throws MalformedSliceException {
         int length = length(chunk);
         ByteBuffer from = chunk.slice(chunk.position(), length).order(ByteOrder.LITTLE_ENDIAN);

@@ -5,10 +5,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * State of a storage outside of its record, in a slice. Immutable, but for the array.
+ * State of a storage outside of its record, in a slice. Immutable, except for the array.
  *
- * @param number in its record
- * @param digest SHA-256 of the bytes; empty without
+ * @param number number in its record
+ * @param digest SHA-256 of the bytes; empty if absent
  * @param reason why its bytes were not kept; empty otherwise
  */
 record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, String reason) {
@@ -23,7 +23,7 @@ record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, Str
         NOT_KEPT
     }
 
-    /** A storage without a digest. */
+    /** Creates a storage without a digest. */
     SlicedStorage(int number, State state, long sizeBytes, String reason) {
         this(number, state, sizeBytes, NO_DIGEST, reason);
     }

@@ -9,18 +9,19 @@ import java.io.Closeable;
 import java.io.IOException;
 
 /**
- * The calls to one worker that a replay runs, in the order in which the worker began them: those that are selected, and all before the last of them,
- * because these may have left what its handlers remember. So a selection decides what is compared, and not what the responses are.
+ * The calls to one worker that a replay runs, in the order in which the worker began them: the selected calls, and all
+ * calls before the last of them, because they may have changed the state of its handlers. A selection therefore changes
+ * which responses are compared, but not the responses.
  *
  * <p><b>Threads.</b> One.
  */
 public final class CallSchedule implements Closeable {
 
-    /** Which calls run besides the selected ones. */
+    /** Unselected calls that run in addition to the selected ones. */
     public enum Before {
-        /** All that the worker began before the last selected one. */
+        /** All calls that the worker began before the last selected one. */
         ALL,
-        /** None: handlers find no state but that of the selected ones. */
+        /** None: handlers have only the state of the selected calls. */
         NONE
     }
 
@@ -31,7 +32,7 @@ public final class CallSchedule implements Closeable {
     private final MessageBuffer responseBuffer = new MessageBuffer();
     private final boolean allAreSelected;
     private long selectedLeft;
-    private long handledLeft; // selected calls to come whose handlers ran
+    private long handledLeft; // number of further selected calls whose handlers ran
 
     private CallSchedule(
             CallRecording.Handled calls, MessageFilter filter, Before before, long selectedLeft, long handledLeft) {
@@ -60,7 +61,7 @@ public final class CallSchedule implements Closeable {
         return new CallSchedule(recording.handled(worker, read), filter, before, selected, handled);
     }
 
-    /** The next call; null after the last. */
+    /** Returns the next call; null after the last. */
     public ScheduledCall next() throws IOException {
         while (allAreSelected || selectedLeft > 0) {
             RecordedCall call = calls.next();

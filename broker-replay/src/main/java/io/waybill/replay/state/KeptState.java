@@ -17,15 +17,16 @@ import java.util.Set;
 import java.util.random.RandomGenerator;
 
 /**
- * Looks for what an object of a bundle may remember from one call to the next: fields that are set, and collections, counters, arrays and stores,
- * in itself and in what it holds. A finding is no proof, and neither is none: state may lie behind a service, in a file or in another class's static field.
+ * Searches an object of a bundle for state that it may keep between calls: fields that are set, and collections,
+ * counters, arrays and stores, in itself and in the objects that it references. Neither a finding nor its absence is a
+ * proof: state may be in a service, in a file or in another class's static field.
  */
 public final class KeptState {
 
     private static final int MAX_OBJECTS = 1000;
 
     private final Set<ClassLoader> foreign =
-            Collections.newSetFromMap(new IdentityHashMap<>()); // whose classes are no bundle's
+            Collections.newSetFromMap(new IdentityHashMap<>()); // loaders of classes outside of bundles
     private final ClassLoader own;
     private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private final Deque<Object> open = new ArrayDeque<>();
@@ -35,11 +36,11 @@ public final class KeptState {
         foreign.add(null);
         foreign.add(ClassLoader.getPlatformClassLoader());
         foreign.add(MessageHandler.class.getClassLoader());
-        foreign.remove(own); // handlers of a program are beside the API
+        foreign.remove(own); // handlers of a program are in the API's loader
         add(root);
     }
 
-    /** Returns the first field that may hold state, such as {@code org.acme.Cart.items}; empty when there is none. */
+    /** Returns the first field that may hold state, such as {@code org.acme.Cart.items}; empty if there is none. */
     public static Optional<String> of(Object root) {
         return new KeptState(root).find();
     }
@@ -73,7 +74,7 @@ public final class KeptState {
         boolean isStatic = Modifier.isStatic(field.getModifiers());
         boolean isSet = !Modifier.isFinal(field.getModifiers());
         Class<?> type = field.getType();
-        if (field.isSynthetic() && isStatic) { // a tool's
+        if (field.isSynthetic() && isStatic) { // added by a tool
             return false;
         } else if (isSet && (isStatic || type.isPrimitive() || type == String.class || isOfBundle(type))) {
             return true;

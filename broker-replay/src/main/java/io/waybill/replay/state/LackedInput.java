@@ -5,7 +5,8 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What the handlers of one candidate needed, and no record has: the calls of their bundles outside of a handler, and what bundles name themselves.
+ * Unrecorded inputs of the handlers of one candidate: calls of their bundles outside of a handler, and inputs that
+ * bundles report themselves.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -16,21 +17,21 @@ public final class LackedInput implements ReplayRun {
     /** A run of a handler, until it is closed. */
     public final class Run implements AutoCloseable {
 
-        private final Run outer; // during which it runs; null for none
-        private String first; // null while it lacks nothing; guarded by the outer class
+        private final Run outer; // outer run; null for none
+        private String first; // null while no input is missing; guarded by the outer class
 
         private Run(Run outer) {
             this.outer = outer;
         }
 
-        /** Returns what it lacked first, in a sentence; empty when it lacked nothing. */
+        /** Returns the first missing input, in a sentence; empty if none is missing. */
         public Optional<String> lacked() {
             synchronized (LackedInput.this) {
                 return Optional.ofNullable(first).map(what -> "it needs what is not on record: " + what);
             }
         }
 
-        /** Ends it, and continues the one during which it ran. */
+        /** Ends the run, and continues the outer one. */
         @Override
         public void close() {
             synchronized (LackedInput.this) {
@@ -39,7 +40,7 @@ public final class LackedInput implements ReplayRun {
         }
     }
 
-    /** Begins a run of a handler, which may be during another one. */
+    /** Begins a run of a handler, possibly inside another run. */
     public synchronized Run begin() {
         current = new Run(current);
         return current;

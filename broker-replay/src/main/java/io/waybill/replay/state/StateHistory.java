@@ -4,17 +4,17 @@ import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.state.CallSchedule.Before;
 
 /**
- * Follows the numbers that a worker gave to its handlers' runs, from 1 in each incarnation, and so knows which runs are missing before a call.
- * One thread.
+ * Tracks the numbers of a worker's handler runs, from 1 in each incarnation, to detect runs that are missing before a
+ * call. One thread.
  */
 final class StateHistory {
 
     private final String missing;
-    private long epoch = -1; // of the incarnation; -1 before the first call
+    private long epoch = -1; // epoch of the incarnation; -1 before the first call
     private int incarnations;
-    private long seen; // calls of this incarnation
-    private long highest; // number of these
-    private long unknownCount; // that the text names
+    private long seen; // number of calls of this incarnation
+    private long highest; // highest number of a run
+    private long unknownCount; // count that the text names
     private String unknown = "";
 
     StateHistory(Before before) {
@@ -23,7 +23,10 @@ final class StateHistory {
                 : " calls that its worker began before it are not on record here";
     }
 
-    /** Takes the next call to which a handler responded. Returns why the state that it found is not known; empty when it may be. */
+    /**
+     * Adds the next call to which a handler responded; returns why the state of its handler is unknown, or empty if it
+     * may be known.
+     */
     String before(RecordedMessage request, RecordedMessage response) {
         long sequence = response.handlerSequence();
         boolean isAcross = request.isAcrossIncarnations() || response.isAcrossIncarnations();
@@ -37,7 +40,7 @@ final class StateHistory {
         }
         highest = Math.max(highest, sequence);
         long absent = highest - 1 - seen++;
-        if (incarnations == 1 && absent > unknownCount) { // a later one does not make it known
+        if (incarnations == 1 && absent > unknownCount) { // a later incarnation does not make it known
             unknownCount = absent;
             unknown = absent + missing;
         }
