@@ -194,7 +194,7 @@ final class BundleCommand implements Runnable {
         void print(Response response);
     }
 
-    /** Makes a change that ends with a bundle that runs, unless it was stopped. */
+    /** Runs a change after which the bundle runs, unless it was stopped. */
     private void change(Target target, String operation, Map<String, Value> fields)
             throws IOException, CommandFailedException {
         Value bundle = BundleTables.field(control(target, operation, fields, this::printBundle), "bundle");
@@ -235,7 +235,7 @@ final class BundleCommand implements Runnable {
         }
     }
 
-    /** Returns the operation that the node runs since before this one was requested: it runs one at a time. */
+    /** Returns the operation that delays this one: the node runs one at a time, and began it earlier. */
     private static Optional<String> running(CallingWorker caller, String node, long begunNs, Clock clock) {
         Request list = Request.invocation(node, CONTROL_CALL, new Invocation("bundle.list", List.of(), Map.of()))
                 .timeout(LOOK_LIMIT);
@@ -246,7 +246,7 @@ final class BundleCommand implements Runnable {
                             + TimeUnit.NANOSECONDS.toSeconds(clock.wallNs() - since.value()) + " s")
                     : Optional.empty();
         } catch (CallException e) {
-            return Optional.empty(); // the operation itself shows the problem
+            return Optional.empty(); // the operation itself reports the problem
         }
     }
 
@@ -260,7 +260,7 @@ final class BundleCommand implements Runnable {
 
     private void printBundle(Response response) {
         Value bundle = response.value("bundle");
-        if (isWaiting(bundle)) { // the command fails with it
+        if (isWaiting(bundle)) { // the command fails for the same reason
             return;
         }
         String problem = BundleTables.text(bundle, "problem");
@@ -274,7 +274,7 @@ final class BundleCommand implements Runnable {
                         + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
     }
 
-    /** Says which other bundles lack now what the operation took. */
+    /** Describes the other bundles whose dependencies the operation removed. */
     private static String stopped(Value bundle) {
         List<String> names = BundleTables.items(BundleTables.field(bundle, "stopped")).stream()
                 .map(name -> name instanceof Value.Text text ? text.value() : "-")

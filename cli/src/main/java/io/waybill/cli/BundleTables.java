@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-/** What {@code waybill bundle} shows of a node's responses: tables, and the fields that they are made of. */
+/** Tables of {@code waybill bundle} from a node's responses, and their fields. */
 final class BundleTables {
 
     private BundleTables() {}

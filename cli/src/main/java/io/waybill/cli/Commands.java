@@ -29,7 +29,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
 /**
- * The subcommands. Only the requested one is loaded; all of them when none is named, as for help and completion.
+ * Table of the subcommands. Only the requested one is loaded; all are loaded if none is named, as for help and
+ * completion.
  *
  * <p>A new subcommand is one more line here.
  */
@@ -65,7 +66,7 @@ public final class Commands {
 
     private Commands() {}
 
-    /** The command itself, which does nothing alone. */
+    /** The top-level command, which has no function without a subcommand. */
     @Command(
             name = "waybill",
             mixinStandardHelpOptions = true,
@@ -121,7 +122,7 @@ public final class Commands {
         return line;
     }
 
-    /** Adds a command with the subcommands that its arguments may mean: the one that is named, all of them, or none of them. */
+    /** Adds a command with the subcommands that its arguments may name: one, all or none of them. */
     private static void add(CommandLine line, String name, Object command, List<String> args) {
         CommandLine added = command instanceof CommandLine made ? made : new CommandLine(command);
         if (command instanceof CommandGroup group) {
@@ -137,7 +138,7 @@ public final class Commands {
         line.addSubcommand(name, added);
     }
 
-    /** Whether a command is none of those here, and names a node that may have it. */
+    /** Returns whether a command is not built in, and names a node that may offer it. */
     private static boolean isOfBundle(String... args) {
         return args.length > 0
                 && TOOL_NAME.matcher(args[0]).matches()
@@ -163,7 +164,7 @@ public final class Commands {
         line.getSubcommands().values().forEach(Commands::addVersion);
     }
 
-    /** Runs a command. Returns its exit code, which is not 0 if some of its output was lost. */
+    /** Runs a command and returns its exit code, which is nonzero if output was lost. */
     public static int run(Surroundings surroundings, String... args) {
         CommandLine line = line(surroundings, args);
         if (args.length == 0) {

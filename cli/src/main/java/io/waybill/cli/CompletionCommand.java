@@ -10,8 +10,8 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /**
- * {@code waybill completion}: a script that completes in bash and zsh the command's words, from picocli, and names of workers, operations and
- * bundles, which it reads from the home's files.
+ * {@code waybill completion}: a script that completes in bash and zsh the command's words, from picocli, and names of
+ * workers, operations and bundles, which it reads from the home's files.
  */
 @Command(
         mixinStandardHelpOptions = true,
@@ -40,7 +40,7 @@ final class CompletionCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Returns the functions of the shell that know names; what they define comes last, and counts. */
+    /** Returns the shell functions that complete names; they come last, so their definitions win. */
     private static String names() throws IOException {
         try (InputStream script = CompletionCommand.class.getResourceAsStream("completion.bash")) {
             return new String(script.readAllBytes(), StandardCharsets.UTF_8);

@@ -28,7 +28,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code waybill demo}: the main job on real input, in a directory that goes away, or is kept. */
+/** {@code waybill demo}: the main job on real input, in a directory that is removed afterwards, or kept. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "demo",
@@ -74,7 +74,7 @@ final class DemoCommand implements Callable<Integer> {
         surroundings.out().println("   $ waybill replay --home " + home + " --outcome ok --bundle " + bundle);
     }
 
-    /** Where the files of the demo lie. */
+    /** Directory of the demo's files. */
     @FunctionalInterface
     private interface Place {
         Path of(ExitCleanup leftovers) throws IOException;

@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The arguments and the variables of this process, as bytes. Java decodes them by the locale, and replaces what it can't; a command must not
- * go on with other text than it was given. Stateless.
+ * The arguments and environment variables of this process, as bytes. Java decodes them by the locale and replaces
+ * invalid bytes; a command must not continue with altered text. Stateless.
  */
 final class GivenText {
 
-    /** The variables that name a path. */
+    /** Environment variables that name a path. */
     private static final List<String> PATHS =
             List.of("WAYBILL_HOME", "XDG_STATE_HOME", "HOME", "WAYBILL_LOGBACK", "TMPDIR");
 
@@ -25,14 +25,14 @@ final class GivenText {
 
     private GivenText() {}
 
-    /** Returns what is wrong with the text that this process was given, in one line; empty when Java has it as it is. */
+    /** Describes text of this process that Java could not decode, in one line; empty if it decoded all of it. */
     static Optional<String> misread(String[] args, Map<String, String> environment) {
         Optional<String> argument =
                 isAscii(String.join("", args)) ? Optional.empty() : misreadArgument(args, read("cmdline"));
         return argument.isPresent() ? argument : misreadVariable(environment);
     }
 
-    /** The arguments are the last ones of the command line. */
+    /** Returns the first argument that differs from the last entries of the command line. */
     static Optional<String> misreadArgument(String[] args, List<byte[]> given) {
         int first = given.size() - args.length;
         for (int i = 0; i < args.length && first >= 0; i++) {
@@ -62,7 +62,7 @@ final class GivenText {
         return Arrays.equals(text.getBytes(StandardCharsets.UTF_8), given);
     }
 
-    /** Returns the entries of a file of this process in /proc, each of which a zero ends; none where there is no such file. */
+    /** Returns the zero-terminated entries of a file of this process in /proc; none if there is no such file. */
     private static List<byte[]> read(String file) {
         List<byte[]> entries = new ArrayList<>();
         ByteArrayOutputStream entry = new ByteArrayOutputStream();
@@ -77,7 +77,7 @@ final class GivenText {
             }
             return entries;
         } catch (IOException e) {
-            return List.of(); // without /proc there is nothing to compare with
+            return List.of(); // without /proc a comparison is impossible
         }
     }
 }

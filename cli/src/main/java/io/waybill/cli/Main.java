@@ -20,22 +20,25 @@ import picocli.CommandLine.ExitCode;
 /** Entry point of the launcher. The only class of the command that reads the environment and system properties. */
 public final class Main {
 
-    /** The distribution's directory, as the launcher found it. */
+    /** Property with the distribution's directory, set by the launcher. */
     static final String DISTRIBUTION_PROPERTY = "waybill.distribution";
-    /** Whether standard error is a terminal, as the launcher found out. */
+    /** Property that is set if standard error is a terminal, set by the launcher. */
     static final String TERMINAL_PROPERTY = "waybill.terminal";
 
-    /** Columns of the terminal that standard output is, as the launcher found out; not set when it is none. */
+    /**
+     * Property with the number of columns of the terminal on standard output, set by the launcher; absent without a
+     * terminal.
+     */
     static final String COLUMNS_PROPERTY = "waybill.columns";
 
     private static final Path OUTPUT = Path.of("/proc/self/fd/1");
-    /** Below the user's directory: that of programs' state. */
+    /** Directory of programs' state, below the user's directory. */
     private static final String STATE = ".local/state";
 
     private Main() {}
 
     public static void main(String[] args) {
-        // digits, letters and messages are the same for every operator, and for every bundle of a node
+        // one locale, so that formats and messages are the same for every operator and every bundle of a node
         Locale.setDefault(Locale.ROOT);
         Map<String, String> environment = System.getenv();
         Optional<String> misread = GivenText.misread(args, environment);
@@ -66,14 +69,13 @@ public final class Main {
         return new PrintWriter(new OutputStreamWriter(stream, StandardCharsets.UTF_8), true);
     }
 
-    /** Returns the default home; empty for a user without a directory. */
+    /** Returns the default home; empty if the user has no directory. */
     static Optional<Path> home(Map<String, String> environment, String userHome) {
         String home = environment.getOrDefault("WAYBILL_HOME", "");
         if (!home.isEmpty()) {
             return Optional.of(Path.of(home));
         }
-        // the specification of those directories requires to ignore a relative path; and Java has ? for a user that is
-        // not in passwd
+        // the XDG specification requires to ignore a relative path; and Java returns ? for a user that is not in passwd
         Path user = Path.of(environment.getOrDefault("HOME", ""));
         return Stream.of(
                         Path.of(environment.getOrDefault("XDG_STATE_HOME", "")),
@@ -84,7 +86,7 @@ public final class Main {
                 .map(directory -> directory.resolve("waybill").resolve("home"));
     }
 
-    /** Returns the variables by which a process of the same distribution runs on the same Java. */
+    /** Returns the variables that make a process of the same distribution run on the same Java. */
     private static Map<String, String> java(Map<String, String> environment) {
         Map<String, String> passed = new HashMap<>();
         passed.put(

@@ -106,20 +106,20 @@ final class NodeCommand implements Callable<Integer> {
                     "Of waybill up: also stops when standard input ends; is started again unless it exits with 2 or 3.")
     private boolean supervised;
 
-    private volatile boolean staysStopped; // set by the thread of a control call, read by the one that runs the node
+    private volatile boolean staysStopped; // set by the thread of a control call, read by the thread that runs the node
 
     NodeCommand(Surroundings surroundings) {
         this.surroundings = surroundings;
     }
 
-    /** Reads {@code --waiting}. */
+    /** Parser of {@code --waiting}. */
     static final class WaitingMode extends ParsedOption<Waiting> {
         WaitingMode() {
             super(text -> Quantities.choice(Waiting.class, text));
         }
     }
 
-    /** Reads {@code --shipped}. */
+    /** Parser of {@code --shipped}. */
     static final class ShippedNames extends ParsedOption<ShippedBundles> {
         ShippedNames() {
             super(Quantities::shipped);
@@ -169,7 +169,10 @@ final class NodeCommand implements Callable<Integer> {
         }
     }
 
-    /** A bundle that the distribution doesn't have is found before the node joins: a restart would end the same way. */
+    /**
+     * Throws if a chosen bundle is not in the distribution, before the node joins: a restart would fail in the same
+     * way.
+     */
     private static void requireShipped(ShippedBundles chosen, Path distribution) throws IOException, UsageException {
         try {
             chosen.in(distribution.resolve("bundles"));
@@ -189,7 +192,7 @@ final class NodeCommand implements Callable<Integer> {
         stop.ask();
     }
 
-    /** A node whose journal failed has stopped by itself. */
+    /** Throws if the node stopped by itself because its journal failed. */
     private static void requireWhole(Node node) throws CommandFailedException {
         if (node.worker().failure().isDone()) {
             throw new CommandFailedException("the journal of " + node.info().name() + " failed: "

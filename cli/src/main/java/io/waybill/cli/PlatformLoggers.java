@@ -7,17 +7,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes what bundles log with {@link System.Logger} to SLF4J, which logs all else. The JDK finds it by its name in
- * {@code META-INF/services}.
+ * Forwards log output of bundles through {@link System.Logger} to SLF4J, which has all other log output. The JDK finds
+ * this class by its name in {@code META-INF/services}.
  *
- * <p>The JDK asks for a logger of its own at each {@link System#exit}, from 21 on. SLF4J's finder would start the whole log for it, in
- * commands that log nothing.
+ * <p>From version 21 on, the JDK requests its own logger at each {@link System#exit}. SLF4J's finder would initialize
+ * the whole log for it, even in commands that log nothing.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class PlatformLoggers extends System.LoggerFinder {
 
-    /** By this name the JDK logs that a program ends. */
+    /** Name of the logger with which the JDK logs an exit. */
     private static final String OF_EXITS = "java.lang.Runtime";
 
     private static final System.Logger NOTHING = new Passed(OF_EXITS, null);
@@ -27,7 +27,7 @@ public final class PlatformLoggers extends System.LoggerFinder {
         return name.equals(OF_EXITS) ? NOTHING : new Passed(name, LoggerFactory.getLogger(name));
     }
 
-    /** @param to null for one that logs nothing */
+    /** @param to null for a logger without output */
     private record Passed(String name, Logger to) implements System.Logger {
 
         @Override

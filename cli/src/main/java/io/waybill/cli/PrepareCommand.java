@@ -25,8 +25,9 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 
 /**
- * {@code waybill prepare}: does in one process, in a home that goes away again, what the usual commands and calling workers do. The launcher
- * has the JVM keep the classes that this loads and, from Java 25 on, its profiles, so that later processes start faster.
+ * {@code waybill prepare}: runs the work of the usual commands and calling workers in one process, in a temporary home.
+ * The launcher makes the JVM archive the loaded classes and, from Java 25 on, the profiles, so that later processes
+ * start faster.
  */
 @Command(
         mixinStandardHelpOptions = true,

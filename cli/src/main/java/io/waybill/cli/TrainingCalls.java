@@ -22,19 +22,20 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Calls between workers of this process, for the profiles that {@link PrepareCommand} has the JVM keep: to a non-blocking handler and to a
- * plain one, one at a time and many at once, by workers that poll and by workers that sleep, between two and in a crowd.
+ * Calls between workers of this process, for the profiles that {@link PrepareCommand} archives: to a non-blocking
+ * handler and to a plain one, sequential and concurrent, by polling and by sleeping workers, between two workers and
+ * among many.
  *
- * <p>What is called here must be called often: a JVM with profiles compiles a method that they have as rarely called a hundred times later
- * than one that they don't have.
+ * <p>Each method must be called often here: a JVM with profiles compiles a method with a rarely-called profile a
+ * hundred times later than one without a profile.
  */
 final class TrainingCalls {
 
     private static final int POLLED = 10_000;
-    private static final int SLEPT = 2_000; // each costs some wake-ups
+    private static final int SLEPT = 2_000; // each one needs some wake-ups
     private static final int AT_ONCE = 64;
-    private static final int CROWD = 6; // more than read all queues at each poll
-    private static final int CROWD_ROUNDS = 100; // each makes 30 calls to each handler
+    private static final int CROWD = 6; // more than the number up to which each poll reads all queues
+    private static final int CROWD_ROUNDS = 100; // each has 30 calls to each handler
     private static final int PLAIN = 0x43;
     private static final int NON_BLOCKING = 0x42;
 

@@ -29,7 +29,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill up}: runs the nodes that a file names, and starts those again that die. */
+/** {@code waybill up}: runs the nodes that a file lists, and restarts those that die. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "up",
@@ -43,7 +43,7 @@ import picocli.CommandLine.Option;
         footer = {"", "Examples:", "  waybill up", "  waybill up --nodes /etc/waybill/nodes.properties --json"})
 final class UpCommand implements Callable<Integer> {
 
-    /** Longer than nodes may take. */
+    /** Limit that exceeds the nodes' own. */
     private static final Duration STOP_LIMIT = Supervisor.STOP_LIMIT.plusSeconds(15);
 
     private final Surroundings surroundings;
@@ -77,7 +77,7 @@ final class UpCommand implements Callable<Integer> {
         Path file = nodes == null ? distribution.resolve("conf").resolve("nodes.properties") : nodes;
         NodesFile plans = NodesFile.read(file);
         for (NodePlan plan : plans.nodes()) {
-            NodeConf.readNamed(plan.conf()); // an error there is better reported once than at every start of a node
+            NodeConf.readNamed(plan.conf()); // reports an error once, and not at every start of a node
         }
         Host host = Host.real();
         Home opened = home.open(surroundings, host);

@@ -1,6 +1,6 @@
 package io.waybill.cli.argument;
 
-/** Thrown for an invalid argument of a call; the message names it, the position, and what was expected. */
+/** Signals an invalid argument of a call; the message states the argument, the position, and what was expected. */
 public final class ArgumentException extends Exception {
     private static final long serialVersionUID = 1L;
 

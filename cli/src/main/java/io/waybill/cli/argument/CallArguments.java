@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Turns a call's words into an {@link Invocation}. Not thread-safe.
+ * Converts a call's words to an {@link Invocation}. Not thread-safe.
  *
  * <pre>
  * name=text       the text as it stands, whatever it looks like
@@ -20,10 +20,10 @@ import java.util.Optional;
  */
 public final class CallArguments {
 
-    /** Between a name and a text. */
+    /** Separator between a name and a text. */
     public static final char TEXT_MARK = '=';
 
-    /** Between a name and a value. */
+    /** Separator between a name and a value. */
     public static final String VALUE_MARK = ":=";
 
     private static final char FILE_MARK = '@';
@@ -36,7 +36,7 @@ public final class CallArguments {
         this.files = files;
     }
 
-    /** Reads one argument. */
+    /** Parses one argument. */
     public CallArguments add(String word) throws ArgumentException {
         int end = nameEnd(word);
         if (end < 0) {
@@ -51,12 +51,15 @@ public final class CallArguments {
         return this;
     }
 
-    /** The call with what was added. */
+    /** Creates the call from the added arguments. */
     public Invocation toInvocation(String operation) {
         return new Invocation(operation, positional, named);
     }
 
-    /** Returns the word that gives a value, for a {@code name=text} whose text looks like one; empty for other words. */
+    /**
+     * Returns a corrected word that gives a value, for a {@code name=text} whose text has the form of a value; empty
+     * for other words.
+     */
     public static Optional<String> valueInText(String word) {
         int end = nameEnd(word);
         if (end < 0 || word.charAt(end) != TEXT_MARK) {
@@ -91,7 +94,7 @@ public final class CallArguments {
         return !text.isEmpty() && text.charAt(0) == FILE_MARK ? ValueReader.read(text, files) : Value.of(text);
     }
 
-    /** Returns where the name of {@code name=text} or {@code name:=value} ends; -1 when there is none. */
+    /** Returns the end of the name in {@code name=text} or {@code name:=value}; -1 if there is none. */
     private static int nameEnd(String word) {
         int end = 0;
         while (end < word.length() && isInName(word.charAt(end), end)) {

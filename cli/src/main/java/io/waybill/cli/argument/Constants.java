@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** The words that stand for a value: constants, element types, devices. */
+/** Words that stand for a value: constants, element types, devices. */
 final class Constants {
 
     private static final Set<String> DEVICE_TYPES = Set.of("cpu", "cuda", "meta", "mps", "xpu");
@@ -50,7 +50,7 @@ final class Constants {
         return DEVICE_TYPES.contains(word);
     }
 
-    /** Returns the value of a constant; null when the word is none. */
+    /** Returns the value of a constant; null if the word is none. */
     static Value value(String word) throws ArgumentException {
         Value known = VALUES.get(word);
         if (known != null) {

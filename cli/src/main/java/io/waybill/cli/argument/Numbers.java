@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads numbers as Python writes them. */
+/** Parses numbers in Python's syntax. */
 final class Numbers {
 
     private static final String FLOAT = "(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity|nan";
@@ -15,7 +15,7 @@ final class Numbers {
 
     private Numbers() {}
 
-    /** Returns the value of a number; null when the word is none. */
+    /** Returns the value of a number; null if the word is none. */
     static Value value(String word) throws ArgumentException {
         if (INTEGER.matcher(word).matches()) {
             return Value.of(integer(word));

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads one value as it is written on the command line.
+ * Parser of one value in the syntax of the command line.
  *
  * <pre>
  * value   = none | true | false                also None, True, False, null
@@ -22,7 +22,8 @@ import java.util.Map;
  *         | @file | @'file' | @"file"          tensor, whatever the file's name
  * </pre>
  *
- * Whatever is JSON is a value. A word that ends in {@code .npy} and begins with none of {@code ' " [ ( { @} is a file's name as a whole.
+ * All JSON is valid. A word that ends in {@code .npy} and does not begin with one of {@code ' " [ ( { @} is a file name
+ * as a whole.
  */
 public final class ValueReader {
 
@@ -43,9 +44,9 @@ public final class ValueReader {
     }
 
     /**
-     * Reads a whole word.
+     * Parses a whole word.
      *
-     * @throws ArgumentException when it is not a value, with the position
+     * @throws ArgumentException if it is not a value, with the position
      */
     public static Value read(String text, TensorFiles files) throws ArgumentException {
         if (text.endsWith(FILE_SUFFIX) && "'\"[({@".indexOf(text.charAt(0)) < 0) {
@@ -130,7 +131,7 @@ public final class ValueReader {
         return value(depth + 1);
     }
 
-    /** A comma, unless the collection ends here. */
+    /** Parses a comma, unless the collection ends here. */
     private void separator(char close) throws ArgumentException {
         skipBlanks();
         if (at < text.length() && text.charAt(at) == ',') {
@@ -140,7 +141,7 @@ public final class ValueReader {
         }
     }
 
-    /** Reads this character if it is the next one. Returns whether it was. */
+    /** Skips this character if it is the next one, and returns whether it was. */
     private boolean skipped(char wanted) {
         skipBlanks();
         if (at < text.length() && text.charAt(at) == wanted) {
@@ -193,7 +194,7 @@ public final class ValueReader {
         }
     }
 
-    /** Reads the four hexadecimal digits behind {@code \\u}. */
+    /** Parses the four hexadecimal digits after {@code \\u}. */
     private char utf16() throws ArgumentException {
         int end = at + UTF16_DIGITS;
         if (end > text.length() || !text.substring(at, end).chars().allMatch(c -> Character.digit(c, 16) >= 0)) {
@@ -221,7 +222,7 @@ public final class ValueReader {
         return value;
     }
 
-    /** Reads up to the end of the text or, in a collection, to the end of an element. */
+    /** Parses up to the end of the text or, in a collection, to the end of an element. */
     private String word(int depth) {
         int start = at;
         while (at < text.length() && !(depth > 0 && endsWord(start))) {

@@ -3,8 +3,8 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- * <li>{@link io.waybill.cli.argument.CallArguments} reads all of a call's
- * <li>{@link io.waybill.cli.argument.ValueReader} reads one value, and documents the grammar
+ * <li>{@link io.waybill.cli.argument.CallArguments} parses all arguments of a call
+ * <li>{@link io.waybill.cli.argument.ValueReader} parses one value, and documents the grammar
  * </ul>
  */
 package io.waybill.cli.argument;

@@ -41,7 +41,10 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code waybill bench}: measures this machine, beside its raw limit in the same run. {@link BenchTable} lists the measurements. */
+/**
+ * {@code waybill bench}: measures this machine together with its raw limit in the same run. {@link BenchTable} lists
+ * the measurements.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "bench",
@@ -67,7 +70,7 @@ import picocli.CommandLine.Spec;
         })
 public final class BenchCommand implements Runnable {
 
-    /** A measurement that is ready to run. */
+    /** Measurement that is ready to run. */
     @FunctionalInterface
     private interface Measurement {
         Figures run(Consumer<String> progress) throws IOException;
@@ -82,7 +85,7 @@ public final class BenchCommand implements Runnable {
         this.surroundings = surroundings;
     }
 
-    /** The command with a subcommand for each measurement. */
+    /** Creates the command with a subcommand for each measurement. */
     public static CommandLine line(Surroundings surroundings) {
         BenchCommand command = new BenchCommand(surroundings);
         CommandLine line = new CommandLine(command);

@@ -19,15 +19,15 @@ import picocli.CommandLine.Model.OptionSpec;
  */
 public final class BenchTable {
 
-    /** The table of measurements and options. */
+    /** Table of measurements and options. */
     public static final MarkdownTable TABLE = MarkdownTable.of(BenchTable.class, "benches.table");
 
     private static final Pattern OPTION = Pattern.compile("(--\\S+) (\\S+)");
 
     /**
-     * A measurement.
+     * One measurement.
      *
-     * @param leavesOut what it does not measure
+     * @param leavesOut parts that it does not measure
      * @param defaults all its options, with their defaults
      */
     record Bench(String name, String description, String leavesOut, String defaults) {

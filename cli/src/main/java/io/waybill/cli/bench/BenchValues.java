@@ -13,7 +13,8 @@ import java.util.Map;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
- * The values of a measurement's options, once the command line is parsed. Of an option that the measurement lacks: 0, or empty.
+ * Values of a measurement's options, after the command line was parsed: 0 or empty for an option that the measurement
+ * lacks.
  *
  * @param options all of the measurement, by name
  */
@@ -94,7 +95,7 @@ record BenchValues(Map<String, OptionSpec> options) {
                 value("--handler", EchoHandler.Kind.NON_BLOCKING), new Work(micros("--work"), micros("--sleep")));
     }
 
-    /** Returns the calls of a measurement of calls; without {@code --in-flight} they are made one after the other. */
+    /** Returns the load of a measurement of calls; without {@code --in-flight} the calls are sequential. */
     CallLoad load() throws UsageException {
         int size = number("--size");
         require(size >= Work.MIN_BYTES, "--size", "at least " + Work.MIN_BYTES, size);
@@ -119,7 +120,7 @@ record BenchValues(Map<String, OptionSpec> options) {
         return value("--pattern", Pairs.Pattern.PARTNERS);
     }
 
-    /** The name of a {@link Waiting}. */
+    /** Returns the name of a {@link Waiting}. */
     String waiting() {
         return value("--waiting", Waiting.BALANCED).name();
     }

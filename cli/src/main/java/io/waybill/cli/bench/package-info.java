@@ -1,2 +1,5 @@
-/** {@code waybill bench}: {@link io.waybill.cli.bench.BenchCommand} runs the measurements that {@link io.waybill.cli.bench.BenchTable} lists. */
+/**
+ * {@code waybill bench}: {@link io.waybill.cli.bench.BenchCommand} runs the measurements that
+ * {@link io.waybill.cli.bench.BenchTable} lists.
+ */
 package io.waybill.cli.bench;

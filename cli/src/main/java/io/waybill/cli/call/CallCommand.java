@@ -40,7 +40,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code waybill call}: one call, and its result. */
+/** {@code waybill call}: makes one call and shows its result. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "call",
@@ -157,7 +157,7 @@ public final class CallCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        request(NpyTensors.checked(), Bare.OPERATION); // syntax errors are reported before anything is done
+        request(NpyTensors.checked(), Bare.OPERATION); // syntax errors are reported before any action
         CallContext takenAlong = takenAlong();
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
@@ -176,7 +176,7 @@ public final class CallCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Runs what waits for the callee, and says so; also to programs, while it waits for the callee's start. */
+    /** Runs an action that waits for the callee, and reports the wait; also to programs, while the callee starts. */
     private <T> T during(CallingWorker caller, Supplier<T> work) {
         Supplier<Optional<String>> obstacle = () -> caller.peer(to)
                 .filter(peer -> peer.state() == PeerState.STARTING)
@@ -294,7 +294,7 @@ public final class CallCommand implements Callable<Integer> {
         return Request.raw(to, requested, ByteBuffer.wrap(content()), new ArrayList<>());
     }
 
-    /** Reads the payload, once: a pipe has it only once. */
+    /** Reads the payload, which a pipe provides only once. */
     private byte[] content() throws CommandFailedException, IOException {
         if (content == null) {
             content = readContent();

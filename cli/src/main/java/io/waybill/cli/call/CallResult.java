@@ -26,7 +26,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 
-/** Presents the response of a call to the user. For one use, while the response is open. */
+/** Response of a call, shown to the user. For one use, while the response is open. */
 final class CallResult {
 
     private static final int SHOWN_BYTES = 256;
@@ -46,7 +46,7 @@ final class CallResult {
      * Reads a response.
      *
      * @param to the worker that was called
-     * @throws CommandFailedException when it is the error of a Python function, which is a response as any other
+     * @throws CommandFailedException if it is the error of a Python function, which arrives as an ordinary response
      */
     static CallResult of(Response response, long tookNs, String to) throws CommandFailedException {
         Optional<Value> value = valueOf(response);
@@ -62,7 +62,10 @@ final class CallResult {
         return new CallResult(response, tookNs, value);
     }
 
-    /** Such an error is the worker that raised it in a line, then the exception's class and text, then a traceback. */
+    /**
+     * Creates the failure for an error of a Python function: a line with the worker that raised it, then the
+     * exception's class and text, then a traceback.
+     */
     private static CommandFailedException raised(String error, String to, String id) {
         int traceback = error.indexOf(TRACEBACK);
         String head = traceback < 0 ? error : error.substring(0, traceback).strip();
@@ -73,7 +76,7 @@ final class CallResult {
                 traceback < 0 ? "" : error.substring(traceback));
     }
 
-    /** Types of users may hold any bytes. */
+    /** Returns the response as a value; empty if it is not one, since types of users may contain any bytes. */
     private static Optional<Value> valueOf(Response response) {
         try {
             return Optional.of(response.value());

@@ -29,10 +29,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The worker that a command joins as to make its calls: {@code cli}, or {@code cli-2} and so on while others have that name. It only
- * calls, and takes little room.
+ * Worker that a command joins to make its calls: {@code cli}, or {@code cli-2} and so on while the names are in use. It
+ * only calls, and needs little room.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its creator closes it.
  */
 public final class CallingWorker implements AutoCloseable {
 
@@ -40,7 +40,7 @@ public final class CallingWorker implements AutoCloseable {
     private static final long LOOK_NS = 20_000_000;
     private static final int MAX_AT_ONCE = 256;
     private static final long RESERVE_BYTES = 1 << 20;
-    /** A file of any size that the disk has room for. */
+    /** Tensor settings that allow a file of any size for which the disk has room. */
     private static final TensorConfig TENSORS = new TensorConfig(
             4 << 20, 1L << 50, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
 
@@ -75,29 +75,29 @@ public final class CallingWorker implements AutoCloseable {
     }
 
     /**
-     * Calls and waits, also for a worker that is only starting: until it is ready it is not known what it will serve.
+     * Calls and waits, also for a worker that is starting: its handlers are unknown until it is ready.
      *
-     * @return the response, the caller's to close
-     * @throws CallException when the call fails
+     * @return the response, which the caller closes
+     * @throws CallException if the call fails
      */
     public Response call(Request request) {
         awaitStarted(request.to(), request.timeoutNs());
         return worker.call(request);
     }
 
-    /** Returns what a worker publishes as served, once it has started; empty when it publishes nothing. */
+    /** Returns the operations that a worker publishes as served, after it has started; empty if it publishes none. */
     List<String> served(String to, Duration timeout) {
         awaitStarted(to, timeout == null ? Request.DEFAULT_TIMEOUT : timeout.toNanos());
         return peer(to).flatMap(Peer::record).map(WorkerRecord::serves).orElse(List.of());
     }
 
-    /** Returns a worker as its home shows it now; empty when it is unknown, or the home can't be read. */
+    /** Returns the current state of a worker in its home; empty if it is unknown, or the home can't be read. */
     Optional<Peer> peer(String to) {
         try (Membership membership = Membership.present(worker.directory().home())) {
             membership.refresh();
             return membership.find(to);
         } catch (IOException e) {
-            return Optional.empty(); // the call itself says what is wrong
+            return Optional.empty(); // the call itself reports the problem
         }
     }
 
@@ -120,7 +120,7 @@ public final class CallingWorker implements AutoCloseable {
         try {
             membership.refresh();
         } catch (IOException e) {
-            return false; // the call itself will say what is wrong
+            return false; // the call itself will report the problem
         }
         return membership
                 .members()

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
-/** Storage of a placeholder tensor that is not read yet: it has no bytes, and its count has no effect. */
+/** Storage of a placeholder tensor whose file was not read yet: it has no bytes, and its count has no effect. */
 enum EmptyStorage implements Storage {
     INSTANCE;
 
@@ -35,6 +35,6 @@ enum EmptyStorage implements Storage {
 
     @Override
     public void release() {
-        // nothing is counted
+        // counts have no effect
     }
 }

@@ -18,15 +18,16 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Explains a failed call to the user: with the callee's name, its record's id, and a handler that is away.
+ * Explanation of a failed call for the user: with the callee's name, the record's id, and the state of a missing
+ * handler.
  *
  * @param to name or id of the callee
- * @param operation as it was asked for; null for a request of a type
- * @param words the arguments as they were written
+ * @param operation the requested operation; null for a request of a type
+ * @param words the arguments as the user wrote them
  */
 record FailedCall(CallingWorker caller, String to, Request request, String operation, List<String> words) {
 
-    /** Characters of names in a record that is so full that it may lack some. */
+    /** Length of names from which a record may lack some, because it is nearly full. */
     private static final int FULL_RECORD = Served.MAX_NAME_BYTES / 4 * 3;
 
     CommandFailedException explained(CallException failure) {
@@ -40,7 +41,7 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
         return new CommandFailedException(CallErrorText.of(failure, text), failure);
     }
 
-    /** PyTorch's text names a node by its number, which says little to people. */
+    /** Replaces the number of a node in PyTorch's text with its name. */
     private static String named(String text, Optional<Peer> callee) {
         String byNumber =
                 callee.map(peer -> "Error on Node " + peer.id() + ": ").orElse("");
@@ -49,7 +50,10 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
                 : text;
     }
 
-    /** A callee that expects a number or a tensor and got text: the sender's mark may be the wrong one. */
+    /**
+     * Returns a hint for a callee that expected a number or a tensor and received text: the argument may need
+     * {@code :=}.
+     */
     private String typed(CallException failure) {
         if (failure.code() != ErrorCode.MALFORMED_BODY && failure.code() != ErrorCode.NO_MATCHING_SCHEMA) {
             return "";
@@ -62,7 +66,7 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
                 .orElse("");
     }
 
-    /** A request without a handler that was there before waits for its return: a timeout alone would not say so. */
+    /** Returns a hint for a request that waited for the return of a handler: the timeout alone would not show this. */
     private String parked(CallException failure, Optional<Peer> callee) {
         boolean mayBeParked = failure.code() == ErrorCode.TIMED_OUT
                 && request.type().code() <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
@@ -83,7 +87,7 @@ record FailedCall(CallingWorker caller, String to, Request request, String opera
         return isServed ? "" : absent(key, callee.get().name(), callee.get().record());
     }
 
-    /** What is said of an operation without a handler: one that left is awaited, one that never was may be a wrong name. */
+    /** Describes an operation without a handler: a removed handler is awaited, an unknown name may be wrong. */
     private static String absent(HandlerKey key, String name, Optional<WorkerRecord> record) {
         String text = "; " + name + " has no handler for " + key.text();
         String parks = record.map(said -> said.settings().getOrDefault(WorkerRecord.PARKS, ""))

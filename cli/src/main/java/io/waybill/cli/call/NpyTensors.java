@@ -14,7 +14,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The tensors of a call's {@code .npy} files, each read once, straight to where they are sent from. For one thread. Its maker closes it.
+ * Tensors of a call's {@code .npy} files, each read once, directly into memory from which it is sent. For one thread.
+ * Its creator closes it.
  */
 final class NpyTensors implements TensorFiles, AutoCloseable {
 
@@ -27,7 +28,7 @@ final class NpyTensors implements TensorFiles, AutoCloseable {
         this.buffers = buffers;
     }
 
-    /** Returns a reader that only checks the files: errors are to be reported before anything is done. */
+    /** Returns a reader that only checks the files: errors must be reported before any action. */
     static TensorFiles checked() {
         return file -> {
             try {

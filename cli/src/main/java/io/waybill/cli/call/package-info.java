@@ -1,2 +1,2 @@
-/** {@code waybill call}, and the short-lived worker by which commands call nodes. */
+/** {@code waybill call}, and the short-lived worker with which commands call nodes. */
 package io.waybill.cli.call;

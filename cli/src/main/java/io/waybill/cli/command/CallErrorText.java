@@ -3,7 +3,10 @@ package io.waybill.cli.command;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 
-/** Texts of failed calls, as users see them: with a hint, and with the code last, which is its anchor in the book. Stateless. */
+/**
+ * Texts of failed calls for users, with a hint and the code, which is an anchor in the documentation, at the end.
+ * Stateless.
+ */
 public final class CallErrorText {
 
     private CallErrorText() {}
@@ -11,12 +14,12 @@ public final class CallErrorText {
     /**
      * Returns the line for a failed call.
      *
-     * @param text what is said of the failure itself
+     * @param text text about the failure itself
      */
     public static String of(CallException failure, String text) {
         boolean isFromCallee = String.valueOf(failure.getMessage()).startsWith("Error on Node ");
         String hint = isFromCallee && failure.code() == ErrorCode.WORKER_LOST
-                ? "" // the worker is there: it lost a process of its own, or a worker that it called
+                ? "" // the worker is live: it lost a process of its own, or a worker that it called
                 : hint(failure.code());
         return text + hint + " [" + failure.code() + "]";
     }

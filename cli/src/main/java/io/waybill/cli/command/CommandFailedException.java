@@ -1,6 +1,6 @@
 package io.waybill.cli.command;
 
-/** Thrown when a command fails; the message is the line that the user sees, and says what to do. */
+/** Signals that a command failed; the message is the line that the user sees, and states what to do. */
 public final class CommandFailedException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -11,7 +11,7 @@ public final class CommandFailedException extends Exception {
         this(ErrorLines.FAILED, message);
     }
 
-    /** A failure whose exit code is not the usual one. */
+    /** Creates a failure with an unusual exit code. */
     public CommandFailedException(int exitCode, String message) {
         super(message);
         this.exitCode = exitCode;
@@ -19,7 +19,7 @@ public final class CommandFailedException extends Exception {
     }
 
     /**
-     * A failure with further lines.
+     * Creates a failure with further lines.
      *
      * @param detail lines that the user sees below the message, such as a traceback
      */

@@ -2,7 +2,9 @@ package io.waybill.cli.command;
 
 import java.util.Map;
 
-/** A command whose subcommands are made when they are needed: describing all of them is most of what a short command takes to start. */
+/**
+ * Command whose subcommands are created on demand: describing all of them would dominate the start of a short command.
+ */
 public interface CommandGroup {
 
     /** Returns the classes of the subcommands by name, in the order of the help. */

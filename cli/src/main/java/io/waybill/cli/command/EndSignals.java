@@ -8,24 +8,26 @@ import java.util.List;
 import java.util.function.IntConsumer;
 
 /**
- * SIGTERM, SIGINT and SIGHUP of this process, received by the program instead of the JVM. The JVM would begin its shutdown when one arrives,
- * beneath a program that still starts or ends: from then on each class fails whose initializer adds a shutdown hook, as those of libraries do.
+ * Receives SIGTERM, SIGINT and SIGHUP of this process instead of the JVM. The JVM would begin its shutdown on arrival,
+ * while the program still starts or stops: from then on every class fails whose initializer adds a shutdown hook, as
+ * some libraries' do.
  *
- * <p>Uses {@code sun.misc.Signal}, which all JDKs have in a module for such use. It is not named in the source: compilers warn of it in a way that
- * can't be switched off.
+ * <p>Uses {@code sun.misc.Signal}, which all JDKs have in a module for such use. The source uses it by reflection,
+ * because compilers warn of it in a way that can't be disabled.
  */
 final class EndSignals {
 
     private static final List<String> NAMES = List.of("TERM", "INT", "HUP");
 
-    /** What is added to the number of a signal in the exit code of a process that it ended. */
+    /** Offset of a signal's number in the exit code of a process that it terminated. */
     static final int EXIT_CODE = 128;
 
     private EndSignals() {}
 
     /**
-     * Has each of them run a receiver with its number, on a thread of its own for each signal. What was ignored when the process began, such as SIGHUP under nohup,
-     * stays ignored; under {@code -Xrs} they end the process at once, as always.
+     * Installs a receiver of the signals' numbers, on a separate thread for each signal. A signal that was ignored at
+     * the start of the process, such as SIGHUP under nohup, stays ignored; under {@code -Xrs} signals terminate the
+     * process immediately, as always.
      */
     static void receive(IntConsumer receiver) {
         try {
@@ -54,7 +56,7 @@ final class EndSignals {
         try {
             handle.invoke(null, signal, handler);
         } catch (InvocationTargetException e) {
-            if (!(e.getCause() instanceof IllegalArgumentException)) { // else under -Xrs
+            if (!(e.getCause() instanceof IllegalArgumentException)) { // otherwise under -Xrs
                 throw e;
             }
         }

@@ -15,14 +15,14 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * Turns whatever goes wrong into one line on standard error and an exit code: {@value #FAILED} when a command failed, {@value #USAGE}
- * when it was written wrongly. A traceback of another language follows the line. Stateless.
+ * Converts errors to one line on standard error and an exit code: {@value #FAILED} if a command failed, {@value #USAGE}
+ * if its options or arguments were wrong. A traceback of another language follows the line. Stateless.
  */
 public final class ErrorLines implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    /** The exit code of a command that failed. */
+    /** Exit code of a command that failed. */
     static final int FAILED = ExitCode.SOFTWARE;
-    /** The exit code of a command that was written wrongly. */
+    /** Exit code of a command with wrong options or arguments. */
     public static final int USAGE = ExitCode.USAGE;
 
     @Override

@@ -7,25 +7,25 @@ import java.util.Deque;
 import java.util.concurrent.Callable;
 
 /**
- * Closes processes, and then the directories of their files, when this process ends, unless it is killed.
+ * Cleanup at the exit of this process, unless it is killed: closes processes, and then the directories of their files.
  *
- * <p><b>Threads.</b> Thread-safe: closed by its creator, or on SIGTERM or SIGINT, whichever comes first. <b>Ownership.</b>
- * Owns what is added.
+ * <p><b>Threads.</b> Thread-safe: closed by its creator, or on SIGTERM or SIGINT, whichever comes first.
+ * <b>Ownership.</b> Owns the added processes and directories.
  */
 public final class ExitCleanup implements AutoCloseable {
 
     private static final int ATTEMPTS = 20;
 
     private final Surroundings surroundings;
-    private final Deque<Runnable> processes = new ArrayDeque<>(); // the last one added first; guarded by this
-    private final Deque<Closeable> directories = new ArrayDeque<>(); // the last one added first; guarded by this
+    private final Deque<Runnable> processes = new ArrayDeque<>(); // last added first; guarded by this
+    private final Deque<Closeable> directories = new ArrayDeque<>(); // last added first; guarded by this
     private boolean closed; // guarded by this
 
     private ExitCleanup(Surroundings surroundings) {
         this.surroundings = surroundings;
     }
 
-    /** Creates one that has nothing to close yet. */
+    /** Creates an empty cleanup and starts watching for signals. */
     public static ExitCleanup watch(Surroundings surroundings) {
         ExitCleanup leftovers = new ExitCleanup(surroundings);
         EndSignals.receive(leftovers::endBy);
@@ -33,9 +33,10 @@ public final class ExitCleanup implements AutoCloseable {
     }
 
     /**
-     * Makes something and adds it, as one step for a signal: what is half made could be neither found nor closed.
+     * Creates and adds an object in one step with respect to signals: a half-created object could be neither found nor
+     * closed.
      *
-     * @throws IOException when the step does
+     * @throws IOException if the step does
      */
     public synchronized <T> T make(Callable<T> step) throws IOException {
         try {
@@ -59,28 +60,31 @@ public final class ExitCleanup implements AutoCloseable {
     /**
      * Adds a directory.
      *
-     * @param directory closed when the processes have ended
+     * @param directory closed after the processes have ended
      */
     public synchronized void addDirectory(Closeable directory) {
         directories.push(directory);
     }
 
-    /** Holds the lock until the process has ended: what the interrupted thread makes would stay. */
+    /**
+     * Exits after a signal. Holds the lock until the process has ended, so that the interrupted thread can create no
+     * further objects.
+     */
     private synchronized void endBy(int signal) {
         if (closed) {
-            return; // the command has come to its end
+            return; // the command has finished
         }
         if (surroundings.watcher() == Surroundings.Watcher.PERSON) {
-            surroundings.err().println(); // the terminal shows the key
+            surroundings.err().println(); // the terminal echoes the key
         }
         surroundings.err().println("interrupted: cleaning up");
-        // what the interrupted thread runs into from here on is of no interest
+        // later errors of the interrupted thread are irrelevant
         surroundings.out().close();
         surroundings.err().close();
         try {
             close();
         } catch (IOException e) {
-            // no reader is left
+            // the reader has closed the stream
         }
         Runtime.getRuntime().halt(EndSignals.EXIT_CODE + signal);
     }
@@ -103,7 +107,7 @@ public final class ExitCleanup implements AutoCloseable {
                 directory.close();
                 return;
             } catch (IOException e) {
-                // this very process may still write there when it is interrupted
+                // this process may still write there when it is interrupted
                 if (attempt == ATTEMPTS) {
                     throw e;
                 }

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import picocli.CommandLine.Option;
 
-/** The option that names the home, for the commands that need one. */
+/** Option that names the home, for the commands that need one. */
 public final class HomeOption {
 
     @Option(
@@ -20,9 +20,9 @@ public final class HomeOption {
     private Path directory;
 
     /**
-     * The directory that is meant, whether it is there or not.
+     * Returns the directory, whether it exists or not.
      *
-     * @throws IllegalStateException when none is named, and the user has none
+     * @throws IllegalStateException if none is named, and the user has none
      */
     public Path path(Surroundings surroundings) {
         if (directory != null) {
@@ -35,7 +35,7 @@ public final class HomeOption {
                                 "no home: expected a directory of this user in HOME or passwd, found none; set WAYBILL_HOME or HOME"));
     }
 
-    /** Opens the home, which must be there. */
+    /** Opens the home, which must exist. */
     public Home openExisting(Surroundings surroundings, Host host) throws IOException {
         Path path = path(surroundings);
         if (!Files.exists(path)) {
@@ -45,7 +45,7 @@ public final class HomeOption {
         return Home.openExisting(path, host);
     }
 
-    /** Opens the home, which must be there, and may be damaged. */
+    /** Opens the home, which must exist, and may be damaged. */
     public Home openDamaged(Surroundings surroundings, Host host) throws IOException {
         return Home.openDamaged(path(surroundings), host);
     }

@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 
-/** The directory that a command is to fill. Stateless. */
+/** Directory that a command fills. Stateless. */
 public final class NewDirectory {
 
     private NewDirectory() {}
 
-    /** Creates the directory, for its owner alone, or takes an empty one. */
+    /** Creates the directory, for its owner alone, or uses an empty one. */
     public static void make(Path directory) throws IOException, CommandFailedException {
         if (!Files.exists(directory)) {
             Files.createDirectories(

@@ -4,12 +4,15 @@ import java.util.function.Function;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads an option's value with a parser that throws {@link IllegalArgumentException}, whose message the user sees. Immutable. */
+/**
+ * Converter of an option's value with a parser that throws {@link IllegalArgumentException}, whose message the user
+ * sees. Immutable.
+ */
 public class ParsedOption<T> implements ITypeConverter<T> {
 
     private final Function<String, T> parser;
 
-    /** A converter by this parser. */
+    /** Creates a converter with this parser. */
     public ParsedOption(Function<String, T> parser) {
         this.parser = parser;
     }

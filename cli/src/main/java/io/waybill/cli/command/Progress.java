@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Reports on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms. Programs see a line only when something
- * else is in the way.
+ * Progress report on a terminal about a wait that lasts longer than {@value #QUIET_MS} ms. Programs see a line only if
+ * the wait has an obstacle.
  *
  * <p><b>Threads.</b> One of its own during a wait.
  */
@@ -27,9 +27,9 @@ public final class Progress {
     }
 
     /**
-     * Runs an action that may take long.
+     * Runs an action that may take a long time.
      *
-     * @param what is waited for; evaluated for every line
+     * @param description of the wait; evaluated for every line
      */
     public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
         if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {
@@ -45,10 +45,10 @@ public final class Progress {
     }
 
     /**
-     * Runs an action that something else may delay.
+     * Runs an action that another operation may delay.
      *
-     * @param what is waited for
-     * @param obstacle what has to end first; empty while there is nothing. Shown to programs, too, once
+     * @param description of the wait
+     * @param obstacle operation that must finish first; empty if there is none. Shown once, to programs, too
      */
     public static <T> T during(
             Surroundings surroundings,

@@ -2,7 +2,7 @@ package io.waybill.cli.command;
 
 import java.io.PrintWriter;
 
-/** Reports on a terminal the progress of a scan that takes longer than two seconds. For one thread. */
+/** Progress report on a terminal about a scan that lasts longer than two seconds. For one thread. */
 public final class ScanProgress {
 
     private static final long QUIET_NS = 2_000_000_000L;
@@ -29,7 +29,7 @@ public final class ScanProgress {
         }
     }
 
-    /** Takes away what was shown, before results come. */
+    /** Clears the progress line, before results are printed. */
     public void done() {
         if (hasShown) {
             err.print(TO_LINE_START);

@@ -7,9 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A private directory that goes away with all that is in it. Links in it are removed, never followed.
+ * Private directory that is removed with all its content. Links in it are removed, never followed.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it; doing so again does nothing.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its creator closes it; closing is idempotent.
  */
 public final class ScratchDirectory implements Closeable {
 

@@ -9,16 +9,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * Standard output, as UTF-8. The first write that fails is reported in one line on standard error, whatever the command is; what follows is
- * dropped. A command goes on, because what it does is not undone by a full disk, unless it only prints: then it asks {@link #requireOpen}.
+ * Standard output, as UTF-8. The first failed write of any command is reported in one line on standard error; later
+ * output is dropped. The command continues, because a full disk does not revert its work; a command that only prints
+ * calls {@link #requireOpen}.
  *
- * <p><b>Threads.</b> Thread-safe, as a PrintWriter is.
+ * <p><b>Threads.</b> Thread-safe, like a PrintWriter.
  */
 public final class StandardOutput extends PrintWriter {
 
-    /** Exit code when the reader of a pipe has closed it: that of a program that SIGPIPE ended. */
+    /** Exit code if the reader of a pipe has closed it: that of a program terminated by SIGPIPE. */
     public static final int CLOSED = 128 + 13;
-    /** Exit code when output could not be written: EX_IOERR of sysexits.h. */
+    /** Exit code if output could not be written: EX_IOERR of sysexits.h. */
     public static final int FAILED = 74;
 
     private static final int S_IFMT = 0170000;
@@ -33,16 +34,16 @@ public final class StandardOutput extends PrintWriter {
     }
 
     /**
-     * Creates one.
+     * Creates the output.
      *
-     * @param descriptor link in /proc to what the stream writes to
-     * @param err for the line
+     * @param descriptor link in /proc to the stream's file
+     * @param err for the line about a failed write
      */
     public static StandardOutput of(OutputStream stream, Path descriptor, PrintWriter err) {
         return new StandardOutput(new Watched(stream, descriptor, err));
     }
 
-    /** Returns the exit code of a command that has no other failure to report; 0 when all was written. */
+    /** Returns the exit code of a command that has no other failure to report; 0 if all output was written. */
     public static int exitCode(PrintWriter out) {
         boolean failed = out.checkError();
         if (out instanceof StandardOutput output && output.watched.exitCode != 0) {
@@ -51,25 +52,25 @@ public final class StandardOutput extends PrintWriter {
         return failed ? FAILED : 0;
     }
 
-    /** Ends a command that only prints, if its output does not arrive. */
+    /** Stops a command that only prints if its output failed. */
     public static void requireOpen(PrintWriter out) {
         if (out.checkError()) {
             throw new EndedException();
         }
     }
 
-    /** Thrown to end a command whose output failed, which was reported. */
+    /** Stops a command whose output failed; the failure was already reported. */
     static final class EndedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
     }
 
-    /** The bytes. Guarded by itself where it has state. */
+    /** Stream of the bytes, which records failures. State is guarded by itself. */
     private static final class Watched extends OutputStream {
 
         private final OutputStream stream;
         private final Path descriptor;
         private final PrintWriter err;
-        private volatile int exitCode; // written by the thread that prints, read by the one that ends the command
+        private volatile int exitCode; // written by the printing thread, read by the thread that ends the command
 
         Watched(OutputStream stream, Path descriptor, PrintWriter err) {
             this.stream = stream;
@@ -111,7 +112,7 @@ public final class StandardOutput extends PrintWriter {
                 int kind = (int) Files.getAttribute(descriptor, "unix:mode") & S_IFMT;
                 return kind == S_IFIFO || kind == S_IFSOCK;
             } catch (IOException e) {
-                return false; // without /proc it is any failure
+                return false; // without /proc the kind of failure is unknown
             }
         }
     }

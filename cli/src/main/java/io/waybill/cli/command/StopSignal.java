@@ -10,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits for SIGTERM or SIGINT, and then lets the command end by itself and with its own exit code, within a limit. The JVM's own shutdown
- * begins only after that, so that the command can do all that it does otherwise.
+ * Waits for SIGTERM or SIGINT, and then lets the command finish by itself and with its own exit code, within a limit.
+ * The JVM's own shutdown begins only after that, so that the command works normally until then.
  *
- * <p><b>Threads.</b> One installs, awaits and closes it; each signal arrives on a thread of its own.
+ * <p><b>Threads.</b> One thread installs, awaits and closes it; each signal arrives on a separate thread.
  */
 public final class StopSignal implements AutoCloseable {
 
@@ -51,31 +51,31 @@ public final class StopSignal implements AutoCloseable {
         }
     }
 
-    /** Whether it is time to stop. Any thread. */
+    /** Returns whether a stop was requested. Any thread. */
     public boolean isAsked() {
         return asked.getCount() == 0;
     }
 
-    /** Also stops when a stream ends. */
+    /** Requests a stop also at the end of a stream. */
     public void onEndOf(InputStream stream, Threads threads) {
         threads.start("waybill-stdin", () -> {
             try {
                 while (stream.read() >= 0) {
-                    continue; // nothing is reported there
+                    continue; // content of the stream is ignored
                 }
             } catch (IOException e) {
-                // as good as its end
+                // treated as its end
             }
             asked.countDown();
         });
     }
 
-    /** Stops without a signal. */
+    /** Requests a stop without a signal. */
     public void ask() {
         asked.countDown();
     }
 
-    /** Returns when it is time to stop. */
+    /** Waits for a request to stop. */
     public void await() {
         try {
             asked.await();
@@ -84,7 +84,7 @@ public final class StopSignal implements AutoCloseable {
         }
     }
 
-    /** The command has ended what it had to end. */
+    /** Confirms that the command has finished its work. */
     @Override
     public void close() {
         ended.countDown();

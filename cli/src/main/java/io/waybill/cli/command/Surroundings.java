@@ -13,19 +13,19 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Environment of a command: everything that it may know of its process. Created by {@link Main}, or by a test.
+ * Environment of a command: all that it may read of its process. Created by {@link Main}, or by a test.
  *
  * @param out for results
  * @param err for errors, hints and progress
  * @param watcher reader of {@code err}
  * @param home default home; empty for a user without a directory
  * @param distribution the directory that holds {@code bin}, {@code conf}, {@code lib} and {@code bundles}; empty when
- * the classes run from elsewhere
+ *     the classes run from elsewhere
  * @param temporary parent of temporary directories
  * @param java the Java runtime, such as {@code 17.0.15 in /usr/lib/jvm/java-17}
- * @param environment variables that a process of the same distribution gets
- * @param columns of the terminal that {@code out} is; 0 when it is none
- * @param person lines that a person types at the terminal that standard input is; empty when it is none
+ * @param environment environment variables for a process of the same distribution
+ * @param columns of the terminal of {@code out}; 0 if it is none
+ * @param person lines that a person types at the terminal of standard input; empty if it is none
  */
 public record Surroundings(
         PrintWriter out,
@@ -59,7 +59,7 @@ public record Surroundings(
         environment = Map.copyOf(environment);
     }
 
-    /** Environment of a command whose results go to no terminal, and at which no person sits. */
+    /** Creates the environment of a command without a terminal for results or input. */
     public Surroundings(
             PrintWriter out,
             PrintWriter err,
@@ -72,7 +72,7 @@ public record Surroundings(
         this(out, err, watcher, Optional.of(home), distribution, temporary, java, environment, 0, Optional::empty);
     }
 
-    /** The distribution, for a command that can't do without. */
+    /** Returns the distribution, for a command that requires it. */
     public Path requireDistribution() throws CommandFailedException {
         return distribution.orElseThrow(
                 () -> new CommandFailedException(
@@ -85,17 +85,18 @@ public record Surroundings(
                 out, err, watcher, Optional.of(other), distribution, temporary, java, environment, columns, person);
     }
 
-    /** Returns a copy with a person who types. */
+    /** Returns a copy with a person at the terminal. */
     public Surroundings withPerson(Supplier<Optional<BufferedReader>> other) {
         return new Surroundings(out, err, watcher, home, distribution, temporary, java, environment, columns, other);
     }
 
     /**
-     * Asks the person at the terminal whether to go on.
+     * Asks the person at the terminal for a confirmation.
      *
      * @param question without the question mark
-     * @param instead option that says yes, such as {@code --yes}
-     * @throws CommandFailedException unless y or yes is typed, and without a terminal; nothing may be changed then
+     * @param instead option that confirms in advance, such as {@code --yes}
+     * @throws CommandFailedException unless y or yes is typed, and without a terminal; then the command must not change
+     *     anything
      */
     public void confirm(String question, String instead) throws CommandFailedException, IOException {
         BufferedReader terminal = person.get()

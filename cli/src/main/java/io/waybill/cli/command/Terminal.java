@@ -6,7 +6,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/** The terminal that standard input is. Stateless. */
+/** Terminal of standard input. Stateless. */
 public final class Terminal {
 
     private static final int STDIN = 0;
@@ -15,7 +15,7 @@ public final class Terminal {
 
     private Terminal() {}
 
-    /** Returns the lines that are typed at it; empty when standard input is no terminal. */
+    /** Returns the lines that are typed at the terminal; empty if standard input is no terminal. */
     public static Optional<BufferedReader> lines() {
         return NativeCalls.load().controlTerminal(STDIN, TCGETS, new byte[TERMIOS_BYTES])
                 ? Optional.of(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)))

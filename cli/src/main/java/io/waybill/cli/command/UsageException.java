@@ -1,6 +1,9 @@
 package io.waybill.cli.command;
 
-/** A command that was written wrongly, as found out only after its options were read. The message is the one line that the user sees. */
+/**
+ * Signals wrong options or arguments that are detected only after parsing. The message is the single line that the user
+ * sees.
+ */
 public final class UsageException extends Exception {
     private static final long serialVersionUID = 1L;
 

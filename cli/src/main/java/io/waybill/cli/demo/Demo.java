@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Demonstrates the main use on real input: two nodes respond to calls with libtorch's operators, and a bundle is
+ * Demonstration of the main use on real input: two nodes respond to calls with libtorch's operators, and a bundle is
  * installed, updated and removed during calls. Ends with a {@link DemoFailedException} if any step fails.
  *
  * <p>For one use, on one thread.
@@ -40,7 +40,7 @@ public final class Demo {
 
     /**
      * @param directory for the demo's files
-     * @param firstVersion the word-count bundle
+     * @param firstVersion jar of the word-count bundle
      */
     public Demo(Story story, Shell shell, Path directory, Path firstVersion) {
         this.story = story;
@@ -49,7 +49,7 @@ public final class Demo {
         this.firstVersion = firstVersion;
     }
 
-    /** Waits for the nodes that were started. */
+    /** Waits for the started nodes. */
     public void startNodes(List<DemoNode> nodes) throws IOException, DemoFailedException {
         story.step(
                 "Two worker processes join a home, which is a directory that they share. Each is a node: it runs an OSGi framework"
@@ -61,7 +61,7 @@ public final class Demo {
         run("workers");
     }
 
-    /** A matrix product on real files. */
+    /** Multiplies two matrices in real files. */
     public void multiply(HostMemory memory) throws IOException, DemoFailedException {
         story.step(
                 "A call runs an operator of libtorch on ps0. The tensors travel through memory-mapped files that both processes"
@@ -110,7 +110,7 @@ public final class Demo {
         run("bundle", "list", "--node", "ps0");
     }
 
-    /** A Python function, where there is an interpreter. */
+    /** Calls a Python function, if there is an interpreter. */
     public void callPython() throws DemoFailedException {
         if (!Files.isExecutable(PYTHON)) {
             return;
@@ -130,7 +130,7 @@ public final class Demo {
         run("journal", "show", id);
     }
 
-    /** Runs recorded calls again. */
+    /** Replays recorded calls. */
     public void replay() throws DemoFailedException {
         story.step(
                 "What is on record can be run again, without effect on any worker: on the handlers as they are, or on a new version before it"
@@ -138,7 +138,7 @@ public final class Demo {
         run("replay", "--to", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
     }
 
-    /** Removes the bundle: calls to it get an error that says so. */
+    /** Removes the bundle, after which calls to it fail with an error that states this. */
     public void remove() throws DemoFailedException {
         story.step(
                 "It is removed. A call now waits for a handler to come, as long as its timeout allows, and then fails with an error"

@@ -1,6 +1,6 @@
 package io.waybill.cli.demo;
 
-/** Something did not hold that the demo shows. */
+/** Signals that a property which the demo shows did not hold. */
 public final class DemoFailedException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A node in a process of its own, started by the distribution's launcher. It ends with its standard input, so that it does not stay
- * behind when the process that started it is killed.
+ * A node in a separate process, started by the distribution's launcher. It stops at the end of its standard input, so
+ * that it does not survive its parent.
  *
- * <p><b>Ownership.</b> Its maker closes it.
+ * <p><b>Ownership.</b> Its creator closes it.
  */
 public final class DemoNode implements AutoCloseable {
 
@@ -34,9 +34,9 @@ public final class DemoNode implements AutoCloseable {
     }
 
     /**
-     * Starts one; it is not ready yet.
+     * Starts a node, without waiting until it is ready.
      *
-     * @param logs a directory for what it prints
+     * @param logs directory for its output
      */
     public static DemoNode start(Path distribution, String name, Path home, Path logs, Map<String, String> environment)
             throws IOException {
@@ -56,7 +56,7 @@ public final class DemoNode implements AutoCloseable {
         return new DemoNode(name, builder.start(), out, log);
     }
 
-    /** Waits until it serves. Returns its output. */
+    /** Waits until the node serves, and returns its output. */
     String awaitReady() throws IOException, DemoFailedException {
         long sinceNs = System.nanoTime();
         while (true) {
@@ -80,7 +80,7 @@ public final class DemoNode implements AutoCloseable {
         return process.pid();
     }
 
-    /** Stops it as an operator would, and waits. Returns its exit code. */
+    /** Stops the node as an operator would, waits, and returns its exit code. */
     int stop() throws DemoFailedException {
         process.destroy();
         if (!ChildEnd.await(process)) {

@@ -16,7 +16,8 @@ import java.util.function.Supplier;
 /**
  * Concurrent calls during a step of the demo, with their outcomes.
  *
- * <p><b>Threads.</b> A few of its own call one after another. <b>Ownership.</b> Its creator calls {@link #end}.
+ * <p><b>Threads.</b> A few separate threads, each with sequential calls. <b>Ownership.</b> Its creator calls
+ * {@link #end}.
  */
 final class DemoTraffic {
 
@@ -27,10 +28,10 @@ final class DemoTraffic {
     /**
      * Outcome of the calls.
      *
-     * @param maxGapMs the max time without a response
+     * @param maxGapMs max time without a response
      */
     record Outcome(long calls, long responded, long failed, long wrong, double maxGapMs, String firstFailure) {
-        /** Calls that have neither a response nor an error. */
+        /** Returns the number of calls without a response or an error. */
         long lost() {
             return calls - responded - failed;
         }
@@ -44,9 +45,9 @@ final class DemoTraffic {
     private final AtomicLong maxGapNs = new AtomicLong();
     private final AtomicReference<String> firstFailure = new AtomicReference<>("");
     private final CountDownLatch ended = new CountDownLatch(CALLERS);
-    private volatile boolean ending; // set by the thread that ends it, read by the callers
+    private volatile boolean ending; // set by the stopping thread, read by the callers
 
-    /** Begins calling. */
+    /** Starts the calls. */
     static DemoTraffic start(Threads threads, Caller caller, Supplier<Request> requests, Predicate<Response> isRight) {
         DemoTraffic traffic = new DemoTraffic();
         for (int i = 1; i <= CALLERS; i++) {
@@ -92,7 +93,7 @@ final class DemoTraffic {
         }
     }
 
-    /** Ends the calls and waits for their outcomes. */
+    /** Stops the calls and waits for their outcomes. */
     Outcome end() throws DemoFailedException {
         ending = true;
         try {

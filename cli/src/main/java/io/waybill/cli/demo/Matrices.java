@@ -12,7 +12,7 @@ import java.nio.FloatBuffer;
 import java.nio.file.Path;
 import java.util.Random;
 
-/** Two matrices in files, and their product by plain Java to compare with. For one thread. */
+/** Two matrices in files, and their product in plain Java for comparison. For one thread. */
 final class Matrices {
 
     static final int ROWS = 400;
@@ -38,7 +38,7 @@ final class Matrices {
         }
     }
 
-    /** Writes both. */
+    /** Writes both matrices. */
     void write(Path leftFile, Path rightFile) throws IOException {
         write(leftFile, left, ROWS, INNER);
         write(rightFile, right, INNER, COLUMNS);
@@ -59,7 +59,7 @@ final class Matrices {
         return bytes.order(ByteOrder.nativeOrder()).asFloatBuffer();
     }
 
-    /** The largest difference between a file and the product. */
+    /** Returns the largest difference between a file and the product. */
     double largestDifference(Path file) throws IOException, DemoFailedException {
         Tensor product = Npy.read(file, memory::allocate);
         try {

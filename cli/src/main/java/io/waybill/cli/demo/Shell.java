@@ -1,13 +1,13 @@
 package io.waybill.cli.demo;
 
-/** Runs commands as a user would, in the demo's home. */
+/** Runner of commands in the demo's home. */
 @FunctionalInterface
 public interface Shell {
 
     /**
-     * Runs a command; what it prints goes where the demo prints.
+     * Runs a command, whose output appears in the demo's output.
      *
-     * @return its exit code
+     * @return the exit code
      */
     int run(String... args);
 }

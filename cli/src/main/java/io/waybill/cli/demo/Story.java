@@ -19,7 +19,7 @@ public final class Story {
     /**
      * Creates the output.
      *
-     * @param directory whose files are shown by their names alone
+     * @param directory directory whose files are shown by their names alone
      */
     public Story(PrintWriter out, Path directory) {
         this.out = out;

@@ -8,12 +8,12 @@ final class Diagnoses {
 
     private final List<Diagnosis> all = new ArrayList<>();
 
-    /** Adds what is as it should be. */
+    /** Adds a check that passed. */
     void ok(String check, String found) {
         all.add(new Diagnosis(check, Health.OK, found, ""));
     }
 
-    /** Adds what is not. */
+    /** Adds a check that did not pass. */
     void add(Health verdict, String check, String found, String advice) {
         all.add(new Diagnosis(check, verdict, found, advice));
     }

@@ -3,12 +3,12 @@ package io.waybill.cli.doctor;
 import java.util.Objects;
 
 /**
- * What was found about one thing.
+ * Result of one check.
  *
- * @param check name of the thing
- * @param verdict about it
- * @param found what is there
- * @param advice how to get what is not; empty when nothing needs to be done
+ * @param check name of the check
+ * @param verdict of the check
+ * @param found description of the present state
+ * @param advice instructions; empty if no action is needed
  */
 record Diagnosis(String check, Health verdict, String found, String advice) {
 

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Checks the distribution: libtorch, and the archive of classes. Looks at names of files only. Stateless. */
+/** Checks the distribution: libtorch, and the archive of classes. Reads names of files only. Stateless. */
 final class DistributionCheck {
 
     private static final String RUNTIME = "torch-runtime-";
@@ -15,10 +15,10 @@ final class DistributionCheck {
     private DistributionCheck() {}
 
     /**
-     * Adds what there is to say.
+     * Adds the results.
      *
      * @param java such as {@code 17.0.15 in /usr/lib/jvm/java-17}
-     * @param options of this JVM, by which the launcher had it use the archive, or not
+     * @param options options of this JVM, which show whether the launcher enabled the archive
      */
     static void run(Diagnoses findings, Optional<Path> distribution, String java, List<String> options) {
         if (distribution.isEmpty()) {

@@ -15,7 +15,10 @@ import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill doctor}: what is there, what is missing, and how to get it. Starts no node and loads no library of a bundle. */
+/**
+ * {@code waybill doctor}: reports what this machine has, what is missing, and how to install it. Starts no node and
+ * loads no library of a bundle.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "doctor",

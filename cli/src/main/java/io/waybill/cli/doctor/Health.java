@@ -2,11 +2,11 @@ package io.waybill.cli.doctor;
 
 import java.util.Locale;
 
-/** Verdict about one thing that was checked. */
+/** Verdict of one check. */
 enum Health {
-    /** As it should be. */
+    /** The check passed. */
     OK,
-    /** Not there, and not needed by all: what some functions use. */
+    /** Not available, and needed by some functions only. */
     NOTE,
     /** Waybill works, but slower or with fewer guarantees. */
     WARNING,

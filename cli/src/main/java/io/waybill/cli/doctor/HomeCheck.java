@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
 
-/** Checks the home: its permissions, its file system and the space there; and the memory that is a file system. Stateless. */
+/** Checks the home: its permissions, its file system and the free space; and the file system in memory. Stateless. */
 final class HomeCheck {
 
     private static final long NEEDED_BYTES = 64L << 20;
@@ -22,7 +22,7 @@ final class HomeCheck {
 
     private HomeCheck() {}
 
-    /** Adds what there is to say. */
+    /** Adds the results. */
     static void run(Diagnoses findings, HostFiles files, Path home, Host host) {
         if (!isUsable(findings, home, host)) {
             return;
@@ -50,11 +50,11 @@ final class HomeCheck {
         }
     }
 
-    /** Looks at the home as each command does, so that no command says otherwise. */
+    /** Checks the home in the same way as each command, so that the results agree. */
     private static boolean isUsable(Diagnoses findings, Path home, Host host) {
         try {
             if (Files.exists(home) && !Files.isDirectory(home)) {
-                return true; // which is said with the place where a home can be made
+                return true; // reported together with the directory in which a home can be created
             }
             Optional<Home> found = Home.look(home, host);
             if (found.isPresent()) {

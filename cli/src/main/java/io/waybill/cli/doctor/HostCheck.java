@@ -26,9 +26,9 @@ final class HostCheck {
     }
 
     /**
-     * Adds what there is to say.
+     * Adds the results.
      *
-     * @param processors that the JVM may use
+     * @param number of processors that the JVM may use
      */
     static void run(Diagnoses findings, HostFiles files, int processors) {
         HostCheck check = new HostCheck(findings, files);
@@ -78,7 +78,7 @@ final class HostCheck {
         }
     }
 
-    /** Returns the processors that the control group may use; 0 when there is no quota. */
+    /** Returns the number of processors that the control group may use; 0 if there is no quota. */
     private double quota() {
         for (String line : files.text("proc/self/cgroup").split("\n")) {
             String[] parts = line.split(":", 3);
@@ -99,7 +99,7 @@ final class HostCheck {
         return 0;
     }
 
-    /** Reads a file of a group; in a container the group may be the root of what is mounted. */
+    /** Reads a file of a group; in a container the group may be the root of the mount. */
     private String file(String mount, String group, String name) {
         String own = files.line(mount + group.replaceAll("/+$", "") + "/" + name);
         return own.isEmpty() ? files.line(mount + "/" + name) : own;
@@ -130,7 +130,7 @@ final class HostCheck {
         }
     }
 
-    /** Returns the hard limit, which the JVM makes its own. */
+    /** Returns the hard limit, to which the JVM raises its soft limit. */
     private String limit(String name) {
         for (String line : files.text("proc/self/limits").split("\n")) {
             if (line.startsWith(name)) {

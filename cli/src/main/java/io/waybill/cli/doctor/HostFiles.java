@@ -11,15 +11,15 @@ import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /**
- * Files in which the kernel and the loader describe this machine. What can't be read counts as absent. Immutable.
+ * Files in which the kernel and the loader describe this machine. An unreadable file counts as absent. Immutable.
  *
- * @param root directory that they lie below: {@code /}, or a test's own
+ * @param root their root directory: {@code /}, or a test's own
  */
 record HostFiles(Path root) {
 
     private static final int MAX_BYTES = 4 << 20; // the loader's cache has some 100 kB
 
-    /** Returns the text of a file; empty when there is none. One character for each byte. */
+    /** Returns the text of a file, one character for each byte; empty if there is none. */
     String text(String path) {
         try (InputStream in = Files.newInputStream(at(path))) {
             return new String(in.readNBytes(MAX_BYTES), StandardCharsets.ISO_8859_1);
@@ -28,12 +28,12 @@ record HostFiles(Path root) {
         }
     }
 
-    /** Returns the text of a file that has one line. */
+    /** Returns the text of a one-line file. */
     String line(String path) {
         return text(path).strip();
     }
 
-    /** Returns the number that a file has. */
+    /** Returns the number in a file. */
     OptionalLong number(String path) {
         String text = line(path);
         return text.matches("[0-9]{1,18}") ? OptionalLong.of(Long.parseLong(text)) : OptionalLong.empty();
@@ -52,7 +52,7 @@ record HostFiles(Path root) {
         return Files.exists(at(path), LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Whether a path leads to something that this process may read and write. */
+    /** Returns whether this process may read and write the file at a path. */
     boolean isUsable(String path) {
         return Files.isReadable(at(path)) && Files.isWritable(at(path));
     }

@@ -9,13 +9,13 @@ final class JavaCheck {
 
     private static final int OLDEST = 17;
     private static final int NEWEST = 25;
-    /** From here on, faults on mapped memory surface where they happen. */
+    /** Java version from which faults on mapped memory surface at the faulting access. */
     private static final int FAULTS_IN_PLACE = 19;
 
     private JavaCheck() {}
 
     /**
-     * Adds what there is to say.
+     * Adds the results.
      *
      * @param java such as {@code 17.0.15 in /usr/lib/jvm/java-17}
      */

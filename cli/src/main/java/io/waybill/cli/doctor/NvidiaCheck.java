@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Checks NVIDIA's driver by what the kernel's part of it and the loader say. Loads nothing, and asks no device.
+ * Checks NVIDIA's driver through the kernel module and the loader. Loads no library, and queries no device.
  *
  * <p><b>Threads.</b> Stateless.
  */
@@ -32,7 +32,7 @@ final class NvidiaCheck {
         this.files = files;
     }
 
-    /** Adds what there is to say. */
+    /** Adds the results. */
     static void run(Diagnoses findings, HostFiles files) {
         NvidiaCheck check = new NvidiaCheck(findings, files);
         Optional<String> library = check.library();
@@ -89,7 +89,7 @@ final class NvidiaCheck {
         }
     }
 
-    /** Finds the library where the loader would. */
+    /** Finds the library in the loader's search path. */
     private Optional<String> library() {
         Stream<String> cached =
                 IN_CACHE.matcher(files.text("etc/ld.so.cache")).results().map(found -> found.group(1));

@@ -2,12 +2,12 @@ package io.waybill.cli.doctor;
 
 import java.util.Locale;
 
-/** Numbers of bytes as people read them. Stateless. */
+/** Formats numbers of bytes for people. Stateless. */
 final class Sizes {
 
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB"};
     private static final double STEP = 1024;
-    private static final double SHORT = 10; // below it, with a digit behind the point
+    private static final double SHORT = 10; // smaller numbers have a digit after the point
 
     private Sizes() {}
 

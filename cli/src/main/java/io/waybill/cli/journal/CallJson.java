@@ -9,12 +9,12 @@ import java.io.IOException;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Writes what became of a call as JSON: the same fields wherever calls are shown. Stateless. */
+/** Writes the outcome of a call as JSON, with the same fields in all commands. Stateless. */
 final class CallJson {
 
     private CallJson() {}
 
-    /** The fields of an open object. */
+    /** Writes the fields of an open object. */
     static void outcome(StoredCall call, JsonGenerator json) throws IOException {
         json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
         if (call.tookNs().isPresent()) {

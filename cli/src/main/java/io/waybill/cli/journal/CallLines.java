@@ -19,7 +19,7 @@ import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Prints calls as they come, one to a line. */
+/** Prints calls on arrival, one per line. */
 final class CallLines {
 
     private static final String FORMAT = "%-32s  %-14s  %-12s  %-12s  %-17s  %8s  %-24s  %9s  %-28s  %s%n";
@@ -38,7 +38,7 @@ final class CallLines {
         this.isJson = isJson;
     }
 
-    /** Says so when there was no call: an empty list may be a mistake in what was asked for. */
+    /** Reports that there was no call: an empty list may mean a mistake in the selection. */
     void end(PrintWriter err) {
         if (!any) {
             err.println("No call on record matches.");
@@ -97,7 +97,10 @@ final class CallLines {
                 Printable.oneLine(called(call)));
     }
 
-    /** What was called; a call to a node itself with its arguments and what it changed: they are why one looks for it. */
+    /**
+     * Returns the called operation; for a call to a node itself also its arguments and its change, which are of
+     * interest in a list.
+     */
     private String called(StoredCall call) {
         if (call.request().type().code() != Route.CONTROL_CALL) {
             return call.operation().orElse("");
@@ -115,7 +118,7 @@ final class CallLines {
         }
     }
 
-    /** Name and version of the bundle that a control call changed; empty when it changed none. */
+    /** Returns name and version of the bundle that a control call changed; empty if it changed none. */
     private static String changed(Value result) {
         if (!(result instanceof Value.Dict fields)
                 || !(fields.entries().get(Value.of("bundle")) instanceof Value.Dict bundle)) {

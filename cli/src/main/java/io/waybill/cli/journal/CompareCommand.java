@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal compare}: two slices, call by call. */
+/** {@code waybill journal compare}: compares two slices, call by call. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "compare",

@@ -11,7 +11,7 @@ import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.function.Consumer;
 
-/** Prints records as they come, one to a line. */
+/** Prints records on arrival, one per line. */
 final class EntryLines implements Consumer<StoredEntry> {
 
     private final StoredMessages journals;

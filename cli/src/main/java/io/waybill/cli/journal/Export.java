@@ -19,7 +19,9 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 
-/** Writes calls and their tensors into a directory, one after the other. Memory is bounded by one call. For one thread. */
+/**
+ * Writes calls and their tensors into a directory, one after the other. Memory is bounded by one call. For one thread.
+ */
 final class Export implements Closeable {
 
     private final StoredMessages journals;
@@ -46,7 +48,7 @@ final class Export implements Closeable {
     /**
      * Adds a call.
      *
-     * @throws UncheckedIOException when it can't be written
+     * @throws UncheckedIOException if it can't be written
      */
     void add(StoredCall call) {
         try (JsonGenerator json =

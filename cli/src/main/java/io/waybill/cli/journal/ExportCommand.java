@@ -19,7 +19,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal export}: calls as files for other programs. */
+/** {@code waybill journal export}: writes calls as files for other programs. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "export",

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
-/** The bytes of a stored storage in host memory, whatever its device was. Thread-safe as far as that is. */
+/** The bytes of a stored storage in host memory, whatever its device was. Thread-safe if the storage is. */
 record HostView(Storage of) implements Storage {
 
     static HostView of(Storage storage) {
@@ -38,6 +38,6 @@ record HostView(Storage of) implements Storage {
 
     @Override
     public void release() {
-        // nothing is held
+        // holds no resources
     }
 }

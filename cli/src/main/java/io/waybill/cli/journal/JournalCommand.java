@@ -9,7 +9,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code waybill journal}: shows the messages of a home, of running workers and of others. Writes nothing there. */
+/**
+ * {@code waybill journal}: shows the messages of a home, of running workers and of others. Never writes to the home.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "journal",

@@ -18,7 +18,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal list}: calls, a line for each. */
+/** {@code waybill journal list}: lists calls, one per line. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "list",

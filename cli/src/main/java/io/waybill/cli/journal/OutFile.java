@@ -5,12 +5,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The file that a command is to write. Stateless. */
+/** File that a command writes. Stateless. */
 final class OutFile {
 
     private OutFile() {}
 
-    /** Throws unless the file's directory is there, and outside the home, into which no command writes. */
+    /** Throws unless the file's directory exists and is outside the home, to which no command writes. */
     static void requireOutside(Path out, Path home) throws IOException, CommandFailedException {
         Path parent = out.toAbsolutePath().getParent();
         if (parent == null || !Files.isDirectory(parent)) {

@@ -4,7 +4,7 @@ import io.waybill.cli.show.Printable;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.ValueLine;
 
-/** Shows what a record carries as one line of bounded length, safe for a terminal. Stateless. */
+/** Formats the content of a record as one line of bounded length, safe for a terminal. Stateless. */
 public final class PayloadText {
 
     private PayloadText() {}

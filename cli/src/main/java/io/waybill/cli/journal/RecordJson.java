@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes records as JSON. Times are in UTC, ids as they are written elsewhere. */
+/** Writes records as JSON. Times are in UTC, ids in their usual text form. */
 final class RecordJson {
 
     private final StoredMessages journals;
@@ -31,7 +31,7 @@ final class RecordJson {
         this.journals = journals;
     }
 
-    /** The fields of an open object. */
+    /** Writes the fields of an open object. */
     void fields(StoredRecord record, JsonGenerator json) throws IOException {
         json.writeStringField("id", MessageId.text(record.id()));
         json.writeStringField("type", record.type().name());
@@ -72,9 +72,9 @@ final class RecordJson {
     }
 
     /**
-     * The fields of what a record carries.
+     * Writes the fields of a record's content.
      *
-     * @param files where tensors were put, by their numbers
+     * @param files files of the tensors, by their numbers
      */
     void payload(StoredRecord record, Payload payload, Map<Integer, String> files, JsonGenerator json)
             throws IOException {

@@ -29,9 +29,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/**
- * {@code waybill journal salvage}: copies everything readable in a home to a new one. Writes nothing to the old one.
- */
+/** {@code waybill journal salvage}: copies everything readable in a home to a new one. Never writes to the old one. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "salvage",
@@ -83,7 +81,7 @@ final class SalvageCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Counts what the damaged home lacks although all that is there was copied, such as whole files. */
+    /** Counts losses of the damaged home in addition to unreadable records, such as whole files. */
     private static long missed(Home damaged, Optional<WorkerInfo> only) throws IOException {
         LongAdder missed = new LongAdder();
         try (HomeJournals journals = HomeJournals.open(damaged)) {

@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal show}: all that the journals have of one message. */
+/** {@code waybill journal show}: shows all records of one message. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "show",

@@ -60,7 +60,7 @@ final class ShownContext {
         return shown.length() > MAX_VALUE_CHARS ? shown.substring(0, MAX_VALUE_CHARS) + "…" : shown;
     }
 
-    /** Returns a value as text; empty when it is no UTF-8. */
+    /** Returns a value as text; empty if it is no UTF-8. */
     private static Optional<String> text(CallContext context, String name) {
         try {
             return Optional.of(StandardCharsets.UTF_8

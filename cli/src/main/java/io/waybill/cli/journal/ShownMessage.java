@@ -127,7 +127,7 @@ final class ShownMessage {
         }
     }
 
-    /** Returns the outcome that the caller's worker gave the call, and when; an empty text when it gave none. */
+    /** Returns the outcome that the caller's worker gave the call, with its time; an empty text if it gave none. */
     private String ended(String before) {
         Optional<StoredCall> call = message.call();
         boolean isOwn = message.workerNotes().outcome().isPresent()
@@ -138,7 +138,7 @@ final class ShownMessage {
                 : "";
     }
 
-    /** PyTorch's text names a node by its number, which says little to people. */
+    /** Replaces the number of a node in PyTorch's text with its name. */
     private String withNames(String text) {
         return NODE.matcher(text).replaceAll(found -> {
             String name = journals.nameOf(Integer.parseInt(found.group(1)));
@@ -162,7 +162,9 @@ final class ShownMessage {
                 : "";
     }
 
-    /** Returns the time between sending the request and the begin of its handler; empty when that is not recorded. */
+    /**
+     * Returns the time between the sending of the request and the start of its handler; empty if it is not recorded.
+     */
     private Optional<Long> begunAfterNs() {
         return message.call()
                 .flatMap(StoredCall::response)

@@ -8,14 +8,14 @@ import java.io.IOException;
 import java.util.Locale;
 import java.util.StringJoiner;
 
-/** Shows what a handler observed. Stateless. */
+/** Formats the observations of a handler. Stateless. */
 final class ShownObservations {
 
     private static final int MAX_IN_A_LINE = 8;
 
     private ShownObservations() {}
 
-    /** The first of them in one line. */
+    /** Formats the first observations in one line. */
     static String of(Observations observations) {
         StringJoiner line = new StringJoiner(", ");
         int shown = Math.min(observations.seen().size(), MAX_IN_A_LINE);
@@ -39,7 +39,7 @@ final class ShownObservations {
         };
     }
 
-    /** The fields of an open object; none when nothing was observed. */
+    /** Writes the fields of an open object; none if there are no observations. */
     static void write(Observations observations, JsonGenerator json) throws IOException {
         if (observations.isEmpty()) {
             return;

@@ -26,7 +26,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal slice}: calls and what they depend on, as one file. */
+/** {@code waybill journal slice}: writes calls and their dependencies as one file. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "slice",

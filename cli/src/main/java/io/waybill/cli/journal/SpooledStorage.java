@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A storage of any size in a file of our own, written once from its start and then read in parts, a window of it at a time. For one
- * thread. Its maker closes it, and removes the file.
+ * Storage of any size in a temporary file, written once from the start and then read in parts through a window. For one
+ * thread. Its creator closes it, which removes the file.
  */
 final class SpooledStorage implements Storage, Closeable {
 
@@ -92,7 +92,7 @@ final class SpooledStorage implements Storage, Closeable {
 
     @Override
     public void release() {
-        // its maker closes it
+        // its creator closes it
     }
 
     @Override

@@ -24,7 +24,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal stats}: figures, a line for each queue. */
+/** {@code waybill journal stats}: prints figures, one line for each queue. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "stats",

@@ -19,7 +19,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal tail}: records, a line for each, as they come. */
+/** {@code waybill journal tail}: prints records on arrival, one per line. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "tail",

@@ -14,7 +14,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Writes the tensors of messages as files of their own, as far as their bytes were kept. For one thread. */
+/** Writes the tensors of messages as separate files, if their bytes were kept. For one thread. */
 final class TensorExport {
 
     private final Path directory;
@@ -22,16 +22,16 @@ final class TensorExport {
     private long written;
     private long missing;
 
-    /** @param directory is made when there is something to write */
+    /** @param directory created with the first file */
     TensorExport(Path directory, StoredTensors stored) {
         this.directory = directory;
         this.stored = stored;
     }
 
     /**
-     * Writes those of one record.
+     * Writes the tensors of one record.
      *
-     * @param part what the record is of its message
+     * @param part part of the message that the record is
      * @return the files' paths below the export's directory, by the tensors' numbers
      */
     Map<Integer, String> write(String part, StoredRecord record, Payload payload) throws IOException {

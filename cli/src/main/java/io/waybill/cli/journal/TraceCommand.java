@@ -28,7 +28,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal trace}: a recorded call, and all that belongs to it, as a picture. */
+/** {@code waybill journal trace}: draws a recorded call with all related calls. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "trace",

@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
 
-/** Prints a message among the requests that led to it and those that it led to, a line for each. */
+/** Prints a message with the requests that led to it and those that it led to, one per line. */
 final class TreeLines {
 
     private static final String STEP = "  ";
@@ -49,7 +49,7 @@ final class TreeLines {
                 + call.tookNs().map(took -> "  " + ShownTime.took(took)).orElse("");
     }
 
-    /** The fields of an open object. */
+    /** Writes the fields of an open object. */
     void write(List<StoredCall> ancestors, List<CallTree> children, JsonGenerator json) throws IOException {
         json.writeArrayFieldStart("ancestors");
         for (StoredCall ancestor : ancestors) {

@@ -21,7 +21,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal verify}: reports damage in a home. Writes nothing there. */
+/** {@code waybill journal verify}: reports damage in a home. Never writes to the home. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "verify",

@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code waybill reload}: has a node read its settings again. */
+/** {@code waybill reload}: makes a node reread its settings. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "reload",

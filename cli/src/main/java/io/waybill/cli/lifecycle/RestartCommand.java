@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code waybill restart}: ends a node that its supervisor starts again. */
+/** {@code waybill restart}: stops a node, which its supervisor restarts. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "restart",

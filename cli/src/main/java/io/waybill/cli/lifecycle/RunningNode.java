@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** A node that runs when a command begins: one incarnation of it. For one thread. */
+/** One incarnation of a node that was running when a command began. For one thread. */
 final class RunningNode {
 
     private static final Duration RESPONSE_LIMIT = Duration.ofSeconds(30);
@@ -67,14 +67,14 @@ final class RunningNode {
         return peer.record().map(record -> record.process().pid()).orElse(0L);
     }
 
-    /** Asks it to end. Returns when it has begun to. */
+    /** Requests a stop; returns after the node has begun to stop. */
     void ask(boolean restart) throws IOException, CommandFailedException {
         Map<String, Value> fields = restart ? Map.of("restart", Value.of(true)) : Map.of();
         try (CallingWorker caller = CallingWorker.join(home)) {
             caller.call(request("node.stop", fields)).close();
         } catch (CallException e) {
             if (e.code() == ErrorCode.WORKER_LOST) {
-                return; // it has ended, which is what it was asked for
+                return; // it has already ended
             }
             throw explained(e);
         }
@@ -86,7 +86,7 @@ final class RunningNode {
                 .timeout(RESPONSE_LIMIT);
     }
 
-    /** Has it read its settings again. Returns what it says of each that is different. */
+    /** Makes the node reread its settings; returns the reported changes. */
     List<Value> reload() throws IOException, CommandFailedException {
         try (CallingWorker caller = CallingWorker.join(home);
                 Response response = caller.call(request("node.reload", Map.of()))) {
@@ -113,12 +113,12 @@ final class RunningNode {
         }
     }
 
-    /** Waits until this incarnation is over. */
+    /** Waits for the end of this incarnation. */
     void awaitEnd(Duration limit) throws CommandFailedException {
         await(limit, "end", peer -> isOver(peer) ? Optional.of(before) : Optional.empty());
     }
 
-    /** Waits until its next incarnation serves. Returns that. */
+    /** Waits until the next incarnation serves, and returns it. */
     Peer awaitReturn(Duration limit) throws CommandFailedException {
         return await(
                 limit,
@@ -161,7 +161,7 @@ final class RunningNode {
             membership.refresh();
             return membership.find(before.name());
         } catch (IOException e) {
-            return Optional.of(before); // not known now; the next look may succeed
+            return Optional.of(before); // unknown now; the next attempt may succeed
         }
     }
 }

@@ -13,7 +13,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code waybill stop}: ends a node. */
+/** {@code waybill stop}: stops a node. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "stop",

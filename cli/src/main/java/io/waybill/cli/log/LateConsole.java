@@ -6,7 +6,8 @@ import ch.qos.logback.core.ConsoleAppender;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
 
 /**
- * Appender to standard error that is set up by the first event: most commands and programs log none, and the layout of a line is a hundred classes.
+ * Appender to standard error that is initialized by the first event: most commands and programs log none, and the
+ * layout of a line needs a hundred classes.
  *
  * <p><b>Threads.</b> Any.
  */

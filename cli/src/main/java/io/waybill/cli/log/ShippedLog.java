@@ -15,8 +15,9 @@ import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Configures the log as {@code conf/logback.xml} does, in a process that was started with that file as it is shipped: the XML parser and what interprets its elements
- * are a fifth of the classes that a program loads until it has joined. A file that was changed is read by Logback, as is one that is to be read again when it changes.
+ * Configuration of the log that equals the shipped {@code conf/logback.xml}, for a process that uses the unchanged
+ * file: the XML parser and the interpreter of its elements are a fifth of the classes that a program loads until it has
+ * joined. Logback itself reads a changed file, or one with a scan interval.
  *
  * <p>Logback finds this class by its name in {@code META-INF/services}.
  *
@@ -27,10 +28,10 @@ public final class ShippedLog extends ContextAwareBase implements Configurator {
     static final String SCAN_PROPERTY = "waybill.log.scan";
     static final String LEVEL_PROPERTY = "waybill.log.level";
 
-    /** Like that of the file. */
+    /** Name of the appender in the file. */
     private static final String APPENDER = "STDERR";
 
-    /** The file, packed with this class. */
+    /** Copy of the file in this class's jar. */
     private static final String SHIPPED = "logback.xml";
 
     private static final long MAX_BYTES = 64 << 10;
@@ -44,8 +45,8 @@ public final class ShippedLog extends ContextAwareBase implements Configurator {
             return ExecutionStatus.INVOKE_NEXT_IF_ANY;
         }
         context.getStatusManager()
-                .add(new NopStatusListener()); // without one, Logback looks for messages about this, and how to
-        // print them
+                .add(new NopStatusListener()); // without one, Logback searches for messages about this
+        // and prints them
         LateConsole console = new LateConsole();
         console.setContext(context);
         console.setName(APPENDER);
@@ -69,7 +70,7 @@ public final class ShippedLog extends ContextAwareBase implements Configurator {
                     && Files.isRegularFile(file)
                     && Files.size(file) < MAX_BYTES
                     && Arrays.equals(shipped.readAllBytes(), Files.readAllBytes(file));
-        } catch (IOException | InvalidPathException e) { // a URL, for one: Logback reads it, or reports that it can't
+        } catch (IOException | InvalidPathException e) { // for example a URL: Logback reads it, or reports an error
             return false;
         }
     }

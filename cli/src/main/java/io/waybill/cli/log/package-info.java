@@ -1,2 +1,2 @@
-/** The log of commands and programs: what {@code conf/logback.xml} says as it is shipped, without reading it as XML. */
+/** Log of commands and programs: the shipped {@code conf/logback.xml}, without an XML parser. */
 package io.waybill.cli.log;

@@ -12,9 +12,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes from the home the workers that left in order some time ago, once a minute. Several nodes may do so at once.
+ * Removes from the home the workers that left in order some time ago, once a minute. Several nodes may run it
+ * concurrently.
  *
- * <p><b>Threads.</b> One of its own, until it is closed.
+ * <p><b>Threads.</b> One separate thread, until it is closed.
  */
 final class DepartedWorkersAgent implements Agent, AutoCloseable {
 
@@ -37,9 +38,9 @@ final class DepartedWorkersAgent implements Agent, AutoCloseable {
     }
 
     /**
-     * Starts one; nothing, which is null, without an age.
+     * Starts the agent; returns null without an age.
      *
-     * @param age since when a worker that is removed must have left; 0 for none
+     * @param age min time since a removed worker left; 0 for none
      */
     static DepartedWorkersAgent start(Home home, String nodeName, Duration age) {
         if (age.isZero()) {
@@ -64,7 +65,7 @@ final class DepartedWorkersAgent implements Agent, AutoCloseable {
             }
             failed = false;
         } catch (IOException e) {
-            if (!failed) { // another node may be at it; and the next run goes on
+            if (!failed) { // another node may be removing it; the next run retries
                 failed = true;
                 LOG.warn("Not all workers that left could be removed; retrying: {}", e.getMessage());
             }

@@ -11,22 +11,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Reads which types of requests meet which fault, as people write it: {@code none}, or several with commas between. Stateless. All throw
- * {@link IllegalArgumentException} with the form expected.
+ * Parses the types of requests for each kind of fault: {@code none}, or a list separated by commas. Stateless. All
+ * methods throw {@link IllegalArgumentException} with the expected form.
  */
 final class InjectedTypes {
 
-    /** Word for no types. */
+    /** Word for an empty list. */
     static final String NONE = "none";
 
     private InjectedTypes() {}
 
-    /** {@code RREF_FORK_REQUEST, RREF_CHILD_ACCEPT}. */
+    /** Parses a list of types: {@code RREF_FORK_REQUEST, RREF_CHILD_ACCEPT}. */
     static Set<MessageType> types(String text) {
         return parts(text).map(InjectionSettings::type).collect(Collectors.toSet());
     }
 
-    /** {@code SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s}. */
+    /** Parses a list of types with delays: {@code SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s}. */
     static Map<MessageType, Duration> delays(String text) {
         Map<MessageType, Duration> delays = new HashMap<>();
         parts(text).forEach(part -> {

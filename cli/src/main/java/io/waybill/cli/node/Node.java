@@ -24,18 +24,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker that hosts bundles. It joins as starting, starts its bundles, and then says that it is ready.
+ * A worker that hosts bundles. It joins as starting, starts its bundles, and then reports that it is ready.
  *
- * <p><b>Threads.</b> Made and closed by one. <b>Ownership.</b> Its maker closes it, which drains the handlers.
+ * <p><b>Threads.</b> One thread creates and closes it. <b>Ownership.</b> Its creator closes it, which drains the
+ * handlers.
  */
 public final class Node implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Node.class);
 
-    /** Under this name among its settings a node shows which of its handlers are out of service. */
+    /** Name among a node's published settings of the list of handlers that are out of service. */
     public static final String STUCK = "stuck";
 
-    /** Under this name among its settings a node shows which of its own jars it could not start. */
+    /** Name among a node's published settings of the list of its own jars that did not start. */
     public static final String NOT_STARTED = "notStarted";
 
     private static final String NATIVES_PROPERTY = "waybill.torch.natives";
@@ -47,7 +48,7 @@ public final class Node implements AutoCloseable {
     private final ServedRecord record;
     private final NodeOperations operations;
     private final RunningSettings settings;
-    private DepartedWorkersAgent departed; // null when none is removed; guarded by this
+    private DepartedWorkersAgent departed; // null if none is removed; guarded by this
 
     private Node(
             Worker worker,
@@ -65,15 +66,15 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * What a start needs besides the settings.
+     * Parameters of a start besides the settings.
      *
-     * @param distribution holds {@code bundles} and {@code lib/native}
+     * @param distribution directory with {@code bundles} and {@code lib/native}
      * @param watched jars that appear here are installed; by default {@code bundles} in the worker's directory
-     * @param cancelled asked between the steps of the start, on its thread; true ends it
+     * @param cancelled cancels the start when it returns true; called between the steps of the start, on its thread
      */
     public record Start(Path distribution, Optional<Path> watched, BooleanSupplier cancelled) {}
 
-    /** Starts one, and goes on until it is ready. */
+    /** Starts a node and returns when it is ready. */
     public static Node start(
             Home home, String name, JoinOptions options, Path distribution, NodeConf conf, Optional<Path> watched)
             throws IOException {
@@ -81,9 +82,9 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * Starts one.
+     * Starts a node.
      *
-     * @throws CancellationException when the start was cancelled; the node has left its home again
+     * @throws CancellationException if the start was cancelled; the node has left its home again
      */
     public static Node start(Home home, String name, JoinOptions options, NodeConf conf, Start start)
             throws IOException {
@@ -94,7 +95,7 @@ public final class Node implements AutoCloseable {
         Host host = home.host();
         NodeSettings settings = conf.settings();
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
-        registry.expectMore(); // what was sent while it was away arrives before its bundles are started
+        registry.expectMore(); // requests that were sent in its absence arrive before its bundles are started
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
         OsgiHost osgi = null;
         ServedRecord record = null;
@@ -113,7 +114,7 @@ public final class Node implements AutoCloseable {
             OsgiHost started = osgi;
             record = new ServedRecord(worker, host, () -> shown(conf, osgiSettings, started));
             registry.addListener(record::changed);
-            osgi.onNotStartedChange(record::changed); // a bundle without handlers changes nothing else
+            osgi.onNotStartedChange(record::changed); // a bundle without handlers causes no other change
             record.publish();
             Node node = new Node(worker, registry, osgi, record, operations, running);
             node.removeDeparted(settings.departedAge());
@@ -136,7 +137,7 @@ public final class Node implements AutoCloseable {
         }
     }
 
-    /** Closes what there is of it, in this order. */
+    /** Closes the opened parts in this order, after a failure. */
     private static void closeAfter(Throwable failure, AutoCloseable... opened) {
         CloseSteps steps = new CloseSteps();
         for (AutoCloseable each : opened) {
@@ -166,7 +167,7 @@ public final class Node implements AutoCloseable {
                 .build();
     }
 
-    /** Properties for the OSGi framework of a node. */
+    /** Returns the properties for the OSGi framework of a node. */
     public static Map<String, String> framework(Path distribution, NodeConf conf) {
         Map<String, String> framework = new HashMap<>(conf.framework());
         framework.putIfAbsent(
@@ -190,7 +191,10 @@ public final class Node implements AutoCloseable {
         return shown;
     }
 
-    /** The jars that the node comes with, or that were installed earlier, which it could not start, and why. */
+    /**
+     * Returns the jars of the distribution, or from earlier installations, that the node could not start, with the
+     * reasons.
+     */
     public Map<Path, String> notStarted() {
         return osgi.notStarted();
     }
@@ -199,25 +203,28 @@ public final class Node implements AutoCloseable {
         return worker.info();
     }
 
-    /** What hosts the bundles: for calls. Closing is the node's. */
+    /** Returns the worker that hosts the bundles, for calls. The node closes it. */
     public Worker worker() {
         return worker;
     }
 
-    /** Where handlers that are no bundle's are added. */
+    /** Returns the registry for handlers without a bundle. */
     public HandlerRegistry handlers() {
         return registry;
     }
 
-    /** Sets what ends the node when an operator asks for it. Before, and without, it refuses to be ended by a call. */
+    /**
+     * Sets the action that stops the node at an operator's request. Without it, the node refuses to be stopped by a
+     * call.
+     */
     public void onStop(NodeStop end) {
         operations.onStop(end);
     }
 
     /**
-     * Reads the settings again, and takes over those that can change while it runs.
+     * Rereads the settings, and applies those that can change at run time.
      *
-     * @throws IOException when a file can't be read or is invalid; then nothing is taken over
+     * @throws IOException if a file can't be read or is invalid; then no setting is applied
      */
     public List<SettingChange> reload() throws IOException {
         return settings.reload(now -> {
@@ -242,14 +249,14 @@ public final class Node implements AutoCloseable {
         }
     }
 
-    /** Lets running requests end, stops the bundles and leaves. Bounded by the limits of the settings. */
+    /** Lets running requests complete, stops the bundles and leaves. Bounded by the limits of the settings. */
     @Override
     public void close() throws IOException {
         CloseSteps steps = new CloseSteps();
         steps.attempt(record::close)
                 .attempt(operations::close)
-                .attempt(this::leaveDeparted) // after the operation that may begin to remove others
-                .attempt(worker::drainRequests) // what is read while the bundles stop would find no handler
+                .attempt(this::leaveDeparted) // after the operation that may start to remove others
+                .attempt(worker::drainRequests) // requests that are read while the bundles stop would find no handler
                 .attempt(osgi::close)
                 .attempt(worker::close)
                 .finish();

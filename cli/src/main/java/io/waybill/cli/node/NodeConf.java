@@ -11,10 +11,10 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * The directory that an operator edits: {@code waybill.properties}, {@code framework.properties} and a {@code <PID>.cfg} per component.
- * Immutable.
+ * The directory that an operator edits: {@code waybill.properties}, {@code framework.properties} and a
+ * {@code <PID>.cfg} per component. Immutable.
  *
- * @param directory itself
+ * @param directory path of the directory
  * @param settings of the node
  * @param framework properties for the OSGi framework
  */
@@ -27,7 +27,7 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     /**
      * Reads a directory. A missing file counts as empty.
      *
-     * @throws IOException when a file can't be read or is invalid; all its errors are listed
+     * @throws IOException if a file can't be read or is invalid; all its errors are listed
      */
     public static NodeConf read(Path directory) throws IOException {
         Path own = directory.resolve("waybill.properties");
@@ -40,7 +40,7 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
         return new NodeConf(directory, settings, load(directory.resolve("framework.properties")));
     }
 
-    /** Reads a directory that an operator named, which must be there: a typing error must not mean the defaults. */
+    /** Reads a directory that an operator named, which must exist: a typing error must not select the defaults. */
     public static NodeConf readNamed(Path directory) throws IOException {
         if (!Files.isDirectory(directory)) {
             throw new IOException("expected a directory of settings: " + directory);
@@ -49,8 +49,8 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     }
 
     /**
-     * Reads what the files of a directory set, with the defaults of all other settings of a node; those of {@code framework.properties}
-     * begin with its name.
+     * Reads the settings in the files of a directory, with the defaults of all other settings of a node; keys from
+     * {@code framework.properties} begin with the file's name.
      */
     static Map<String, String> values(Path directory) throws IOException {
         Map<String, String> values = new TreeMap<>(NodeSettings.TABLE.pairs(3));

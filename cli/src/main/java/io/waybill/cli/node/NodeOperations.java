@@ -19,16 +19,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The control operations by which {@code waybill stop} and {@code waybill restart} end a node, and {@code waybill reload} has it read its settings.
+ * Control operations for {@code waybill stop} and {@code waybill restart}, which stop a node, and for
+ * {@code waybill reload}, which makes it reread its settings.
  *
  * <pre>
  * control:node.stop     restart     {}
  * control:node.reload               {changes: [{setting, from, to, applied}]}
  * </pre>
  *
- * The first responds when the node has begun to end.
+ * The first one responds when the node has begun to stop.
  *
- * <p><b>Threads.</b> Any; the operations run on a thread of their own. <b>Ownership.</b> Its maker closes it.
+ * <p><b>Threads.</b> Any; the operations run on a separate thread. <b>Ownership.</b> Its creator closes it.
  */
 final class NodeOperations implements AutoCloseable {
 
@@ -42,14 +43,14 @@ final class NodeOperations implements AutoCloseable {
     private static final String STARTING = "this node is starting; try again when it is ready";
 
     private volatile NodeStop stop =
-            then -> { // set by the thread that starts or runs the node, read by the operation's
+            then -> { // set by the thread that starts or runs the node, read by the operation's thread
                 throw new RejectedMessageException(ErrorCode.REFUSED, STARTING);
             };
-    private volatile Reload reload = () -> { // set by the thread that starts the node, read by the operation's
+    private volatile Reload reload = () -> { // set by the thread that starts the node, read by the operation's thread
         throw new IOException(STARTING);
     };
 
-    /** Reads the settings again. */
+    /** Action that rereads the settings. */
     @FunctionalInterface
     interface Reload {
         List<SettingChange> run() throws IOException;
@@ -62,12 +63,15 @@ final class NodeOperations implements AutoCloseable {
         registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(RELOAD), this::reload, self, executor)));
     }
 
-    /** Sets what ends the node. */
+    /** Sets the action that stops the node. */
     void onStop(NodeStop other) {
         stop = other;
     }
 
-    /** Sets what reads the settings: the node has started. Until {@link #onStop} it can't be ended by a call. */
+    /**
+     * Sets the action that rereads the settings, after the node has started. Until {@link #onStop} a call can't stop
+     * the node.
+     */
     void started(Reload other) {
         reload = other;
         stop = then -> {

@@ -32,12 +32,12 @@ import java.util.Map;
 /**
  * A node's settings, from {@code waybill.properties}. Immutable.
  *
- * @param worker of the worker; its drain limit is also that of the node's bundles
- * @param startLimit how long a bundle may take to start
- * @param activationLimit how long components may take to become satisfied after their bundle started
- * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
- * @param shipped which of the distribution's bundles start
- * @param departedAge how long ago a worker left that is removed from the home; 0 for none
+ * @param worker settings of the worker; its drain limit is also that of the node's bundles
+ * @param startLimit max time for a bundle to start
+ * @param activationLimit max time for components to become satisfied after their bundle started
+ * @param scripts the watched directory of scripts; relative paths start at the worker's own directory
+ * @param shipped selection of the distribution's bundles that start
+ * @param departedAge time after which a worker that left is removed from the home; 0 for never
  */
 public record NodeSettings(
         WorkerSettings worker,
@@ -47,13 +47,16 @@ public record NodeSettings(
         ShippedBundles shipped,
         Duration departedAge) {
 
-    /** Every setting: key, default and meaning. The page on configuration shows it; parsing takes keys and defaults from it. */
+    /**
+     * Table of all settings: key, default and meaning. The page on configuration shows it; parsing reads keys and
+     * defaults from it.
+     */
     public static final MarkdownTable TABLE = MarkdownTable.of(NodeSettings.class, "settings.table");
 
-    /** In the worker's own directory. */
+    /** Default directory of scripts, in the worker's own directory. */
     private static final Path SCRIPTS_DEFAULT = Path.of("scripts");
 
-    /** The defaults. */
+    /** Returns the defaults. */
     public static NodeSettings defaults() {
         return of(Map.of());
     }
@@ -61,7 +64,7 @@ public record NodeSettings(
     /**
      * Reads settings.
      *
-     * @throws IllegalArgumentException with all that is wrong: unknown keys, malformed values
+     * @throws IllegalArgumentException with all errors: unknown keys, malformed values
      */
     public static NodeSettings of(Map<String, String> given) {
         SettingValues values = new SettingValues(given);
@@ -75,7 +78,7 @@ public record NodeSettings(
         return new NodeSettings(worker.build(), startLimit, activationLimit, scripts, shipped, departedAge);
     }
 
-    /** The settings of the worker, complete unless {@code values} knows of a mistake. */
+    /** Returns the settings of the worker, complete unless {@code values} has recorded an error. */
     private static WorkerSettings.Builder worker(SettingValues values) {
         JournalSettings journal = values.area(() -> JournalSettings.defaults()
                 .withReserveBytes(values.size("journal.reserve-bytes"))
@@ -157,17 +160,17 @@ public record NodeSettings(
                 + " for the one in the node's own directory, found '" + text + "'");
     }
 
-    /** The same with other settings of its worker. */
+    /** Returns a copy with other settings of its worker. */
     public NodeSettings withWorker(WorkerSettings other) {
         return new NodeSettings(other, startLimit, activationLimit, scripts, shipped, departedAge);
     }
 
-    /** The same with another directory of scripts. */
+    /** Returns a copy with another directory of scripts. */
     public NodeSettings withScripts(Path other) {
         return new NodeSettings(worker, startLimit, activationLimit, other, shipped, departedAge);
     }
 
-    /** The same with another choice of the distribution's bundles. */
+    /** Returns a copy with another choice of the distribution's bundles. */
     public NodeSettings withShipped(ShippedBundles other) {
         return new NodeSettings(worker, startLimit, activationLimit, scripts, other, departedAge);
     }
@@ -198,7 +201,7 @@ public record NodeSettings(
             long bytes = Quantities.bytesOrShare(text, Host.memoryBytes());
             return text.endsWith("%")
                     ? Math.max(bytes, segmentBytes)
-                    : bytes; // a share of little has room for a segment
+                    : bytes; // a share of a small disk still has room for a segment
         });
         return new TensorConfig(
                 segmentBytes, totalBytes, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);

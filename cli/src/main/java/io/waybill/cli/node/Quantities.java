@@ -11,7 +11,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Reads times, sizes and choices as people write them. Stateless. All throw {@link IllegalArgumentException} with the form expected. */
+/**
+ * Parses durations, sizes and choices of options and settings. Stateless. All methods throw
+ * {@link IllegalArgumentException} with the expected form.
+ */
 public final class Quantities {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(us|ms|s|m|h|d)");
@@ -30,7 +33,7 @@ public final class Quantities {
 
     private Quantities() {}
 
-    /** {@code 500ms}, {@code 1.5s}, {@code 2m}; {@code 0} alone needs no unit. */
+    /** Parses a duration: {@code 500ms}, {@code 1.5s}, {@code 2m}; only {@code 0} needs no unit. */
     public static Duration duration(String text) {
         if (text.equals("0")) {
             return Duration.ZERO;
@@ -43,7 +46,7 @@ public final class Quantities {
         return Duration.ofNanos(Math.round(Double.parseDouble(form.group(1)) * UNITS_NS.get(form.group(2))));
     }
 
-    /** {@code 4096}, {@code 64MiB}, {@code 1GiB}. */
+    /** Parses a size: {@code 4096}, {@code 64MiB}, {@code 1GiB}. */
     public static long bytes(String text) {
         Matcher form = BYTES.matcher(text);
         if (!form.matches()) {
@@ -57,13 +60,13 @@ public final class Quantities {
         }
     }
 
-    /** As {@link #bytes}, or a share of all there is: {@code 50%}. */
+    /** Parses a size like {@link #bytes}, or a share of a total: {@code 50%}. */
     static long bytesOrShare(String text, long all) {
         Matcher form = SHARE.matcher(text);
         return form.matches() ? all * Integer.parseInt(form.group(1)) / 100 : bytes(text);
     }
 
-    /** {@code all}, {@code none}, or symbolic names with commas between. */
+    /** Parses a selection of bundles: {@code all}, {@code none}, or symbolic names separated by commas. */
     public static ShippedBundles shipped(String text) {
         if (text.equals("all")) {
             return ShippedBundles.ALL;

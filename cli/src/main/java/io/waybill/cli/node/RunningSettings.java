@@ -10,13 +10,13 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The values of the settings that a node runs with. Reads the files again, and says what is different.
+ * Settings of a running node. Rereads the files, and reports the differences.
  *
  * <p><b>Threads.</b> Any.
  */
 final class RunningSettings {
 
-    /** Settings that a running node takes over. Configuration has the same list. */
+    /** Settings that a running node applies. The page on configuration has the same list. */
     static final Set<String> LIVE = Set.of(
             "parking.max-duration",
             "parking.max-messages",
@@ -24,7 +24,7 @@ final class RunningSettings {
             "retention.max-age",
             "retention.max-cycles");
 
-    /** Takes over those of the settings that can change in a running node. */
+    /** Action that applies the settings that can change at run time. */
     @FunctionalInterface
     interface Use {
         void take(NodeSettings now) throws IOException;
@@ -39,9 +39,10 @@ final class RunningSettings {
     }
 
     /**
-     * Reads the files, takes over what can be, and returns what is different. A setting that needs a restart is returned each time until then.
+     * Rereads the files, applies the settings that can change, and returns the differences. A setting that needs a
+     * restart is returned each time until then.
      *
-     * @throws IOException when a file can't be read or is invalid; then nothing was taken over
+     * @throws IOException if a file can't be read or is invalid; then no setting was applied
      */
     synchronized List<SettingChange> reload(Use use) throws IOException {
         NodeSettings now = NodeConf.read(directory).settings();

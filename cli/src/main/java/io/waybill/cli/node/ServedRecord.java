@@ -15,25 +15,25 @@ import java.util.function.Supplier;
 import org.agrona.concurrent.Agent;
 
 /**
- * Publishes what a node serves, after each change.
+ * Publisher of a node's served operations, after each change.
  *
- * <p><b>Threads.</b> {@link #changed} by any, and does not wait; one thread of its own writes.
+ * <p><b>Threads.</b> {@link #changed}: any, without waiting; one separate thread writes.
  */
 final class ServedRecord implements Agent, AutoCloseable {
 
     private static final int MAX_SHOWN = 1000;
-    private static final long GATHER_NS = 20_000_000; // several handlers of a bundle come at once
+    private static final long GATHER_NS = 20_000_000; // several handlers of a bundle arrive together
 
     private final Worker worker;
     private final Clock clock;
     private final Supplier<Map<String, String>> shown;
     private final WakeableIdleStrategy idle;
     private final AgentThread thread;
-    private volatile boolean changed; // set by any thread, cleared by the agent's
-    private boolean gathering; // these two are of the agent's thread
+    private volatile boolean changed; // set by any thread, cleared by the agent's thread
+    private boolean gathering; // owned by the agent's thread, like the next field
     private long publishNs; // on the monotonic clock, while it gathers
 
-    /** @param shown settings to publish, as they are then */
+    /** @param shown current settings to publish */
     ServedRecord(Worker worker, Host host, Supplier<Map<String, String>> shown) {
         this.worker = worker;
         this.clock = host.clock();
@@ -43,13 +43,13 @@ final class ServedRecord implements Agent, AutoCloseable {
         thread.start(host.threads());
     }
 
-    /** The handlers changed. */
+    /** Notifies of a change of the handlers. */
     void changed() {
         changed = true;
         idle.wake();
     }
 
-    /** Publishes now. */
+    /** Publishes immediately. */
     void publish() throws IOException {
         Map<String, String> now = new HashMap<>(shown.get());
         List<String> stuck = worker.stuck();
@@ -100,7 +100,7 @@ final class ServedRecord implements Agent, AutoCloseable {
 
     /** Publishes a change, and retries after a failure, such as on a full disk, until it succeeds. */
     private void publishChange() {
-        changed = false; // before it is read what changed
+        changed = false; // before the change is read
         boolean published = false;
         try {
             publish();

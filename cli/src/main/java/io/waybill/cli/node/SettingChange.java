@@ -1,10 +1,10 @@
 package io.waybill.cli.node;
 
 /**
- * A setting whose value in the files is another one than that of the running node. Immutable.
+ * Setting whose value in the files differs from the running node's. Immutable.
  *
- * @param from the running node's value; empty when it had none
- * @param to empty when it has none any more
- * @param isApplied false when the node takes it over at its next start
+ * @param from the running node's value; empty if it had none
+ * @param to empty if it no longer has one
+ * @param isApplied false if the node applies it at its next start
  */
 public record SettingChange(String setting, String from, String to, boolean isApplied) {}

@@ -9,7 +9,7 @@ import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** The settings that a file gives, and the defaults of the others. Collects all mistakes. For one thread. */
+/** Settings of a file, with the defaults of all others. Collects all errors. For one thread. */
 final class SettingValues {
 
     private final Map<String, String> given;
@@ -37,7 +37,7 @@ final class SettingValues {
         return value(key, text -> Quantities.choice(type, text));
     }
 
-    /** The parsed value of a setting; that of its default when it is not given, or can't be parsed. */
+    /** Returns the parsed value of a setting; the default if it is absent or can't be parsed. */
     <T> T value(String key, Function<String, T> parser) {
         area = areaOf(key);
         String fallback = Objects.requireNonNull(defaults.get(key), key);
@@ -52,7 +52,10 @@ final class SettingValues {
         return parser.apply(fallback);
     }
 
-    /** Constructs settings that check their values together, of which the last one read names the area; null when they are wrong. */
+    /**
+     * Constructs an area of settings that validates its values together, named by the last setting that was read; null
+     * if they are invalid.
+     */
     <T> T area(Supplier<T> constructor) {
         try {
             return constructor.get();
@@ -63,9 +66,9 @@ final class SettingValues {
     }
 
     /**
-     * Fails if there is a mistake: of a value, or a key that doesn't exist.
+     * Fails if there was an error in a value, or an unknown key.
      *
-     * @throws IllegalArgumentException with all mistakes
+     * @throws IllegalArgumentException with all errors
      */
     void requireCorrect() {
         for (String key : new TreeSet<>(given.keySet())) {
@@ -78,7 +81,7 @@ final class SettingValues {
         }
     }
 
-    /** Says which settings there are in the area of one that doesn't exist, or which areas there are. */
+    /** Lists the settings in the area of an unknown one, or the areas. */
     private String thereAre(String key) {
         String begin = areaOf(key) + ".";
         List<String> near = new TreeSet<>(defaults.keySet())

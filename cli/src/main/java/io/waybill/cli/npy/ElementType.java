@@ -6,8 +6,8 @@ import java.util.Map;
 /**
  * Layout of a file's elements: NumPy's {@code descr}.
  *
- * @param dtype the same type of libtorch
- * @param swapBytes size of the units whose bytes stand in the other order than this machine's; 1 when none do
+ * @param dtype libtorch's equivalent
+ * @param swapBytes size of the units whose byte order is not this machine's; 1 if there are none
  */
 record ElementType(DType dtype, int swapBytes) {
 
@@ -27,7 +27,7 @@ record ElementType(DType dtype, int swapBytes) {
             Map.entry("c8", DType.COMPLEX64),
             Map.entry("c16", DType.COMPLEX128));
 
-    /** Reads a {@code descr}, such as {@code <f4}. */
+    /** Parses a {@code descr}, such as {@code <f4}. */
     static ElementType parse(String descr) throws NpyException {
         DType dtype = descr.length() < 3 ? null : BY_CODE.get(descr.substring(1));
         char order = descr.isEmpty() ? 0 : descr.charAt(0);
@@ -44,7 +44,10 @@ record ElementType(DType dtype, int swapBytes) {
         return BY_CODE.containsValue(dtype);
     }
 
-    /** The {@code descr} of a type in this machine's order, little-endian as everywhere this runs. */
+    /**
+     * Returns the {@code descr} of a type in this machine's byte order, which is little-endian on all supported
+     * machines.
+     */
     static String descr(DType dtype) throws NpyException {
         for (Map.Entry<String, DType> entry : BY_CODE.entrySet()) {
             if (entry.getValue() == dtype) {

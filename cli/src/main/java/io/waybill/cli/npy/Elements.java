@@ -5,7 +5,9 @@ import io.waybill.api.tensor.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** The elements of a tensor, in an order in which a file can hold them. Reads the storage in place; gathers when it must. */
+/**
+ * Elements of a tensor in an order that a file can express. Reads the storage in place; gathers elements if necessary.
+ */
 final class Elements {
 
     private static final int CHUNK_BYTES = 1 << 20;
@@ -30,7 +32,7 @@ final class Elements {
         return new Elements(tensor, !tensor.isContiguous() && isColumnMajor(tensor));
     }
 
-    /** Row by row: the last dimension's neighbours side by side. */
+    /** Returns the elements row by row, so that neighbours of the last dimension are adjacent. */
     static Elements byRows(Tensor tensor) {
         return new Elements(tensor, false);
     }
@@ -48,7 +50,7 @@ final class Elements {
         return true;
     }
 
-    /** Whether {@link #writeTo} gives them with the first dimension's neighbours side by side. */
+    /** Returns whether {@link #writeTo} writes neighbours of the first dimension adjacently. */
     boolean isFortranOrder() {
         return isFortranOrder;
     }
@@ -95,7 +97,7 @@ final class Elements {
         sink.accept(chunk.flip());
     }
 
-    /** Moves to the next row; false behind the last one. */
+    /** Moves to the next row; false after the last one. */
     private boolean advance(long[] position) {
         for (int i = position.length - 1; i >= 0; i--) {
             if (++position[i] < tensor.size(i)) {

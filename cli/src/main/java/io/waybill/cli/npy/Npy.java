@@ -14,9 +14,9 @@ import java.nio.file.StandardOpenOption;
 import java.util.function.LongFunction;
 
 /**
- * Reads and writes NumPy's {@code .npy} files, of any size. What a file says is checked before anything is allocated.
+ * Reads and writes NumPy's {@code .npy} files, of any size. Sizes in a file are checked before memory is allocated.
  *
- * <p><b>Threads.</b> Stateless. <b>Errors.</b> {@link NpyException} with the file's name in front.
+ * <p><b>Threads.</b> Stateless. <b>Errors.</b> {@link NpyException} with the file's name as prefix.
  */
 public final class Npy {
 
@@ -25,9 +25,9 @@ public final class Npy {
     private Npy() {}
 
     /**
-     * Reads an array straight into native memory.
+     * Reads an array directly into native memory.
      *
-     * @param memory allocates it; the storage of the tensor is the caller's, with one count
+     * @param memory allocator of the memory; the caller owns the tensor's storage, with one count
      */
     public static Tensor read(Path file, LongFunction<? extends Storage> memory) throws IOException {
         requireRegular(file);
@@ -38,7 +38,7 @@ public final class Npy {
         }
     }
 
-    /** Looks whether a file can be read, as far as that is seen without its elements. */
+    /** Checks whether a file can be read, without reading its elements. */
     public static void check(Path file) throws IOException {
         requireRegular(file);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
@@ -126,7 +126,7 @@ public final class Npy {
         }
     }
 
-    /** Writes an array. A file of this name is replaced when all is written, and is as it was when that fails. */
+    /** Writes an array. An existing file is replaced after the complete write, and stays unchanged if it fails. */
     public static void write(Path file, Tensor tensor) throws IOException {
         requireCpu(file, tensor);
         Elements elements = Elements.asTheyLie(tensor);
@@ -134,7 +134,7 @@ public final class Npy {
         write(file, header, elements);
     }
 
-    /** Whether a file can hold elements of this type. */
+    /** Returns whether a file can hold elements of this type. */
     public static boolean has(DType dtype) {
         return ElementType.isKnown(dtype);
     }
@@ -167,7 +167,7 @@ public final class Npy {
         Files.move(partial, target, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
-    /** Where a file is to be written: behind a link, where it leads. */
+    /** Returns the file to write: the target if it is a link. */
     private static Path target(Path file) throws IOException {
         if (!Files.exists(file)) {
             Path directory = file.toAbsolutePath().getParent();

@@ -3,7 +3,7 @@ package io.waybill.cli.npy;
 import java.io.IOException;
 
 /**
- * Thrown for a file that contains no array, or an array that such a file can't contain. The message says what was
+ * Signals that a file contains no array, or that an array can't be stored in such a file. The message states what was
  * expected, what was found and where.
  */
 public final class NpyException extends IOException {

@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.StringJoiner;
 
 /**
- * What stands before the elements.
+ * Header in front of the elements.
  *
  * <pre>
  * 0x93 "NUMPY"
@@ -18,12 +18,12 @@ import java.util.StringJoiner;
  * </pre>
  *
  * @param type of the elements
- * @param fortranOrder whether the first dimension's neighbours lie side by side, instead of the last one's
+ * @param fortranOrder whether neighbours of the first dimension are adjacent, instead of the last one's
  * @param shape elements per dimension
  */
 record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
 
-    /** Magic, version and the longer form of the length. */
+    /** Size of magic, version and the longer form of the length. */
     static final int PREFIX_BYTES = 12;
     /** Max length of the text. NumPy itself accepts 10,000 by default. */
     static final int MAX_TEXT_BYTES = 64 << 10;
@@ -38,7 +38,7 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
         }
     }
 
-    /** Reads the first {@link #PREFIX_BYTES} bytes of a file, or all when it has fewer. */
+    /** Parses the first {@link #PREFIX_BYTES} bytes of a file, or all if it has fewer. */
     static TextRange location(ByteBuffer prefix) throws NpyException {
         ByteBuffer bytes = prefix.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         for (byte expected : MAGIC) {
@@ -65,13 +65,13 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
         return new TextRange(bytes.position(), (int) length);
     }
 
-    /** Reads the text. */
+    /** Parses the text. */
     static NpyHeader parse(byte[] text) throws NpyException {
-        // UTF-8 from version 3 on; below Latin-1, which is the same for all that is accepted here
+        // UTF-8 from version 3 on; Latin-1 before, which is equal for all accepted characters
         return new NpyHeaderText(new String(text, StandardCharsets.UTF_8)).parse();
     }
 
-    /** The whole header, from the magic bytes to where the elements begin. */
+    /** Returns the whole header, from the magic bytes to the begin of the elements. */
     static byte[] bytes(String descr, boolean fortranOrder, long[] shape) {
         StringJoiner sizes = new StringJoiner(", ", "(", shape.length == 1 ? ",)" : ")");
         for (long size : shape) {
@@ -90,7 +90,7 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
         return bytes.put((byte) '\n').array();
     }
 
-    /** Size of the elements. */
+    /** Returns the size of the elements, in bytes. */
     long dataBytes() throws NpyException {
         try {
             return Math.multiplyExact(Tensor.elementCount(shape), type.dtype().sizeBytes());
@@ -99,7 +99,7 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
         }
     }
 
-    /** Elements between neighbours, per dimension. */
+    /** Returns the strides, in elements. */
     long[] strides() {
         if (!fortranOrder) {
             return Tensor.contiguousStrides(shape);

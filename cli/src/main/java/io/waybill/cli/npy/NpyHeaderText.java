@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads the text of a header: a Python dict with exactly the keys descr, fortran_order and shape. For one use. */
+/** Parser of the text of a header: a Python dict with exactly the keys descr, fortran_order and shape. For one use. */
 final class NpyHeaderText {
 
     private final String text;
@@ -91,7 +91,7 @@ final class NpyHeaderText {
             at++;
         }
         String digits = text.substring(start, at);
-        skipped('L'); // as Python 2 wrote it
+        skipped('L'); // Python 2 syntax
         try {
             return Long.parseLong(digits);
         } catch (NumberFormatException e) {

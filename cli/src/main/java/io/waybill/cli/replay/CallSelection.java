@@ -12,7 +12,7 @@ import java.util.Optional;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options that select the calls of a replay. */
+/** Options that select the calls of a replay. */
 final class CallSelection {
 
     @Option(
@@ -30,7 +30,7 @@ final class CallSelection {
     @Mixin
     private OutcomeSelection outcomes;
 
-    /** Whose handlers run; empty for all workers'. */
+    /** Returns the worker whose handlers run; empty for all workers. */
     Optional<WorkerInfo> worker(List<WorkerInfo> workers) throws CommandFailedException {
         return worker == null ? Optional.empty() : Optional.of(named(worker, workers));
     }

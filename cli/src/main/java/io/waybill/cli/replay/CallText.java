@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.function.LongFunction;
 
-/** Puts replayed calls into words. For one thread. */
+/** Formats replayed calls. For one thread. */
 final class CallText {
 
     /** Max characters of arguments and responses. */
@@ -31,7 +31,7 @@ final class CallText {
 
     /**
      * @param names of workers, by their ids
-     * @param again the command that replays one call, by its id
+     * @param again function from an id to the command that replays the call
      */
     CallText(IntFunction<String> names, LongFunction<String> again) {
         this.names = names;

@@ -30,7 +30,7 @@ final class ComparisonOptions {
     @Option(names = "--atol", paramLabel = "N", description = "With --compare tolerance: absolute. Default: 1e-8.")
     private Double absolute;
 
-    /** @throws UsageException when they contradict each other */
+    /** @throws UsageException if they contradict each other */
     ResponseComparison comparison() throws UsageException {
         return isExact() ? ContentComparison.exact() : ContentComparison.within(tolerance());
     }

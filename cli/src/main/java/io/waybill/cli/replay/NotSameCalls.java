@@ -9,9 +9,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Takes the calls of a replay, counts them, keeps the first few that did not give the response on record, and writes all of those to a file.
+ * Sink of replayed calls that counts them, keeps the first few with a different response, and writes all of these to a
+ * file.
  *
- * <p><b>Threads.</b> One replays; any asks for the count.
+ * <p><b>Threads.</b> One thread replays; any thread reads the counts.
  */
 final class NotSameCalls implements CallSink {
 
@@ -21,11 +22,12 @@ final class NotSameCalls implements CallSink {
     private final List<ShownCall> kept = new ArrayList<>();
     private long count;
     private long unknown;
-    private final AtomicLong replayed = new AtomicLong(); // counted by who replays, read by who shows progress
+    // written by the replaying thread, read by the one that shows progress
+    private final AtomicLong replayed = new AtomicLong();
 
     /**
-     * @param max how many are kept
-     * @param lines takes a line of JSON for each; its maker's
+     * @param max max number of kept calls
+     * @param lines receives a line of JSON for each call; owned by its creator
      */
     NotSameCalls(CallText reader, int max, PrintWriter lines) {
         this.reader = reader;
@@ -50,17 +52,19 @@ final class NotSameCalls implements CallSink {
         }
     }
 
-    /** The first ones that are not the same. */
+    /** Returns the first calls that are not the same. */
     List<ShownCall> kept() {
         return List.copyOf(kept);
     }
 
-    /** How many are not the same. */
+    /** Returns the number of calls that are not the same. */
     long count() {
         return count;
     }
 
-    /** How many of these can't be compared with their record by any of the handlers: nothing is known of their response. */
+    /**
+     * Returns how many of these can't be compared with their record by any handlers, so that their response is unknown.
+     */
     long unknown() {
         return unknown;
     }
@@ -69,7 +73,7 @@ final class NotSameCalls implements CallSink {
         return verdict == Verdict.SAME || verdict == Verdict.NOT_REPLAYABLE;
     }
 
-    /** How many calls came so far, the same or not. */
+    /** Returns the number of calls so far, the same or not. */
     long replayed() {
         return replayed.get();
     }

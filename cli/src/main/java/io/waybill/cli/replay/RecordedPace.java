@@ -7,13 +7,13 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.concurrent.TimeUnit;
 
-/** Preserves the intervals at which requests were sent. For the one thread that runs them. */
+/** Pace that preserves the intervals at which requests were sent. For the one thread that runs them. */
 final class RecordedPace implements ReplayPace {
 
     private final Clock clock;
     private final MessageBuffer buffer = new MessageBuffer();
     private boolean begun;
-    private long offsetNs; // from the time when the first was sent to now
+    private long offsetNs; // from the send time of the first request to now
 
     RecordedPace(Clock clock) {
         this.clock = clock;

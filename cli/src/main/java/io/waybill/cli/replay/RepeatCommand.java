@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The command that replays one call as the whole replay did. Immutable. */
+/** Command that replays one call in the same way as the whole replay. Immutable. */
 final class RepeatCommand {
 
     private final List<String> options;
 
-    /** @param options of the whole replay, but for those that select */
+    /** @param options of the whole replay, except those that select calls */
     RepeatCommand(List<String> options) {
         this.options = List.copyOf(options);
     }

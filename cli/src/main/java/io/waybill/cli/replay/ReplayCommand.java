@@ -34,7 +34,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill replay}: recorded calls, run again. */
+/** {@code waybill replay}: runs recorded calls again. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "replay",
@@ -248,7 +248,7 @@ public final class ReplayCommand implements Callable<Integer> {
         }
     }
 
-    /** The options of this replay, but for those that select calls. */
+    /** Returns the options of this replay, except those that select calls. */
     private List<String> again(Path path) throws UsageException {
         List<String> words = new ArrayList<>(source.words(path));
         bundles.forEach(bundle -> words.addAll(List.of("--bundle", absolute(bundle))));

@@ -15,8 +15,9 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * Writes replayed calls as spans: an {@code ExportTraceServiceRequest} in OTLP's JSON, which a collector takes. Each run of a call is a trace of its own, with a
- * link to the span that the recorded call is, if that belongs to a trace. For one thread.
+ * Sink that writes replayed calls as spans: an {@code ExportTraceServiceRequest} in OTLP's JSON, which collectors
+ * accept. Each run of a call is a separate trace, with a link to the recorded call's span, if the call belongs to a
+ * trace. For one thread.
  */
 final class ReplayTrace implements CallSink, AutoCloseable {
 
@@ -29,10 +30,10 @@ final class ReplayTrace implements CallSink, AutoCloseable {
     private final RecordView request = new RecordView(buffer);
 
     /**
-     * Creates what writes to a file.
+     * Creates a sink that writes to a file.
      *
-     * @param out closed with this
-     * @param seed of the ids of traces and spans
+     * @param out closed with this object
+     * @param seed seed of the ids of traces and spans
      */
     ReplayTrace(Writer out, long seed) throws IOException {
         this.json = new JsonFactory().createGenerator(out);
@@ -117,9 +118,9 @@ final class ReplayTrace implements CallSink, AutoCloseable {
         return HexFormat.of().toHexDigits(id);
     }
 
-    /** Ends the document, and closes the file. */
+    /** Completes the document, and closes the file. */
     @Override
     public void close() throws IOException {
-        json.close(); // and with it all that is open
+        json.close(); // closes all open objects, too
     }
 }

@@ -16,12 +16,12 @@ final class ReportJson {
 
     private ReportJson() {}
 
-    /** A call on a line. */
+    /** Writes a call on one line. */
     static void writeLine(ShownCall call, PrintWriter out) {
         Json.printLine(out, json -> write(call, json));
     }
 
-    /** The whole report, with the first calls that are not the same. */
+    /** Prints the whole report, with the first calls that are not the same. */
     static void print(ReplayReport report, NotSameCalls calls, PrintWriter out) {
         Json.print(out, json -> {
             json.writeStartObject();

@@ -19,8 +19,8 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Prints the report of a replay for a reader who has seen neither the handlers nor such a report before. There are no times in it: the same
- * replay prints the same text. For one report.
+ * Printer of a replay's report for a reader who knows neither the handlers nor the format. The report has no times: the
+ * same replay prints the same text. For one report.
  */
 final class ReportText {
 
@@ -37,10 +37,10 @@ final class ReportText {
     }
 
     /**
-     * Prints all.
+     * Prints the whole report.
      *
-     * @param source what was replayed, as a user knows it
-     * @param manner how responses were compared
+     * @param source description of the recording for the user
+     * @param manner description of the comparison
      */
     void print(String source, String manner, NotSameCalls calls) {
         out.println("Replay of the calls in " + source);
@@ -93,7 +93,7 @@ final class ReportText {
         return found;
     }
 
-    /** Explains the columns in which there is something. */
+    /** Explains the columns that are not empty. */
     private void legend() {
         for (Verdict verdict : found()) {
             out.println(meaning(verdict));
@@ -152,7 +152,7 @@ final class ReportText {
 
     private record Reason(Row row, String text, long count) {}
 
-    /** What handlers read whose responses were the same all the same. */
+    /** Prints the unrecorded inputs of handlers whose responses were the same. */
     private void unrecorded() {
         List<Reason> reasons = reasons(verdict -> verdict == Verdict.SAME);
         if (!reasons.isEmpty()) {
@@ -163,7 +163,7 @@ final class ReportText {
         }
     }
 
-    /** What was found for these verdicts, the most frequent first. */
+    /** Returns the reasons for these verdicts, the most frequent first. */
     private List<Reason> reasons(Predicate<Verdict> verdicts) {
         List<Reason> reasons = new ArrayList<>();
         for (Row row : report.rows()) {
@@ -171,8 +171,7 @@ final class ReportText {
                 row.reasons().forEach((text, count) -> reasons.add(new Reason(row, text, count)));
             }
         }
-        reasons.sort(
-                Comparator.comparingLong(Reason::count).reversed()); // those of one count stay in the report's order
+        reasons.sort(Comparator.comparingLong(Reason::count).reversed()); // equal counts stay in the report's order
         return reasons;
     }
 

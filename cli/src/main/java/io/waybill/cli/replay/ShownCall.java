@@ -4,15 +4,15 @@ import io.waybill.replay.compare.Verdict;
 import java.util.List;
 
 /**
- * What the report says of one call that did not give the response on record. Immutable.
+ * A call in the report whose response was not the recorded one. Immutable.
  *
- * @param from the name of who called
- * @param to the name of the worker that responded, and whose handlers ran it again
- * @param operation of a call by name; the type's name otherwise
- * @param request what was asked, with its arguments
- * @param recorded the response on record
- * @param results one for each candidate that did not give it, and for each that did
- * @param again the command that replays this one call
+ * @param from name of the caller
+ * @param to name of the worker that responded, and whose handlers ran it again
+ * @param operation operation of a call by name; otherwise the type's name
+ * @param request the request, with its arguments
+ * @param recorded the recorded response
+ * @param results one for each candidate
+ * @param again command that replays this one call
  */
 record ShownCall(
         String id,
@@ -25,10 +25,10 @@ record ShownCall(
         String again) {
 
     /**
-     * What one candidate made of it.
+     * Result of one candidate.
      *
      * @param replayed its response
-     * @param reason where it parts from the one on record, or why there is none; empty when it is the same
+     * @param reason difference from the recorded response, or reason for a missing one; empty if it is the same
      */
     record ShownResult(String candidate, Verdict verdict, String replayed, String reason) {}
 

@@ -7,7 +7,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 
-/** Waits before each request until a line comes; when no more can come, runs the rest. For the one thread that runs them. */
+/**
+ * Pace that waits before each request for a line; at the end of the input it runs the rest. For the one thread that
+ * runs them.
+ */
 final class StepPace implements ReplayPace {
 
     private final InputStream lines;
@@ -33,7 +36,7 @@ final class StepPace implements ReplayPace {
             }
             ended = read < 0;
         } catch (IOException e) {
-            ended = true; // as good as its end
+            ended = true; // treated as its end
         }
     }
 }

@@ -1,5 +1,5 @@
 /**
- * {@code waybill replay}: recorded calls run again, and what came of it in words.
+ * {@code waybill replay}: runs recorded calls again, and reports the results.
  *
  * <p>{@link io.waybill.cli.replay.ReplayCommand} is where to start.
  */

@@ -3,7 +3,7 @@ package io.waybill.cli.select;
 import io.waybill.api.MessageId;
 import io.waybill.cli.command.UsageException;
 
-/** Reads ids of messages as people write them. Stateless. */
+/** Parses ids of messages in options. Stateless. */
 public final class MessageIds {
 
     private static final String RANGE = "..";
@@ -18,7 +18,7 @@ public final class MessageIds {
         }
     }
 
-    /** {@code 3.7}, or {@code 3.7..3.12}: the first and the last. */
+    /** Parses a range of ids: {@code 3.7}, or {@code 3.7..3.12}, the first and the last. */
     static long[] range(String text) throws UsageException {
         int at = text.indexOf(RANGE);
         long first = parse(at < 0 ? text : text.substring(0, at));

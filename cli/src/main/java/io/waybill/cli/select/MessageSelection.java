@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 /** Command-line options that select messages by their header fields. */
 public final class MessageSelection {
 
-    /** Before the equals sign: a value and no text. */
+    /** Mark before the equals sign of a value instead of a text. */
     private static final char VALUE_MARK = ':';
 
     @Option(
@@ -65,7 +65,7 @@ public final class MessageSelection {
     @Option(names = "--until", paramLabel = "TIME", description = "Only sent before this time.")
     private String until;
 
-    /** Adds what was asked for. */
+    /** Adds the selected conditions to a filter. */
     public MessageFilter.Builder addTo(MessageFilter.Builder filter, Clock clock) throws UsageException {
         if (ids != null) {
             long[] range = MessageIds.range(ids);

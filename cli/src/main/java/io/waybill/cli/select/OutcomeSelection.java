@@ -9,7 +9,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import picocli.CommandLine.Option;
 
-/** The options that select calls by what became of them. */
+/** Options that select calls by their outcome. */
 public final class OutcomeSelection {
 
     private static final String ANY_CODE = "";
@@ -41,7 +41,7 @@ public final class OutcomeSelection {
             description = "Only with this text in the response as it is shown, or in the error: \"no such account\".")
     private String response;
 
-    /** Adds what was asked for. */
+    /** Adds the selected conditions to a filter. */
     public MessageFilter.Builder addTo(MessageFilter.Builder filter) throws UsageException {
         if (outcome != null) {
             filter.outcome(outcomeNamed());
@@ -82,7 +82,7 @@ public final class OutcomeSelection {
         }
     }
 
-    /** Where responses are shown, missing ones can't be. */
+    /** Throws if calls without responses were selected where only responses are shown. */
     public void requireResponses() throws UsageException {
         if (outcome != null && outcomeNamed() == StoredCall.Outcome.NONE) {
             throw new UsageException("a call without a response is found by waybill journal list --outcome none");

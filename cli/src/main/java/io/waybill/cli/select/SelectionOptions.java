@@ -9,7 +9,7 @@ import io.waybill.query.StoredMessages;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options by which messages are selected. */
+/** Options that select messages. */
 public final class SelectionOptions {
 
     @Option(

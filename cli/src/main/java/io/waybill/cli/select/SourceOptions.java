@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The options that say where messages are on record: in a home, or in a slice of one. */
+/** Options that name the recording: a home, or a slice of one. */
 public final class SourceOptions {
 
     @Mixin
@@ -56,7 +56,7 @@ public final class SourceOptions {
         return slice != null;
     }
 
-    /** Opens the home's journals, which must be there, or the slice. The caller closes. */
+    /** Opens the journals of an existing home, or the slice. The caller closes the result. */
     public StoredMessages open(Surroundings surroundings, Host host, ScanProgress watched)
             throws IOException, UsageException, CommandFailedException {
         requireOne();
@@ -65,7 +65,7 @@ public final class SourceOptions {
                 : SliceMessages.open(path(surroundings), host);
     }
 
-    /** Opens the journals of a home that may be damaged, or the slice. The caller closes. */
+    /** Opens the journals of a home that may be damaged, or the slice. The caller closes the result. */
     public StoredMessages openDamaged(Surroundings surroundings, Host host, ScanProgress watched)
             throws IOException, UsageException, CommandFailedException {
         requireOne();

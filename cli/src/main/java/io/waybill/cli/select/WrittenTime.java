@@ -17,8 +17,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Points in time as people write them: a duration before now, a time of today, a date, or both, with an offset or in the reader's time zone. What
- * the lists print is one of them. Stateless.
+ * Parser of points in time: a duration before now, a time of today, a date, or both, with an offset or in the reader's
+ * time zone. Accepts the format of the lists. Stateless.
  */
 final class WrittenTime {
 
@@ -35,8 +35,8 @@ final class WrittenTime {
     /**
      * Returns the wall clock time in nanoseconds since 1970.
      *
-     * @param nowNs the same of now
-     * @param zone of a time that has no offset
+     * @param nowNs the present time in the same unit
+     * @param zone time zone of a time without an offset
      */
     static long parse(String text, long nowNs, ZoneId zone) throws UsageException {
         if (!text.contains(":") && !text.contains("-")) {
@@ -70,7 +70,7 @@ final class WrittenTime {
                 : instant(date.atTime(LocalTime.parse(form.group(2))), in, text);
     }
 
-    /** A time without an offset must be there once: the clocks' change skips some, and doubles others. */
+    /** Converts a local time, which must exist exactly once: a clock change skips some times, and repeats others. */
     private static Instant instant(LocalDateTime local, ZoneId zone, String text) throws UsageException {
         List<ZoneOffset> offsets = zone.getRules().getValidOffsets(local);
         if (offsets.size() == 1) {

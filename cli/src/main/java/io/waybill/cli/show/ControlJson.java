@@ -7,7 +7,10 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Shows what a control operation responded as JSON of a command: names as in all its JSON, and {@code since} as a time. Stateless. */
+/**
+ * Formats the response of a control operation as JSON of a command, with that JSON's names, and {@code since} as a
+ * time. Stateless.
+ */
 public final class ControlJson {
 
     private static final String SINCE = "since";

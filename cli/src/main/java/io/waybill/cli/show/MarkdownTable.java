@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tables in Markdown that are a resource, shown in the book as they are and read by the program. Immutable.
+ * Tables in Markdown from a resource that the documentation shows and the program reads. Immutable.
  *
  * @param text the whole resource
  */
@@ -25,7 +25,9 @@ public record MarkdownTable(String text) {
         }
     }
 
-    /** The rows that begin with code and have this many cells, in order. Cells that are code are without its marks. */
+    /**
+     * The rows that begin with code and have this many cells, in order. Cells with code are returned without backticks.
+     */
     public List<List<String>> rows(int cells) {
         return text.lines()
                 .filter(line -> line.startsWith("| `"))
@@ -36,7 +38,7 @@ public record MarkdownTable(String text) {
                 .toList();
     }
 
-    /** The second cells of such rows by their first ones, in order. */
+    /** Returns the second cells of such rows by their first ones, in order. */
     public Map<String, String> pairs(int cells) {
         Map<String, String> pairs = new LinkedHashMap<>();
         rows(cells).forEach(row -> pairs.put(row.get(0), row.get(1)));

@@ -7,7 +7,7 @@ public final class Printable {
 
     private Printable() {}
 
-    /** The text with control characters, but for line ends and tabs, as {@code \\u....}. */
+    /** Returns the text with control characters, except line ends and tabs, as {@code \\u....}. */
     public static String of(String text) {
         StringBuilder shown = new StringBuilder(text.length());
         for (int i = 0; i < text.length(); i++) {

@@ -6,7 +6,7 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
-/** Times as people read them. Stateless. */
+/** Formats times for people. Stateless. */
 public final class ShownTime {
 
     private static final long NS_PER_S = 1_000_000_000;
@@ -21,24 +21,29 @@ public final class ShownTime {
 
     private ShownTime() {}
 
-    /** Formats a wall clock time in the reader's time zone, with its offset: {@code 2026-11-23 09:00:00.123456+01:00}. */
+    /**
+     * Formats a wall clock time in the reader's time zone, with its offset: {@code 2026-11-23 09:00:00.123456+01:00}.
+     */
     public static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));
     }
 
-    /** As {@link #of}, without fractions of a second. */
+    /** Formats like {@link #of}, without fractions of a second. */
     public static String seconds(long wallNs) {
         return SECONDS.format(
                 Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S)).atZone(ZoneId.systemDefault()));
     }
 
-    /** Formats a wall clock time for programs: ISO 8601, UTC, with six digits, such as {@code 2026-11-23T08:00:00.123456Z}. */
+    /**
+     * Formats a wall clock time for programs: ISO 8601, UTC, with six digits, such as
+     * {@code 2026-11-23T08:00:00.123456Z}.
+     */
     public static String utc(long wallNs) {
         return UTC.format(Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S)));
     }
 
-    /** A short time, such as {@code 12.3 us}. */
+    /** Formats a duration, such as {@code 12.3 us}. */
     public static String took(long ns) {
         if (Math.abs(ns) < 1_000_000) {
             return String.format(Locale.ROOT, "%.1f us", ns / 1e3);

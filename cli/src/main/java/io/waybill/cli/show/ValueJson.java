@@ -9,14 +9,14 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * Shows a value as JSON. A dict whose keys are strings is an object, another one a list of pairs; a tensor is an object with
- * {@code dtype}, {@code shape}, {@code device} and, up to {@value #MAX_ELEMENTS} elements, {@code data}; a sparse one has
- * {@code layout}, {@code coalesced}, {@code indices} and {@code values} instead of {@code data}; a complex number is
- * {@code {"re":…,"im":…}}; what JSON has no number for is a string. Stateless.
+ * Formats a value as JSON. A dict whose keys are strings is an object, any other dict is a list of pairs; a tensor is
+ * an object with {@code dtype}, {@code shape}, {@code device} and, up to {@value #MAX_ELEMENTS} elements, {@code data};
+ * a sparse one has {@code layout}, {@code coalesced}, {@code indices} and {@code values} instead of {@code data}; a
+ * complex number is {@code {"re":…,"im":…}}; a number that JSON lacks is a string. Stateless.
  */
 public final class ValueJson {
 
-    /** Larger tensors are shown without their elements. */
+    /** Max number of elements of a tensor that is shown with its elements. */
     public static final long MAX_ELEMENTS = 10_000;
 
     private ValueJson() {}

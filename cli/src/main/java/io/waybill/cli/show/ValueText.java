@@ -8,7 +8,7 @@ import io.waybill.tensor.memory.Element;
 import java.util.Arrays;
 import java.util.StringJoiner;
 
-/** Shows a value as text: close to Python's way, tensors by dtype, shape and the first and last elements. Stateless. */
+/** Formats a value as text, similar to Python: tensors by dtype, shape and the first and last elements. Stateless. */
 public final class ValueText {
 
     private static final int SHOWN_AT_AN_END = 3;
@@ -57,7 +57,7 @@ public final class ValueText {
         return joined.toString();
     }
 
-    /** A tensor's kind and some of its elements. */
+    /** Formats a tensor's kind and some of its elements. */
     public static String tensor(Tensor tensor) {
         StringBuilder shown = new StringBuilder(tensor.dtype().torchName()).append(Arrays.toString(tensor.sizes()));
         if (!tensor.device().isCpu()) {

@@ -4,7 +4,7 @@
  * <h2>Starting points</h2>
  * <ul>
  * <li>{@link io.waybill.cli.show.ValueText} and {@link io.waybill.cli.show.ValueJson} show a result
- * <li>{@link io.waybill.cli.show.Table} lines up what a command lists
+ * <li>{@link io.waybill.cli.show.Table} aligns the columns of a list
  * <li>{@link io.waybill.cli.show.Json} writes a command's JSON
  * </ul>
  */

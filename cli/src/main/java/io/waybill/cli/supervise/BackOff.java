@@ -2,7 +2,7 @@ package io.waybill.cli.supervise;
 
 import java.time.Duration;
 
-/** The waits between a node's deaths and its next starts. One thread. */
+/** Waits between a node's deaths and its restarts. One thread. */
 final class BackOff {
 
     private final RestartSettings settings;
@@ -13,7 +13,7 @@ final class BackOff {
         this.next = settings.first();
     }
 
-    /** Returns the wait before the restart of a process that ran this long. */
+    /** Returns the wait before the restart of a process that ran for this time. */
     Duration after(Duration ran) {
         if (ran.compareTo(settings.steadyAfter()) >= 0) {
             next = settings.first();

@@ -5,12 +5,15 @@ import java.util.concurrent.TimeUnit;
 /** Ends child processes. */
 public final class ChildEnd {
 
-    /** Max time that a process may take to end. */
+    /** Max time for a process to exit. */
     public static final long LIMIT_S = 20;
 
     private ChildEnd() {}
 
-    /** Waits until it has ended, up to the limit. Returns whether it has; false also when this thread is interrupted. */
+    /**
+     * Waits for the exit of a process, up to the limit, and returns whether it has exited; false also if this thread is
+     * interrupted.
+     */
     public static boolean await(Process process) {
         try {
             return process.waitFor(LIMIT_S, TimeUnit.SECONDS);
@@ -20,7 +23,7 @@ public final class ChildEnd {
         }
     }
 
-    /** Waits until a process that was stopped has ended, and kills it after a limit. */
+    /** Waits for the exit of a process that was asked to stop, and kills it after a limit. */
     public static void awaitOrKill(Process process) {
         if (!await(process)) {
             process.destroyForcibly();

@@ -26,7 +26,7 @@ final class ChildOutput {
                 }
             }
         } catch (IOException e) {
-            // as good as its end
+            // treated as its end
         }
         if (line.length() > 0) {
             lines.accept(line.toString());

@@ -3,7 +3,7 @@ package io.waybill.cli.supervise;
 /**
  * Parses the JVM's output about a crash in native code, line by line.
  *
- * <p><b>Threads.</b> Thread-safe: both streams of a process are read at once.
+ * <p><b>Threads.</b> Thread-safe: both streams of a process are read concurrently.
  */
 final class CrashReport {
 
@@ -30,12 +30,12 @@ final class CrashReport {
         previous = line.strip();
     }
 
-    /** Returns the path of the report; empty when there is none. */
+    /** Returns the path of the report; empty if there is none. */
     synchronized String file() {
         return file;
     }
 
-    /** Returns the cause of the crash; empty when there was none. */
+    /** Returns the cause of the crash; empty if there was none. */
     synchronized String cause() {
         if (signal.isEmpty()) {
             return "";

@@ -11,7 +11,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 
-/** Prints what happens to nodes, a line for each event, and passes on what they log. Thread-safe. */
+/** Prints events of nodes, one per line, and forwards their logs. Thread-safe. */
 public final class EventLines {
 
     /** Format of events. */
@@ -26,7 +26,7 @@ public final class EventLines {
 
     /**
      * @param out for events
-     * @param err for what nodes log
+     * @param err for the nodes' logs
      */
     public EventLines(PrintWriter out, PrintWriter err, Form form) {
         this.out = out;
@@ -34,7 +34,7 @@ public final class EventLines {
         this.form = form;
     }
 
-    /** Passes on a line of a node's log, under its name. */
+    /** Forwards a line of a node's log, with the node's name. */
     synchronized void log(String node, String line) {
         err.println(node + " | " + Printable.of(line));
         err.flush();

@@ -5,7 +5,7 @@ import java.util.Map;
 /** Meaning of the exit codes of nodes. Stateless. */
 public final class ExitCodes {
 
-    /** Exit code of a supervised node that an operator stopped: it is not started again. */
+    /** Exit code of a supervised node that an operator stopped: it is not restarted. */
     public static final int STAYS_STOPPED = 3;
 
     /** Exit code of a failed command, and of a JVM that could not be created. */

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How often the kernel killed processes because memory ran out: in the control group of this process, and on this host.
+ * Counter of the kernel's out-of-memory kills, in the control group of this process and on this host.
  *
  * <p><b>Threads.</b> Immutable.
  */
@@ -23,7 +23,7 @@ final class MemoryKills {
         this.counters = List.copyOf(counters);
     }
 
-    /** Those of this host. */
+    /** Creates the counter of this host. */
     static MemoryKills ofThisHost() {
         List<Path> counters = new ArrayList<>();
         Path groups = Path.of("/sys/fs/cgroup");
@@ -40,7 +40,7 @@ final class MemoryKills {
         return new MemoryKills(counters);
     }
 
-    /** Their number so far, added up over all counters: only its growth means something. */
+    /** Returns the sum of all counters so far: only its growth has a meaning. */
     long count() {
         long sum = 0;
         for (Path counter : counters) {
@@ -61,7 +61,7 @@ final class MemoryKills {
         try {
             return Files.readAllLines(file, StandardCharsets.UTF_8);
         } catch (IOException e) {
-            return List.of(); // this host does not tell
+            return List.of(); // this host has no such counter
         }
     }
 }

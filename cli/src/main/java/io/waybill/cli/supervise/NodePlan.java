@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One node as a file describes it. Immutable.
+ * Description of one node in a file. Immutable.
  *
- * @param name the worker's
+ * @param name name of the worker
  * @param conf directory of its settings
- * @param options of {@code waybill node}, besides its name, its home and its settings
- * @param jvmOptions of its JVM, on top of the distribution's; each without blanks
+ * @param options of {@code waybill node}, in addition to its name, its home and its settings
+ * @param jvmOptions of its JVM, in addition to the distribution's; each without blanks
  */
 public record NodePlan(String name, Path conf, List<String> options, List<String> jvmOptions) {
 
@@ -23,8 +23,8 @@ public record NodePlan(String name, Path conf, List<String> options, List<String
     }
 
     /**
-     * Creates a process of the node, not yet started. It ends when its standard input does, so that it does not outlive
-     * its parent.
+     * Creates a process of the node, not yet started. It stops at the end of its standard input, so that it does not
+     * survive its parent.
      *
      * @param defaults options of its JVM that those of the environment and its own override
      */

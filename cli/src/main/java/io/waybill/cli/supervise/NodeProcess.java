@@ -14,8 +14,9 @@ import java.util.regex.Pattern;
 /**
  * One incarnation of a node: its process, and its output.
  *
- * <p><b>Threads.</b> One awaits it, any may tell it to stop; two of its own read its output. <b>Ownership.</b> It holds the process's
- * standard input open until the process has ended: when this process is killed, the kernel closes it, and the node stops.
+ * <p><b>Threads.</b> One thread awaits it, any may stop it; two separate threads read its output. <b>Ownership.</b> It
+ * holds the process's standard input open until the process has ended: when this process is killed, the kernel closes
+ * it, and the node stops.
  */
 final class NodeProcess {
 
@@ -39,16 +40,16 @@ final class NodeProcess {
         this.memoryKillsBefore = memoryKills.count();
     }
 
-    /** Starts one, whose output waits until it is {@linkplain #listen listened to}. */
+    /** Starts a process, whose output waits for {@link #listen}. */
     static NodeProcess start(ProcessBuilder builder, MemoryKills memoryKills) throws IOException {
         return new NodeProcess(builder.start(), memoryKills);
     }
 
     /**
-     * Reads what it says from now on; once, before its death is awaited.
+     * Starts reading the output; called once, before waiting for the process's death.
      *
-     * @param ready gets process id and worker id when it serves, on another thread
-     * @param log gets what it says on standard error, on another thread
+     * @param ready receives process id and worker id when it serves, on another thread
+     * @param log receives lines of standard error, on another thread
      */
     void listen(Threads threads, BiConsumer<Long, Integer> ready, Consumer<String> log) {
         out = threads.start(
@@ -75,20 +76,20 @@ final class NodeProcess {
         return process.pid();
     }
 
-    /** Tells it to stop. */
+    /** Requests the process to stop. */
     void stop() {
-        process.toHandle().destroy(); // and go on reading what it says
+        process.toHandle().destroy(); // its output is still read
     }
 
     void kill() {
         process.destroyForcibly();
     }
 
-    /** Waits until it has ended and all that it said was read. */
+    /** Waits until the process has ended and its output was read completely. */
     NodeEnd awaitDeath() throws InterruptedException {
         int exitCode = process.waitFor();
         Duration ran = Duration.ofNanos(System.nanoTime() - startedNs);
-        // a process that it left behind may hold its streams open
+        // a child process that survives may hold its streams open
         out.join(OUTPUT_LIMIT_MS);
         err.join(OUTPUT_LIMIT_MS);
         return new NodeEnd(exitCode, reason(exitCode), crash.file(), ran, lastLines.list());

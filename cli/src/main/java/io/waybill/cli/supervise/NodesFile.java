@@ -17,10 +17,10 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Which nodes run, as {@code conf/nodes.properties} says. Immutable.
+ * Nodes to run, from {@code conf/nodes.properties}. Immutable.
  *
  * @param nodes in the order in which they are started
- * @param restarts of nodes that died
+ * @param restarts settings for restarts of nodes that died
  */
 public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
 
@@ -31,9 +31,9 @@ public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
     }
 
     /**
-     * Reads a file. Relative paths in it start at its directory, which is also that of the nodes' settings unless it says otherwise.
+     * Reads a file. Relative paths start at its directory, which is also the default directory of the nodes' settings.
      *
-     * @throws IOException when it can't be read or says what it must not; all its mistakes are named at once
+     * @throws IOException if it can't be read or is invalid, with all its errors
      */
     public static NodesFile read(Path file) throws IOException {
         try {
@@ -43,7 +43,7 @@ public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
         }
     }
 
-    /** Takes keys one after another, and remembers what is wrong. */
+    /** Reader of keys, which collects errors. */
     private static final class Reading {
         private final Properties properties;
         private final Path directory;

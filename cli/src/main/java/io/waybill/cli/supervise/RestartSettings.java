@@ -3,11 +3,11 @@ package io.waybill.cli.supervise;
 import java.time.Duration;
 
 /**
- * How soon a node that died is started again. Immutable.
+ * Settings for the restart of a node that died. Immutable.
  *
- * @param first the wait after the first death; each further one doubles it
- * @param max no wait is longer
- * @param steadyAfter a node that ran so long starts over with {@code first}
+ * @param first wait after the first death; each further death doubles it
+ * @param max max wait
+ * @param steadyAfter run time after which the wait starts over with {@code first}
  */
 public record RestartSettings(Duration first, Duration max, Duration steadyAfter) {
 

@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A node that is started again whenever its process ends, until it is told to stop, or was started wrongly.
+ * Node that is restarted whenever its process ends, until it is stopped, or was started wrongly.
  *
- * <p><b>Threads.</b> One of its own runs {@link #run()}; any may stop it. <b>Ownership.</b> Its maker stops it.
+ * <p><b>Threads.</b> A separate thread runs {@link #run()}; any may stop it. <b>Ownership.</b> Its creator stops it.
  */
 final class SupervisedNode implements Runnable {
 
@@ -25,11 +25,11 @@ final class SupervisedNode implements Runnable {
     private final CountDownLatch stop = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
     private NodeProcess running; // guarded by this; null while there is none
-    private volatile boolean givenUp; // set by its own thread, read by the one that asks
+    private volatile boolean givenUp; // set by its own thread, read by any thread
 
     /**
-     * @param builder of its processes
-     * @param log gets what they say on standard error
+     * @param builder builder of its processes
+     * @param log receives lines of their standard error
      */
     SupervisedNode(
             String name,
@@ -61,7 +61,7 @@ final class SupervisedNode implements Runnable {
         }
     }
 
-    /** Runs one incarnation. Returns whether to start another. */
+    /** Runs one incarnation; returns whether to start another one. */
     private boolean live() throws InterruptedException {
         NodeProcess process = null;
         NodeEnd death;
@@ -94,7 +94,7 @@ final class SupervisedNode implements Runnable {
         return !stop.await(wait.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** Null when it was told to stop. */
+    /** Starts a process; returns null if the node was stopped. */
     private synchronized NodeProcess start() throws IOException {
         if (stop.getCount() > 0) {
             running = NodeProcess.start(builder, memoryKills);
@@ -102,12 +102,12 @@ final class SupervisedNode implements Runnable {
         return running;
     }
 
-    /** Whether it is not started again because it was started wrongly. */
+    /** Returns whether the node is not restarted because it was started wrongly. */
     boolean isGivenUp() {
         return givenUp;
     }
 
-    /** Tells it to stop, and does not wait. */
+    /** Requests the node to stop, and does not wait. */
     synchronized void stop() {
         stop.countDown();
         if (running != null) {
@@ -115,7 +115,7 @@ final class SupervisedNode implements Runnable {
         }
     }
 
-    /** Waits up to a limit until it has ended for good. Returns whether it has. */
+    /** Waits up to a limit for the final end of the node; returns whether it has ended. */
     boolean awaitEnd(long limitNs) throws InterruptedException {
         return ended.await(limitNs, TimeUnit.NANOSECONDS);
     }

@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * All supervised nodes of a home.
  *
- * <p><b>Threads.</b> One starts and closes it; each node has a thread of its own. <b>Ownership.</b> Its maker closes it, which ends the
- * nodes.
+ * <p><b>Threads.</b> One thread starts and closes it; each node has its own thread. <b>Ownership.</b> Its creator
+ * closes it, which stops the nodes.
  */
 public final class Supervisor implements AutoCloseable {
 
-    /** How long nodes may take to end: a node ends by itself within 60 s, whatever it waits for. */
+    /** Max time for nodes to stop: a node stops by itself within 60 s in any state. */
     public static final Duration STOP_LIMIT = Duration.ofSeconds(65);
 
     private static final long KILL_LIMIT_NS = TimeUnit.SECONDS.toNanos(5);
@@ -34,7 +34,7 @@ public final class Supervisor implements AutoCloseable {
         this.stopLimit = stopLimit;
     }
 
-    /** Where a node's processes come from. */
+    /** Factory of a node's processes. */
     @FunctionalInterface
     public interface Processes {
         ProcessBuilder of(NodePlan plan);
@@ -43,7 +43,7 @@ public final class Supervisor implements AutoCloseable {
     /**
      * Starts all nodes.
      *
-     * @param allEnded runs on another thread when none of them will be started again
+     * @param allEnded runs on another thread when no node will be restarted
      */
     public void start(NodesFile file, Processes processes, EventLines events, Runnable allEnded) {
         left.set(file.nodes().size());
@@ -65,17 +65,17 @@ public final class Supervisor implements AutoCloseable {
         }
     }
 
-    /** Whether any node runs, or will be started again. */
+    /** Returns whether any node runs or will be restarted. */
     public boolean isAnyLeft() {
         return left.get() > 0;
     }
 
-    /** Returns how many nodes are not started again because they were started wrongly. */
+    /** Returns how many nodes are not restarted because they were started wrongly. */
     public long givenUp() {
         return nodes.stream().filter(SupervisedNode::isGivenUp).count();
     }
 
-    /** Tells all nodes to stop, waits until they have, and kills what takes too long. */
+    /** Stops all nodes, waits for them, and kills those that exceed the limit. */
     @Override
     public void close() {
         nodes.forEach(SupervisedNode::stop);

@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code waybill help}: the built-in commands, or those that the bundles of a node offer. */
+/** {@code waybill help}: shows the built-in commands, or those that the bundles of a node offer. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "help",

@@ -19,12 +19,12 @@ import java.util.concurrent.TimeoutException;
 /**
  * Control calls to a node about the commands of its bundles.
  *
- * <p><b>Threads.</b> One, but for {@link #end}. <b>Ownership.</b> Owns the worker that calls.
+ * <p><b>Threads.</b> One, except for {@link #end}. <b>Ownership.</b> Owns the calling worker.
  */
 final class ToolClient implements AutoCloseable {
 
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
-    /** A read waits up to a second for output; the rest is for a busy host. */
+    /** Limit of a control call: a read waits up to a second for output; the rest is for a busy host. */
     private static final Duration LIMIT = Duration.ofSeconds(30);
 
     private static final long END_LIMIT_MS = 500;
@@ -42,7 +42,7 @@ final class ToolClient implements AutoCloseable {
         return ToolFields.items(call("tools.list", Map.of()), "commands");
     }
 
-    /** Calls an operation. Returns the fields of the response. */
+    /** Calls an operation and returns the fields of the response. */
     Value call(String operation, Map<String, Value> fields) throws CommandFailedException {
         try (Response response = caller.call(request(operation, fields))) {
             return response.value();
@@ -59,7 +59,7 @@ final class ToolClient implements AutoCloseable {
         return Request.invocation(node, CONTROL_CALL, invocation).timeout(LIMIT);
     }
 
-    /** Ends a run, and waits shortly. The node ends it by itself if this fails. */
+    /** Cancels a run, with a short wait. If this fails, the node cancels it by itself. */
     void end(long run) {
         try {
             caller.worker()
@@ -69,7 +69,7 @@ final class ToolClient implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (java.util.concurrent.ExecutionException | TimeoutException | RuntimeException e) {
-            // without reads the node ends the run
+            // without reads the node cancels the run
         }
     }
 

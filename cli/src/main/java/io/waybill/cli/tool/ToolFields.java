@@ -3,7 +3,9 @@ package io.waybill.cli.tool;
 import io.waybill.api.Value;
 import java.util.List;
 
-/** Reads the fields of a response that another process wrote: what is missing or of another kind is empty. Stateless. */
+/**
+ * Reads the fields of a response from another process; missing fields and fields of another kind are empty. Stateless.
+ */
 final class ToolFields {
 
     private ToolFields() {}

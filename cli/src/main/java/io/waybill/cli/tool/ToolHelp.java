@@ -5,7 +5,7 @@ import io.waybill.cli.show.Printable;
 import java.io.PrintWriter;
 import java.util.Locale;
 
-/** Writes the help of a command of a bundle. Stateless. */
+/** Formats the help of a bundle's command. Stateless. */
 final class ToolHelp {
 
     private ToolHelp() {}

@@ -22,13 +22,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Unmatched;
 
 /**
- * {@code waybill NAME ... --node NODE} for a name that is not built in: runs a command that a bundle of the node offers, and shows its
- * output as it comes. The run ends with this process.
+ * {@code waybill NAME ... --node NODE} for a name that is not built in: runs a command that a bundle of the node
+ * offers, and shows its output on arrival. The run ends with this process.
  */
 @Command(header = "Runs a command of a bundle.")
 public final class ToolLine implements Callable<Integer> {
 
-    /** The option by which a command of a bundle is recognized. */
+    /** Option that identifies a command of a bundle. */
     public static final String NODE = "--node";
 
     private final Surroundings surroundings;
@@ -51,7 +51,7 @@ public final class ToolLine implements Callable<Integer> {
     private List<String> words = new ArrayList<>();
 
     /**
-     * A command line.
+     * Creates a command line.
      *
      * @param wordsAfterOptions the words from {@code --} on, which are the command's
      */
@@ -97,7 +97,8 @@ public final class ToolLine implements Callable<Integer> {
         requireSuccess(begun);
         long run = ToolFields.number(begun, "run");
         Thread ending = new Thread(() -> client.end(run), "waybill-end");
-        Runtime.getRuntime().addShutdownHook(ending); // on Ctrl-C the command ends at once, and not when it is missed
+        // on Ctrl-C the command ends immediately, and not at the node's timeout
+        Runtime.getRuntime().addShutdownHook(ending);
         try {
             show(client, run);
         } finally {
@@ -109,7 +110,7 @@ public final class ToolLine implements Callable<Integer> {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // the process ends, and the hook runs
+            // the process exits, and the hook runs
         }
     }
 
@@ -122,7 +123,7 @@ public final class ToolLine implements Callable<Integer> {
                 requireSuccess(output);
                 return;
             }
-            if (surroundings.out().checkError()) { // such as a closed pipe
+            if (surroundings.out().checkError()) { // for example a closed pipe
                 client.end(run);
                 return;
             }

@@ -1,2 +1,2 @@
-/** Commands that bundles of a node offer: run from here, in the node. */
+/** Commands that bundles of a node offer: started here, run in the node. */
 package io.waybill.cli.tool;

@@ -17,7 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Differences between what workers published at two moments. For one thread. */
+/** Differences between the figures that workers published at two times. For one thread. */
 final class Intervals {
 
     /** Interval in which workers publish. */
@@ -27,7 +27,7 @@ final class Intervals {
     private final boolean called;
     private Map<Integer, WorkerMetrics> before = Map.of();
 
-    /** @param called whether the rows are of requests that workers send, instead of those they serve */
+    /** @param called whether the rows show requests that workers send, instead of those they serve */
     Intervals(Duration interval, boolean called) {
         this.intervalMs = interval.toMillis();
         this.called = called;
@@ -50,7 +50,7 @@ final class Intervals {
         }
     }
 
-    /** Returns the rows of the time since the last call. Workers that left are not there; those that died are. */
+    /** Returns the rows of the time since the last call. They include workers that died, but not those that left. */
     List<TopRow> next(Map<Peer, WorkerMetrics> published) {
         List<TopRow> rows = new ArrayList<>();
         Map<Integer, WorkerMetrics> now = new HashMap<>();

@@ -7,13 +7,14 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Keys of the terminal that standard input is: they come at once, and are not echoed, until this is closed. Ctrl-C and Ctrl-Z act as ever.
+ * Keys of the terminal on standard input: until it is closed, they arrive immediately and are not echoed. Ctrl-C and
+ * Ctrl-Z work as usual.
  *
- * <p><b>Threads.</b> One reads; any may close, such as that of the JVM's end.
+ * <p><b>Threads.</b> One reads; any may close, such as a shutdown hook.
  */
 final class TerminalKeys implements AutoCloseable {
 
-    /** No key was pressed. */
+    /** Result if no key was pressed. */
     static final int NONE = -1;
 
     private static final int STDIN = 0;
@@ -44,7 +45,7 @@ final class TerminalKeys implements AutoCloseable {
      * Switches the terminal.
      *
      * @param in standard input
-     * @return empty when it is no terminal
+     * @return empty if it is no terminal
      */
     static Optional<TerminalKeys> open(NativeCalls calls, InputStream in) {
         byte[] before = new byte[TERMIOS_BYTES];
@@ -71,12 +72,12 @@ final class TerminalKeys implements AutoCloseable {
         }
     }
 
-    /** Waits up to a tenth of a second for a key. Returns one byte of it, or {@link #NONE}. */
+    /** Waits up to a tenth of a second for a key; returns one byte of it, or {@link #NONE}. */
     int read() throws IOException {
-        return in.read(); // its end is none, too: that is how the terminal says that nothing came
+        return in.read(); // the end counts as none, too: the terminal reports it when no key was pressed
     }
 
-    /** Switches the terminal back. Has no effect the second time. */
+    /** Restores the terminal's mode. Idempotent. */
     @Override
     public synchronized void close() {
         if (!closed) {

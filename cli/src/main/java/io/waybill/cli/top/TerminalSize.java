@@ -13,7 +13,7 @@ record TerminalSize(int rows, int columns) {
     private static final long TIOCGWINSZ = 0x5413;
     private static final int WINSIZE_BYTES = 8;
 
-    /** Returns that of the terminal that standard output is, as it is now; empty when it is none, or its size is not known. */
+    /** Returns the current size of the terminal on standard output; empty if it is none, or its size is unknown. */
     static Optional<TerminalSize> ofOutput(NativeCalls calls) {
         byte[] winsize = new byte[WINSIZE_BYTES];
         ShortBuffer size =

@@ -25,7 +25,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill top}: what each operation of each worker does now. Reads files of the home alone. */
+/** {@code waybill top}: shows the current activity of each operation of each worker. Reads only files of the home. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "top",
@@ -140,7 +140,7 @@ public final class TopCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** The keys of a terminal, which gets its own way back when the command ends in any way but by SIGKILL. */
+    /** Keys of a terminal, whose mode is restored when the command ends in any way but by SIGKILL. */
     private record Keys(TerminalKeys terminal, Thread atEnd) implements AutoCloseable {
 
         @Override
@@ -149,12 +149,12 @@ public final class TopCommand implements Callable<Integer> {
             try {
                 Runtime.getRuntime().removeShutdownHook(atEnd);
             } catch (IllegalStateException e) {
-                // it is the end
+                // the command is ending
             }
         }
     }
 
-    /** Returns the keys; null when there is no terminal, or nothing to change. */
+    /** Returns the keys; null if there is no terminal, or its mode is already right. */
     private Keys keys(NativeCalls calls) {
         if (json || surroundings.columns() == 0) {
             return null;
@@ -177,7 +177,7 @@ public final class TopCommand implements Callable<Integer> {
         throw new UsageException("--sort is rate, p99, errors or inflight: " + sort);
     }
 
-    /** Lists, one after the other. */
+    /** Screen that shows one list after another. */
     private final class Screen {
 
         private final TopView view;
@@ -192,7 +192,7 @@ public final class TopCommand implements Callable<Integer> {
             this.host = host;
         }
 
-        /** Waits until the next list, and follows the keys. Returns false at the end of the command. */
+        /** Waits until the next list, and handles keys; returns false at the end of the command. */
         boolean rest() throws IOException {
             if (keys == null) {
                 host.threads().pause(interval.toNanos());
@@ -233,9 +233,9 @@ public final class TopCommand implements Callable<Integer> {
                     new TerminalSize(Integer.MAX_VALUE, isTerminal ? surroundings.columns() : WIDTH_OF_NO_TERMINAL);
             TerminalSize size = isTerminal
                     ? TerminalSize.ofOutput(host.calls()).orElse(fallback)
-                    : fallback; // each time: it may change
+                    : fallback; // read each time, because it may change
             int columns = width > 0 ? width : size.columns();
-            int lines = height > 0 ? height : size.rows() - 1; // the cursor is in the line below
+            int lines = height > 0 ? height : size.rows() - 1; // the cursor needs one line below
             if (isTerminal) {
                 surroundings.out().print(CLEAR);
             }

@@ -7,8 +7,9 @@ import java.util.Map;
 /**
  * One operation of one worker in one interval, over all peers.
  *
- * @param worker its name, with its state when it is not there
- * @param operation its name, or the type's; {@code (other)} for requests beyond the max number of entries, {@code -} for a worker without requests
+ * @param worker its name, with its state if it is not live
+ * @param operation name of the operation, or of the type; {@code (other)} for requests beyond the max number of
+ *     entries, {@code -} for a worker without requests
  * @param rate outcomes per second
  * @param latency in the interval
  * @param count outcomes since the worker joined

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.function.Function;
 
 /**
- * Prints rows of {@code waybill top} in so many lines of at most so many columns: columns that don't fit are left out, from the right, and rows from below, with a
- * line that says how many. Stateless.
+ * Prints rows of {@code waybill top} within a height and a width: omits columns from the right and rows from the
+ * bottom, with a line that gives their number. Stateless.
  */
 final class TopTable {
 
@@ -31,7 +31,7 @@ final class TopTable {
             new Column("LAG", row -> row.lag() < 0 ? "-" : String.valueOf(row.lag())),
             new Column("HEAP", row -> bytes(row.heapBytes())),
             new Column("COUNT", row -> String.valueOf(row.count())));
-    private static final int NAMES = 2; // at the left, which give way before a column is left out
+    private static final int NAMES = 2; // leftmost columns, which shrink before a column is omitted
 
     private TopTable() {}
 
@@ -75,7 +75,7 @@ final class TopTable {
         }
     }
 
-    /** Narrows the names so that figures fit beside them. Returns how many columns fit. */
+    /** Narrows the names so that figures fit beside them; returns the number of columns that fit. */
     private static int fit(int[] widths, int width) {
         int names = Math.min(widths[0], 24) + GAP.length() + Math.min(widths[1], 40);
         int shown = NAMES;
@@ -84,7 +84,7 @@ final class TopTable {
             used += GAP.length() + widths[shown];
             shown++;
         }
-        if (shown <= NAMES + 1) { // rather short names than no figures
+        if (shown <= NAMES + 1) { // short names are better than no figures
             int figures = 0;
             shown = NAMES;
             while (shown < widths.length

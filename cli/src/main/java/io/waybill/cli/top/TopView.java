@@ -4,15 +4,13 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * What {@code waybill top} shows now, and how keys change it. Belongs to one thread.
- */
+/** State of the display of {@code waybill top}, which keys change. Belongs to one thread. */
 final class TopView {
 
     private static final char ESCAPE = 27;
     private static final char DELETE = 127;
 
-    /** What the rows are ordered by, the highest first. */
+    /** Order of the rows, descending. */
     enum Sort {
         RATE(Comparator.comparingDouble(TopRow::rate)),
         P99(Comparator.comparingLong(TopRow::p99Ns)),
@@ -34,7 +32,7 @@ final class TopView {
     private String filter;
     private boolean called;
     private boolean isPaused;
-    private String typed; // the filter while it is typed; otherwise null
+    private String typed; // the filter that is being typed; otherwise null
 
     TopView(Sort sort, String filter, boolean called) {
         this.sort = sort;
@@ -43,9 +41,9 @@ final class TopView {
     }
 
     /**
-     * Takes a key.
+     * Handles a key.
      *
-     * @return false when it ends the command
+     * @return false if it ends the command
      */
     boolean onKey(int key) {
         if (typed != null) {
@@ -61,7 +59,7 @@ final class TopView {
             case '/' -> typed = filter;
             case 'c' -> called = !called;
             case 'p', ' ' -> isPaused = !isPaused;
-            default -> {} // as top and less do
+            default -> {} // like top and less
         }
         return true;
     }
@@ -75,9 +73,7 @@ final class TopView {
             case ESCAPE -> typed = null;
             case DELETE, '\b' -> typed = typed.isEmpty() ? typed : typed.substring(0, typed.length() - 1);
             default ->
-                typed = key < ' ' || key > '~'
-                        ? typed
-                        : typed + key; // names of workers and most operations have no others
+                typed = key < ' ' || key > '~' ? typed : typed + key; // covers names of workers and most operations
         }
     }
 
@@ -86,12 +82,12 @@ final class TopView {
         return called;
     }
 
-    /** Returns whether the figures stay as they are. */
+    /** Returns whether the figures are frozen. */
     boolean isPaused() {
         return isPaused;
     }
 
-    /** Returns the rows that are shown, in their order. */
+    /** Returns the visible rows, in their order. */
     List<TopRow> of(List<TopRow> rows) {
         return rows.stream()
                 .filter(row -> row.worker().contains(filter) || row.operation().contains(filter))
@@ -99,7 +95,7 @@ final class TopView {
                 .toList();
     }
 
-    /** Returns the line that says what is shown, and which keys there are. */
+    /** Returns the line that describes the display and the keys. */
     String line() {
         if (typed != null) {
             return "filter: " + typed + "_  Enter: filter  Esc: leave as it was";

@@ -1,5 +1,5 @@
 /**
- * {@code waybill top}: what the workers of a home do now, from the figures that they publish.
+ * {@code waybill top}: shows the current activity of a home's workers, from the figures that they publish.
  *
  * <h2>Starting points</h2>
  * <ul>

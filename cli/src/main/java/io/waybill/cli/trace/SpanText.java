@@ -6,7 +6,7 @@ import io.waybill.query.timeline.CallSpan;
 import io.waybill.query.timeline.CallSpan.Kind;
 import java.util.function.IntFunction;
 
-/** What is written on a bar. Stateless. */
+/** Formats the text on a bar. Stateless. */
 final class SpanText {
 
     private SpanText() {}

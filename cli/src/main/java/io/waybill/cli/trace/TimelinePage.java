@@ -18,13 +18,13 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
- * A timeline as one page of HTML, without scripts and without anything from elsewhere: a picture with some rows for each worker, and a table. Text of
- * the journals is escaped.
+ * A timeline as one page of HTML, without scripts or external resources: a picture with some rows for each worker, and
+ * a table. Text of the journals is escaped.
  */
 public final class TimelinePage {
 
-    private static final int LABELS = 150; // pixels in front of the axis
-    private static final int AXIS = 1050; // pixels that the whole time takes
+    private static final int LABELS = 150; // pixels before the axis
+    private static final int AXIS = 1050; // pixels of the whole time
     private static final int ROW = 24;
     private static final int BAR = 20;
     private static final int TOP = 30;
@@ -52,13 +52,13 @@ public final class TimelinePage {
     private final IntFunction<String> names;
     private final CallTimeline timeline;
     private final Map<Integer, TreeMap<Integer, Integer>> rows =
-            new LinkedHashMap<>(); // by worker in the order of their first calls, of each track
+            new LinkedHashMap<>(); // by worker in the order of their first calls, per track
     private int rowCount;
 
     /**
-     * Creates what writes a timeline.
+     * Creates a writer of a timeline.
      *
-     * @param names gives the name of a worker
+     * @param names function from an id to the name of a worker
      */
     public TimelinePage(IntFunction<String> names, CallTimeline timeline) {
         this.names = names;
@@ -69,7 +69,7 @@ public final class TimelinePage {
         }
         for (TreeMap<Integer, Integer> ofWorker : rows.values()) {
             for (Map.Entry<Integer, Integer> track : ofWorker.entrySet()) {
-                int depth = track.setValue(rowCount); // from here on the first row
+                int depth = track.setValue(rowCount); // from here on, depth is the first row
                 rowCount += depth;
             }
         }
@@ -220,7 +220,7 @@ public final class TimelinePage {
                 escaped(call.notes().responder().map(Responder::toString).orElse("")));
     }
 
-    /** Returns as much of a text as fits. */
+    /** Shortens a text to a width. */
     private static String shortened(String text, double pixels) {
         int fits = (int) (pixels / CHARACTER);
         return text.length() <= fits ? escaped(text) : fits < 3 ? "" : escaped(text.substring(0, fits - 1)) + "…";

@@ -20,8 +20,8 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /**
- * A timeline in the Trace Event Format, which Perfetto and chrome://tracing open: a process for each worker, a thread for each of its tracks, and a flow
- * from each request to its handler. Times are in microseconds since the begin.
+ * A timeline in the Trace Event Format, for Perfetto and chrome://tracing: a process for each worker, a thread for each
+ * of its tracks, and a flow from each request to its handler. Times are in microseconds since the start.
  */
 public final class TraceEvents {
 
@@ -29,9 +29,9 @@ public final class TraceEvents {
     private final CallTimeline timeline;
 
     /**
-     * Creates what writes a timeline.
+     * Creates a writer of a timeline.
      *
-     * @param names gives the name of a worker
+     * @param names function from an id to the name of a worker
      */
     public TraceEvents(IntFunction<String> names, CallTimeline timeline) {
         this.names = names;

@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Lag of the workers' archives, as published by them. For one thread. */
+/** Lag of the workers' archives, as published by the workers. For one thread. */
 final class ArchiveLag {
 
     private final Map<Integer, ArchiveStatus> byWorker = new HashMap<>();
 
-    /** Takes those of workers that have archived something; one that can't be read is as good as none. */
+    /** Reads the lags of workers that have archived storages; an unreadable one counts as absent. */
     ArchiveLag(List<Peer> peers, SafeFiles files) {
         for (Peer peer : peers) {
             try {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill workers forget}: exempts a worker that will not return from the retention of the others. */
+/** {@code waybill workers forget}: makes the retention of other workers ignore a worker that will not return. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "forget",

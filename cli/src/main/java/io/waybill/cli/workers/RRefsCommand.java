@@ -74,7 +74,7 @@ public final class RRefsCommand implements Callable<Integer> {
         this.surroundings = surroundings;
     }
 
-    /** Result of one worker: its references, or why there is no response. */
+    /** Result of one worker: its references, or the reason for a missing response. */
     private record Said(Peer worker, Value response, String problem) {}
 
     @Override

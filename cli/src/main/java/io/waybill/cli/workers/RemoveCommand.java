@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill workers remove}: deletes or archives what workers that are gone left in the home. */
+/** {@code waybill workers remove}: deletes or archives the directories of departed workers in the home. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "remove",
@@ -118,7 +118,7 @@ final class RemoveCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** Lists all, asks, and removes them. */
+    /** Lists all departed workers, asks for confirmation, and removes them. */
     private void removeAll(DepartedWorkers departed, Removal removal, Surroundings surroundings)
             throws IOException, CommandFailedException {
         PrintWriter out = surroundings.out();
@@ -151,7 +151,7 @@ final class RemoveCommand implements Callable<Integer> {
         out.println((dryRun ? "would remove " : "removed ") + removed + " of " + left.size() + " workers that left");
     }
 
-    /** Returns how many were removed: one may have joined again since it was listed. */
+    /** Removes the chosen workers and returns their number; one may have rejoined since it was listed. */
     private int removeEach(List<Peer> chosen, Removal removal, PrintWriter out) throws IOException {
         int removed = 0;
         for (Peer worker : chosen) {
@@ -168,7 +168,7 @@ final class RemoveCommand implements Callable<Integer> {
     private void removeNamed(DepartedWorkers departed, Removal removal, List<Peer> chosen, PrintWriter out)
             throws IOException, CommandFailedException {
         Map<Peer, List<Loss>> losses = new LinkedHashMap<>();
-        for (Peer worker : chosen) { // all before one is removed
+        for (Peer worker : chosen) { // check all before the first removal
             losses.put(worker, departed.losses(worker));
             if (!losses.get(worker).isEmpty() && !force) {
                 throw new CommandFailedException("worker " + worker.name() + " can't be removed without loss: "

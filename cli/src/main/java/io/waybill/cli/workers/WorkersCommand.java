@@ -134,7 +134,7 @@ public final class WorkersCommand implements Callable<Integer>, CommandGroup {
     }
 
     /**
-     * Formats the served operations; without control calls, which every node serves, and functions, which may be many.
+     * Formats the served operations; omits control calls, which every node serves, and functions, which may be many.
      */
     private static String served(WorkerRecord record) {
         long functions = record.serves().stream()
