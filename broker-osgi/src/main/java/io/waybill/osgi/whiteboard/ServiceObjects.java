@@ -52,7 +52,7 @@ final class ServiceObjects {
     /**
      * Returns the object of a service, which the caller releases; null if there is none, after a report of the reason.
      *
-     * @param description of the service, for the report
+     * @param what description of the service, for the report
      */
     static <T> T get(
             BundleContext context,

@@ -23,7 +23,7 @@ abstract class ServiceWhiteboard<S, R> implements ServiceTrackerCustomizer<S, R>
     private final ServiceProblems problems;
     private final ServiceTracker<S, R> tracker;
 
-    /** @param description of a service, for the report of an unusable one */
+    /** @param what description of a service, for the report of an unusable one */
     ServiceWhiteboard(BundleContext context, Class<S> type, String what, ServiceProblems problems) {
         this.context = context;
         this.type = type;

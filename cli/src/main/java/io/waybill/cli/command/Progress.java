@@ -29,7 +29,7 @@ public final class Progress {
     /**
      * Runs an action that may take a long time.
      *
-     * @param description of the wait; evaluated for every line
+     * @param what description of the wait; evaluated for every line
      */
     public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
         if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {
@@ -47,7 +47,7 @@ public final class Progress {
     /**
      * Runs an action that another operation may delay.
      *
-     * @param description of the wait
+     * @param what description of the wait
      * @param obstacle operation that must finish first; empty if there is none. Shown once, to programs, too
      */
     public static <T> T during(

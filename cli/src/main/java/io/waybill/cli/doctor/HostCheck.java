@@ -28,7 +28,7 @@ final class HostCheck {
     /**
      * Adds the results.
      *
-     * @param number of processors that the JVM may use
+     * @param processors number of processors that the JVM may use
      */
     static void run(Diagnoses findings, HostFiles files, int processors) {
         HostCheck check = new HostCheck(findings, files);
