@@ -3,8 +3,8 @@ package jcuda;
 import io.waybill.cuda.CudaNatives;
 
 /**
- * Loader of JCuda's native libraries, in place of JCuda's own class of this name: that one loads what it finds under a fixed name in the
- * directory for temporary files, where any user of the host can put a library. Thread-safe.
+ * Loader of JCuda's native libraries, in place of JCuda's own class of this name: the original loads a library with a
+ * fixed name from the directory for temporary files, where any user of the host can place one. Thread-safe.
  */
 public final class LibUtilsCuda {
 
@@ -13,12 +13,12 @@ public final class LibUtilsCuda {
     private LibUtilsCuda() {}
 
     /**
-     * Loads a library, if it is that of the driver API; there are no others here. {@code JCudaDriver} calls it when it is initialized, and fails for good if
-     * this throws: call this first.
+     * Loads the library of the driver API, the only one here. {@code JCudaDriver} calls this method in its initializer,
+     * where a failure is permanent: call this method first.
      *
-     * @param name of the library, without what the platform adds
+     * @param name name of the library, without the platform's additions
      * @param dependencies ignored
-     * @throws UnsatisfiedLinkError when it can't be loaded, with what is missing and what to do
+     * @throws UnsatisfiedLinkError if it can't be loaded; the text states the missing file and what to do
      */
     public static void loadLibrary(String name, String... dependencies) {
         if (!name.startsWith(DRIVER)) {

@@ -9,8 +9,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What sharing device memory needs beside JCuda: the bytes of the driver's handles, which JCuda's class hides, and the objects whose memory this process shares,
- * since the driver opens no handle in the process that made it. Outlives the bundles that use it. Thread-safe.
+ * Additions to JCuda for shared device memory: the bytes of the driver's handles, which JCuda's class hides, and the
+ * objects whose memory this process shares, since the driver can't open a handle in the process that created it.
+ * Outlives the bundles that use it. Thread-safe.
  */
 public final class SharedMemory {
 
@@ -53,7 +54,10 @@ public final class SharedMemory {
         }
     }
 
-    /** Returns the id of an object whose memory is shared, the same each time. It is found by it until it is garbage. */
+    /**
+     * Returns the id of an object whose memory is shared, always the same. {@link #find} returns the object until it is
+     * garbage.
+     */
     public static synchronized long idOf(Object shared) {
         for (Reference<?> gone = GONE.poll(); gone != null; gone = GONE.poll()) {
             KEYS.remove(gone);
@@ -70,18 +74,18 @@ public final class SharedMemory {
         return key.id;
     }
 
-    /** Returns the object of an id; null when this process shares none of it. */
+    /** Returns the object of an id; null if this process shares no such object. */
     public static synchronized Object find(long id) {
         Key key = BY_ID.get(id);
         return key == null ? null : key.get();
     }
 
-    /** Returns how many objects are known. */
+    /** Returns the number of known objects. */
     static synchronized int count() {
         return BY_ID.size();
     }
 
-    /** An object, by its identity. */
+    /** Key of an object by its identity. */
     private static final class Key extends WeakReference<Object> {
         private final int hash;
         private long id; // guarded by the class

@@ -1,2 +1,2 @@
-/** JCuda's package of the driver API, with {@link jcuda.driver.SharedMemory} beside its classes. */
+/** JCuda's package of the driver API, with the additional class {@link jcuda.driver.SharedMemory}. */
 package jcuda.driver;

@@ -13,20 +13,21 @@ import java.util.HexFormat;
 import java.util.Set;
 
 /**
- * JCuda's native library: written from the bundle to a private directory, after its digest was checked, and loaded from there, once.
+ * JCuda's native library: checked against its digest, written from the bundle to a private directory, and loaded from
+ * there, once.
  *
- * <p>It needs the library of NVIDIA's driver, {@code libcuda.so.1}, and nothing else. The dynamic loader finds that one, or else it is named by
- * {@value #DRIVER_PROPERTY}.
+ * <p>It needs the library of NVIDIA's driver, {@code libcuda.so.1}, and nothing else. The dynamic loader finds that
+ * library, or {@value #DRIVER_PROPERTY} names it.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Lifetime.</b> The library stays loaded until the process ends: restart a node to use another version of this
- * bundle.
+ * <p><b>Threads.</b> Thread-safe. <b>Lifetime.</b> The library stays loaded until the process exits: restart a node to
+ * use another version of this bundle.
  */
 public final class CudaNatives {
 
-    /** The framework's property, or the JVM's, with the file of the driver's library. */
+    /** Property of the framework or the JVM with the file of the driver's library. */
     public static final String DRIVER_PROPERTY = "waybill.cuda.driver";
 
-    /** The framework's property, or the JVM's, with the directory that the library is written to. */
+    /** Property of the framework or the JVM with the directory to which the library is written. */
     public static final String DIRECTORY_PROPERTY = "waybill.cuda.natives";
 
     static final String FILE = "libJCudaDriver-12.6.0-linux-x86_64.so";
@@ -43,10 +44,10 @@ public final class CudaNatives {
     private CudaNatives() {}
 
     /**
-     * Sets where the files are, until the next call; the default are the properties of the JVM.
+     * Sets the paths of the files, until the next call; the defaults are the properties of the JVM.
      *
-     * @param directory that the library is written to; made when it is missing
-     * @param driver the file of the driver's library; empty when the dynamic loader finds it
+     * @param directory directory to which the library is written; created if missing
+     * @param driver file of the driver's library; empty if the dynamic loader finds it
      */
     public static synchronized void configure(String directory, String driver) {
         CudaNatives.directory = directory;
@@ -54,9 +55,9 @@ public final class CudaNatives {
     }
 
     /**
-     * Loads the library, when this process has not done so yet. Can be called again when it failed.
+     * Loads the library, unless this process has already loaded it. Can be called again after a failure.
      *
-     * @throws UnsatisfiedLinkError when it can't be loaded, with what is missing and what to do
+     * @throws UnsatisfiedLinkError if it can't be loaded; the text states the missing file and what to do
      */
     public static synchronized void load() {
         if (loaded) {
@@ -90,7 +91,7 @@ public final class CudaNatives {
             throw new UnsatisfiedLinkError(DRIVER_PROPERTY + ": " + file + " can't be checked: " + e);
         } catch (UnsatisfiedLinkError e) {
             if (!String.valueOf(e.getMessage())
-                    .contains(ELSEWHERE)) { // then it is in the process, which is all that is needed
+                    .contains(ELSEWHERE)) { // another loader of this process has loaded it, which suffices
                 throw e;
             }
         }
@@ -113,7 +114,7 @@ public final class CudaNatives {
         }
     }
 
-    /** Writes the library, and returns its file. An existing one is replaced: its content is not trusted. */
+    /** Writes the library, and returns its file. Replaces an existing file, whose content is untrusted. */
     private static Path written(Path to) {
         try {
             byte[] content = content();
@@ -135,7 +136,7 @@ public final class CudaNatives {
         }
     }
 
-    /** The library's bytes, if they are those that the build took in. */
+    /** Returns the library's bytes, after a check that they are those of the build. */
     private static byte[] content() throws IOException {
         try (InputStream in = CudaNatives.class.getResourceAsStream("/native/" + FILE)) {
             if (in == null) {

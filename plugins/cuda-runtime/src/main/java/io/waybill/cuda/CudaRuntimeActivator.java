@@ -4,7 +4,7 @@ import java.io.File;
 import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 
-/** Start of the bundle: tells {@link CudaNatives} where its files are. Loads nothing. */
+/** Activator that passes the paths of its files to {@link CudaNatives}. Loads no library. */
 public final class CudaRuntimeActivator implements BundleActivator {
 
     @Override
@@ -20,6 +20,6 @@ public final class CudaRuntimeActivator implements BundleActivator {
 
     @Override
     public void stop(BundleContext context) {
-        // the library stays loaded until the process ends
+        // the library stays loaded until the process exits
     }
 }

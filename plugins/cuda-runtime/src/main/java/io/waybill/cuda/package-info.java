@@ -3,7 +3,7 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.cuda.CudaNatives} for where it comes from
+ *   <li>{@link io.waybill.cuda.CudaNatives} for its origin
  * </ul>
  */
 @Version("1.0.0")

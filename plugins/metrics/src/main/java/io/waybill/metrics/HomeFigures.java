@@ -21,9 +21,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The figures of all live workers of the home as metrics of Prometheus, read again for each scrape.
+ * Collector of the figures of all live workers of the home as Prometheus metrics, read for each scrape.
  *
- * <p><b>Untrusted.</b> Operations are any text: label values, which the writers escape. Equal labels, which only a damaged file has, are taken once.
+ * <p><b>Untrusted.</b> Operations are arbitrary text: label values, which the writers escape. Of equal labels, which
+ * only a damaged file has, one is used.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -31,7 +32,7 @@ final class HomeFigures implements MultiCollector {
 
     private static final double NS_PER_S = 1e9;
     private static final double MS_PER_S = 1e3;
-    /** Buckets end at powers of two from 1 µs to 69 s. */
+    /** First power of two of the buckets, which end at powers of two from 1 µs to 69 s. */
     private static final int FIRST_BITS = 10;
 
     private static final int LAST_BITS = 36;
@@ -55,12 +56,12 @@ final class HomeFigures implements MultiCollector {
         return collected.snapshots();
     }
 
-    /** What one scrape has collected. */
+    /** Result of one scrape. */
     private static final class Collected {
 
         private final Map<Labels, WorkerMetrics> workers = new HashMap<>();
         private final Map<Labels, OperationMetrics> operations = new HashMap<>();
-        private final Map<Labels, Long> startedMs = new HashMap<>(); // of the worker of an operation
+        private final Map<Labels, Long> startedMs = new HashMap<>(); // join time of the worker of an operation
         private final ValueSnapshots values = new ValueSnapshots();
 
         void add(WorkerMetrics worker) {
@@ -212,7 +213,7 @@ final class HomeFigures implements MultiCollector {
         }
     }
 
-    /** Returns the counts of a histogram in coarser buckets, the same for all. */
+    /** Returns the counts of a histogram in coarser buckets, which are the same for all. */
     static ClassicHistogramBuckets buckets(LatencyHistogram latency) {
         ClassicHistogramBuckets.Builder buckets = ClassicHistogramBuckets.builder();
         int next = 0;

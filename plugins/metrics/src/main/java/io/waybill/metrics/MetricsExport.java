@@ -25,10 +25,11 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Shows the figures of the home to the outside, as {@code conf/io.waybill.metrics.cfg} says; without that file it does nothing.
+ * Component that exports the figures of the home, configured by {@code conf/io.waybill.metrics.cfg}; inactive without
+ * that file.
  *
- * <p><b>Lifetime.</b> A change of the file is taken over while it runs: only parts whose settings are others end, and begin again. With a wrong value it shows nothing
- * and says why.
+ * <p><b>Lifetime.</b> A change of the file is applied at run time: only parts with changed settings restart. With an
+ * invalid value it exports nothing and reports the error.
  *
  * <p><b>Threads.</b> Those of OSGi, one at a time.
  */
@@ -38,7 +39,7 @@ import org.osgi.service.component.annotations.Reference;
         configurationPid = MetricsExport.PID)
 public final class MetricsExport {
 
-    /** Of its settings. */
+    /** PID of its settings. */
     static final String PID = "io.waybill.metrics";
 
     private static final Logger LOG = System.getLogger(MetricsExport.class.getName());
@@ -46,9 +47,9 @@ public final class MetricsExport {
     private final BundleContext context;
     private final Broker broker;
     private final HomeMetrics home;
-    private MetricsSettings settings; // null until there are right ones; guarded by this
+    private MetricsSettings settings; // null until there are valid ones; guarded by this
     private final Deque<AutoCloseable> exports =
-            new ArrayDeque<>(); // over OTLP; the one that began last is first; guarded by this
+            new ArrayDeque<>(); // exports over OTLP, the latest first; guarded by this
     private WorkerBeans beans; // null for none; guarded by this
     private HttpEndpoint endpoint; // null for none; guarded by this
     private volatile NodeFigures figures; // null for none; written under this, read by the endpoint
@@ -68,16 +69,16 @@ public final class MetricsExport {
         }
     }
 
-    /** Takes over settings. */
+    /** Applies settings. */
     @Modified
     final synchronized void change(MetricsSettings.Config config) throws IOException {
-        if (broker.replay().isPresent()) { // where there is nothing to show, and the port is a node's
+        if (broker.replay().isPresent()) { // a replay has no figures, and must not use a node's port
             return;
         }
         MetricsSettings next;
         try {
             next = new MetricsSettings(config);
-        } catch (IllegalArgumentException e) { // said here, since OSGi would say it with a stack trace
+        } catch (IllegalArgumentException e) { // reported here, since OSGi would add a stack trace
             end();
             LOG.log(Level.ERROR, "Metrics are off until conf/" + PID + ".cfg is right: " + e.getMessage());
             return;
@@ -111,9 +112,9 @@ public final class MetricsExport {
         }
         boolean isRead = next.listen().isPresent() || next.otlp().isPresent();
         NodeFigures last = figures;
-        if (isOther || !isRead || last == null) { // the counts of an export are in it
+        if (isOther || !isRead || last == null) { // it contains the counts of an export
             figures = isRead ? new NodeFigures(home, broker.self().worker().name()) : null;
-            if (last != null) { // only now: the endpoint has figures at each moment
+            if (last != null) { // only now, so that the endpoint always has figures
                 close(last);
             }
         }
@@ -148,7 +149,7 @@ public final class MetricsExport {
         if (spans != null) {
             ServiceRegistration<CallEvents> listener = context.registerService(CallEvents.class, spans, null);
             exports.push(listener::unregister);
-            read.countSpans(exporter, spans); // last: who sees the count may rely on it
+            read.countSpans(exporter, spans); // last, so that a reader of the count can rely on it
         }
     }
 
@@ -169,7 +170,7 @@ public final class MetricsExport {
         }
     }
 
-    /** Ends a part: its failure must not keep the others. */
+    /** Closes a part; a failure must not prevent the closing of the others. */
     private static void close(AutoCloseable part) {
         try {
             part.close();
@@ -178,7 +179,7 @@ public final class MetricsExport {
         }
     }
 
-    /** Ends all parts. */
+    /** Closes all parts. */
     @Deactivate
     final synchronized void end() {
         settings = null;

@@ -8,9 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/**
- * What {@code conf/io.waybill.metrics.cfg} says, checked. Everything is off by default. Immutable.
- */
+/** Validated settings of {@code conf/io.waybill.metrics.cfg}. All exports are off by default. Immutable. */
 final class MetricsSettings {
 
     private static final int MAX_INTERVAL_S = 3600;
@@ -19,32 +17,35 @@ final class MetricsSettings {
     private final ListenAddress listen; // null for none
     private final OtlpExporter.Target otlp; // null for none
 
-    /** The keys; in the file they have dots instead of underscores. */
+    /** Keys of the settings; in the file they have dots instead of underscores. */
     @interface Config {
 
-        /** Where scrapes are served; empty for nowhere. */
+        /** Returns the address for scrapes; empty for none. */
         String listen() default "";
 
-        /** The receiver of OTLP, such as {@code http://127.0.0.1:4318}; empty for none. */
+        /** Returns the receiver of OTLP, such as {@code http://127.0.0.1:4318}; empty for none. */
         String otlp_endpoint() default "";
 
-        /** Headers of requests to it: {@code name=value}, separated by commas. */
+        /** Returns the headers of requests to the receiver: {@code name=value}, separated by commas. */
         String otlp_headers() default "";
 
-        /** Seconds between two exports of metrics; a text, so that one that is no number is refused here, with its key. */
+        /**
+         * Returns the seconds between two exports of metrics; a text, so that this class reports an invalid number with
+         * its key.
+         */
         String otlp_interval() default "60";
 
-        /** Whether metrics are exported. */
+        /** Returns whether metrics are exported. */
         boolean otlp_metrics() default true;
 
-        /** Whether spans of sampled calls are exported. */
+        /** Returns whether spans of sampled calls are exported. */
         boolean otlp_traces() default true;
 
-        /** Whether workers are MXBeans of the node's JVM. */
+        /** Returns whether workers are MXBeans of the node's JVM. */
         boolean jmx() default false;
     }
 
-    /** @throws IllegalArgumentException for a value that is none; the message names the key */
+    /** @throws IllegalArgumentException if a value is invalid; the message names the key */
     MetricsSettings(Config config) {
         this.config = config;
         this.listen = config.listen().isBlank()
@@ -68,7 +69,7 @@ final class MetricsSettings {
                 return Duration.ofSeconds(seconds);
             }
         } catch (NumberFormatException e) {
-            // said below
+            // reported below
         }
         throw new IllegalArgumentException("otlp.interval is from 1 to " + MAX_INTERVAL_S + " s: " + text);
     }
@@ -81,7 +82,7 @@ final class MetricsSettings {
                 return uri;
             }
         } catch (IllegalArgumentException e) {
-            // said below
+            // reported below
         }
         throw new IllegalArgumentException(
                 "otlp.endpoint is the address of a receiver of OTLP over HTTP, such as http://127.0.0.1:4318: " + text);
@@ -110,12 +111,12 @@ final class MetricsSettings {
         return Optional.ofNullable(otlp);
     }
 
-    /** Returns whether others listen at the same place. */
+    /** Returns whether other settings have the same address. */
     boolean listensAs(MetricsSettings other) {
         return config.listen().strip().equals(other.config.listen().strip());
     }
 
-    /** Returns whether others have the same exports over OTLP. */
+    /** Returns whether other settings have the same exports over OTLP. */
     boolean exportsAs(MetricsSettings other) {
         return otlp().equals(other.otlp())
                 && exportsMetrics() == other.exportsMetrics()

@@ -1,6 +1,6 @@
 package io.waybill.metrics;
 
-/** Values that workers publish by name, and the metrics that they are: counters without their {@code _total}. */
+/** Values that workers publish by name, with their metrics: counters without their {@code _total}. */
 enum NamedValue {
     CALLS_SENT("calls.sent", "waybill_calls_sent", Kind.COUNTER, "Requests that were written."),
     RESPONSES("calls.responses", "waybill_calls_responses", Kind.COUNTER, "Responses that completed a call."),
@@ -86,7 +86,7 @@ enum NamedValue {
         this.help = help;
     }
 
-    /** The name that workers give it. */
+    /** Returns the name under which workers publish it. */
     String key() {
         return key;
     }

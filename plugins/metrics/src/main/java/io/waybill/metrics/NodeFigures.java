@@ -23,7 +23,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 
 /**
- * All that a node exports: the figures of its home, and Micrometer's of its own JVM.
+ * All exported figures of a node: those of its home, and Micrometer's of its own JVM.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -34,7 +34,7 @@ final class NodeFigures implements AutoCloseable {
     private final ExpositionFormatWriter open = OpenMetricsTextFormatWriter.create();
     private final JvmGcMetrics pauses; // listens to the JVM
 
-    /** @param worker name of this node's */
+    /** @param worker name of this node's worker */
     NodeFigures(HomeMetrics home, String worker) {
         registry.getPrometheusRegistry().register(new HomeFigures(home));
         Tags tags = Tags.of("worker", worker);
@@ -65,7 +65,7 @@ final class NodeFigures implements AutoCloseable {
         return registry.getPrometheusRegistry().scrape();
     }
 
-    /** Makes the page of a scrape, in the form that the client asked for. */
+    /** Creates the page of a scrape, in the form that the client requested. */
     Page page(String accept) throws IOException {
         ExpositionFormatWriter writer = open.accepts(accept) ? open : plain;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -73,7 +73,7 @@ final class NodeFigures implements AutoCloseable {
         return new Page("200 OK", writer.getContentType(), out.toByteArray());
     }
 
-    /** Takes Micrometer's listeners out of the JVM. */
+    /** Removes Micrometer's listeners from the JVM. */
     @Override
     public void close() {
         pauses.close();

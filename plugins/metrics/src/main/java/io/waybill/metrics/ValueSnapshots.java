@@ -10,7 +10,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The named values of workers as metrics. Counters of bundles have their names as labels, and so has a value that this version does not know.
+ * The named values of workers as metrics. Counters of bundles, and values that this version does not know, have their
+ * names as labels.
  *
  * <p><b>Threads.</b> One at a time.
  */
@@ -37,7 +38,7 @@ final class ValueSnapshots {
         }
     }
 
-    /** Adds the values of a worker, which was not added before. */
+    /** Adds the values of a worker, once per worker. */
     void add(Labels worker, WorkerMetrics metrics) {
         Map<String, Long> values = new HashMap<>(metrics.values());
         for (NamedValue each : NamedValue.values()) {

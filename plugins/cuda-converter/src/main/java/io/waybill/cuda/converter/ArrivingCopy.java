@@ -8,10 +8,10 @@ import jcuda.driver.CUevent;
 import jcuda.driver.CUstream;
 
 /**
- * A copy to a device that was begun: it reads its source until its event has passed.
+ * A started copy to a device, which reads its source until its event has passed.
  *
- * <p><b>Threads.</b> {@link #complete} by the device's thread; the others by any. <b>Ownership.</b> Holds a count of the source, and the event, until it is
- * completed.
+ * <p><b>Threads.</b> {@link #complete}: the device's thread. Other methods: any. <b>Ownership.</b> Holds a count of the
+ * source, and the event, until it is completed.
  */
 final class ArrivingCopy {
 
@@ -20,10 +20,10 @@ final class ArrivingCopy {
     private final CudaDevice device;
     private final Storage source;
     // guarded by this
-    private CUevent event; // null when it is completed
-    private RejectedMessageException failure; // null when the bytes arrived, or may arrive yet
+    private CUevent event; // null after completion
+    private RejectedMessageException failure; // null if the bytes arrived, or may still arrive
 
-    /** Takes the event over, and a count of the source. */
+    /** Creates a copy; takes ownership of the event, and adds a count to the source. */
     ArrivingCopy(CudaDevice device, Storage source, CUevent event) {
         this.device = device;
         this.source = source.retain();
@@ -31,10 +31,10 @@ final class ArrivingCopy {
     }
 
     /**
-     * Lets work that is put on a stream from now on run after the copy.
+     * Makes later work on a stream wait for the copy.
      *
      * @return whether the copy may still run
-     * @throws RejectedMessageException when it has failed
+     * @throws RejectedMessageException if it has failed
      */
     synchronized boolean orderBefore(CUstream stream) throws RejectedMessageException {
         if (failure != null) {
@@ -47,11 +47,11 @@ final class ArrivingCopy {
         return true;
     }
 
-    /** Waits for the copy, and ends it. Does not throw. */
+    /** Waits for the copy and releases its resources. Never throws. */
     void complete() {
         RejectedMessageException failed = null;
         try {
-            device.events().synchronize(event); // only this thread ends it
+            device.events().synchronize(event); // only this thread completes it
         } catch (RejectedMessageException e) {
             failed = e;
         }

@@ -7,7 +7,7 @@ import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
-/** Streams of one device for copies in one direction: as many as copies are begun at a time, used again and again. Thread-safe. */
+/** Streams of one device for copies in one direction: as many as concurrent copies, reused. Thread-safe. */
 final class CopyStreams {
 
     private final CudaDevice device;
@@ -19,7 +19,7 @@ final class CopyStreams {
         this.device = device;
     }
 
-    /** Takes a stream for the calling thread. */
+    /** Removes and returns a stream for the calling thread. */
     CUstream take() throws RejectedMessageException {
         synchronized (this) {
             CUstream stream = free.poll();
@@ -38,25 +38,25 @@ final class CopyStreams {
         return created;
     }
 
-    /** Gives a stream back: what it still does comes before the work of its next user. */
+    /** Returns a stream for reuse: its pending work precedes the work of its next user. */
     synchronized void giveBack(CUstream stream) {
         free.push(stream);
     }
 
-    /** Ends a stream after an error: its work is complete, or has failed, on return. */
+    /** Destroys a stream after an error; on return its work has completed or failed. */
     void discard(CUstream stream) {
         CudaCalls.error(() -> JCudaDriver.cuStreamSynchronize(stream));
         destroy(stream);
     }
 
     private void destroy(CUstream stream) {
-        CudaCalls.error(() -> JCudaDriver.cuStreamDestroy(stream)); // there is nothing left to do about an error
+        CudaCalls.error(() -> JCudaDriver.cuStreamDestroy(stream)); // an error here has no further consequence
         synchronized (this) {
             open--;
         }
     }
 
-    /** Ends the streams that are not in use. */
+    /** Destroys the unused streams. */
     void close() {
         for (CUstream stream = poll(); stream != null; stream = poll()) {
             destroy(stream);
@@ -67,7 +67,7 @@ final class CopyStreams {
         return free.poll();
     }
 
-    /** Returns how many streams there are. */
+    /** Returns the number of streams. */
     synchronized int open() {
         return open;
     }

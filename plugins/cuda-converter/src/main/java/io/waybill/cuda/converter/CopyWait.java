@@ -5,20 +5,20 @@ import java.util.concurrent.locks.LockSupport;
 import jcuda.driver.CUevent;
 
 /**
- * Waits for copies of one device that a caller waits for. A wait that blocks in the driver ends 0.1 ms late, a third of a copy of 16 MiB: so the end is polled
- * for, around the time that the device's fastest copy would have taken. Until then the thread sleeps, and after it, it blocks.
+ * Waits for copies of one device. A wait that blocks in the driver returns 0.1 ms late, a third of a copy of 16 MiB.
+ * The thread therefore sleeps first, polls around the duration of the device's fastest copy, and then blocks.
  *
  * <p><b>Threads.</b> Thread-safe. A wait keeps a core busy for at most {@link #POLL_NS}.
  */
 final class CopyWait {
 
-    /** Max time for which is polled: half of it before the expected end. */
+    /** Max time of polling: half of it before the expected end. */
     static final long POLL_NS = 1_000_000;
 
-    private static final long MIN_BYTES = 1 << 20; // of a copy whose rate is noted
+    private static final long MIN_BYTES = 1 << 20; // min size of a copy whose rate is recorded
 
     private final CudaEvents events;
-    private volatile double nsPerByte; // of the fastest copy; 0 before the first one
+    private volatile double nsPerByte; // rate of the fastest copy; 0 before the first one
 
     CopyWait(CudaEvents events) {
         this.events = events;
@@ -27,13 +27,13 @@ final class CopyWait {
     /**
      * Waits for a copy.
      *
-     * @param copied passes behind it
-     * @param begunNs when it was begun, by {@link System#nanoTime}
+     * @param copied event that passes after the copy
+     * @param begunNs start of the copy, by {@link System#nanoTime}
      */
     void await(CUevent copied, long sizeBytes, long begunNs) throws RejectedMessageException {
         long expectedNs = (long) (sizeBytes * nsPerByte);
         LockSupport.parkNanos(
-                begunNs + expectedNs - POLL_NS / 2 - System.nanoTime()); // returns at once if that has passed
+                begunNs + expectedNs - POLL_NS / 2 - System.nanoTime()); // returns immediately if that time has passed
         long sinceNs = System.nanoTime();
         boolean isComplete = events.isComplete(copied);
         while (!isComplete && System.nanoTime() - sinceNs < POLL_NS) {
@@ -49,7 +49,7 @@ final class CopyWait {
     private void note(long sizeBytes, long tookNs) {
         double found = (double) tookNs / sizeBytes;
         if (sizeBytes >= MIN_BYTES && (nsPerByte == 0 || found < nsPerByte)) {
-            nsPerByte = found; // a faster one that another thread notes now may be lost: the next one is noted again
+            nsPerByte = found; // a concurrent update may be lost: a later copy repeats it
         }
     }
 }

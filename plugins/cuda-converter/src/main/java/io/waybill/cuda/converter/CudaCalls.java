@@ -16,20 +16,21 @@ final class CudaCalls {
     /** A call of one function of the driver. */
     interface Call {
 
-        /** Calls it, and returns its result. */
+        /** Calls the function, and returns its result. */
         int run();
     }
 
     /**
      * Calls a function of the driver.
      *
-     * @throws RejectedMessageException {@link ErrorCode#DEVICE_FULL} when memory is missing, {@link ErrorCode#DEVICE_LOST} for all other errors
+     * @throws RejectedMessageException {@link ErrorCode#DEVICE_FULL} if memory is exhausted,
+     *     {@link ErrorCode#DEVICE_LOST} for all other errors
      */
     static void check(Object device, String function, Call call) throws RejectedMessageException {
         check(device, function, error(call));
     }
 
-    /** Calls a function that asks whether work is complete; throws as {@link #check} does. */
+    /** Calls a function that asks whether work is complete; throws like {@link #check}. */
     static boolean isReady(Object device, String function, Call call) throws RejectedMessageException {
         String error = error(call);
         if (error.startsWith(NOT_READY)) {
@@ -47,7 +48,7 @@ final class CudaCalls {
         }
     }
 
-    /** Calls a function of the driver, and returns the name of its error; empty when there is none. */
+    /** Calls a function of the driver, and returns the name of its error; empty if there is none. */
     static String error(Call call) {
         try {
             int result = call.run();

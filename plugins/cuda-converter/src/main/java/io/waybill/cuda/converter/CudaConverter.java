@@ -28,9 +28,11 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Modified;
 
 /**
- * Moves tensors between messages and NVIDIA GPUs. Without a GPU or its driver it is unavailable, and says why.
+ * Converter of tensors between messages and NVIDIA GPUs. Without a GPU or its driver it is unavailable, and reports the
+ * reason.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Lifetime.</b> A device is opened by the first tensor on it. After {@link #close} storages stay usable until they are released.
+ * <p><b>Threads.</b> Thread-safe. <b>Lifetime.</b> A device is opened by the first tensor on it. After {@link #close}
+ * storages stay usable until they are released.
  */
 @Component(service = DeviceConverter.class)
 @ConvertsDevice("cuda")
@@ -41,14 +43,14 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
     /** Settings, under the PID {@code io.waybill.cuda.converter.CudaConverter}. */
     public @interface Config {
 
-        /** MiB of each device that tensors may use; 0 for as much as there is. */
+        /** Max MiB of each device for tensors; 0 for no limit. */
         long memory_limit_mb() default 0;
 
-        /** MiB of each device that are kept for the next tensors. */
+        /** Max MiB of each device that are cached for later tensors. */
         long cache_limit_mb() default 256;
     }
 
-    private final String reason; // empty when CUDA is available
+    private final String reason; // empty if CUDA is available
     private final int deviceCount;
     private final PinnedSegments pinned = new PinnedSegments();
     // guarded by this
@@ -78,7 +80,9 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         return new MemoryLimits(Math.multiplyExact(memoryMb, 1L << 20), Math.multiplyExact(cacheMb, 1L << 20));
     }
 
-    /** Takes over changed settings: tensors and devices stay. With a wrong one all stay as they were. */
+    /**
+     * Applies changed settings, without an effect on existing tensors and devices. If one is invalid, none is applied.
+     */
     @Modified
     synchronized void change(Config config) {
         try {
@@ -96,7 +100,8 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
 
     private static String problem(int[] count) {
         try {
-            LibUtilsCuda.loadLibrary("JCudaDriver-"); // first: JCudaDriver does it too, but fails for good
+            // first, because JCudaDriver also loads it, but a failure there is permanent
+            LibUtilsCuda.loadLibrary("JCudaDriver-");
         } catch (UnsatisfiedLinkError e) {
             return e.getMessage();
         }
@@ -142,7 +147,10 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         }
     }
 
-    /** The address of a storage, also of one that an earlier version of this class made. The calling thread's stream waits for its content. */
+    /**
+     * Returns the address of a storage, also of one from an earlier version of this class. The calling thread's stream
+     * waits for its content.
+     */
     private static long addressOf(Storage storage) throws RejectedMessageException {
         try {
             return storage.deviceAddress();
@@ -248,7 +256,7 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         pinned.unmapping(segment);
     }
 
-    /** Returns what is open on all devices. */
+    /** Returns the open resources of all devices. */
     synchronized CudaFigures figures() {
         CudaFigures sum = CudaFigures.NONE.withPinned(pinned.count());
         for (CudaDevice device : devices.values()) {
@@ -257,7 +265,7 @@ public final class CudaConverter implements DeviceConverter, MappingListener, Me
         return sum;
     }
 
-    /** Ends the copies, and frees what no storage has. Idempotent. */
+    /** Completes the copies, and frees unused memory. Idempotent. */
     @Deactivate
     public void close() {
         List<CudaDevice> open;

@@ -15,13 +15,15 @@ import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
 /**
- * One device: its primary context, which it shares with the other users of CUDA in this process, its memory, and the copies.
+ * One device: its primary context, which it shares with the other users of CUDA in this process, its memory, and the
+ * copies.
  *
- * <p><b>Copies.</b> Each runs on a stream of its own, after the work that was put on the given streams before. A copy to the host is complete on return. A
- * copy to the device runs on; work that is put on the given streams later, and on streams of threads that ask for the address, comes after it.
+ * <p><b>Copies.</b> Each runs on a separate stream, after earlier work on the given streams. A copy to the host is
+ * complete on return. A copy to the device continues after the return; later work on the given streams, and on streams
+ * of threads that request the address, runs after it.
  *
- * <p><b>Threads.</b> Thread-safe. The context is current on a thread only inside a method. <b>Lifetime.</b> After {@link #close} the context stays until the last
- * storage is released.
+ * <p><b>Threads.</b> Thread-safe. The context is current on a thread only inside a method. <b>Lifetime.</b> After
+ * {@link #close} the context stays until the last storage is released.
  */
 final class CudaDevice implements DeviceMemoryPool.Source {
 
@@ -35,7 +37,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
     private final CopyWait wait;
     private final CudaEvents events;
     private final DeviceThread thread;
-    private final AtomicInteger users = new AtomicInteger(1); // storages, and this until it is closed
+    private final AtomicInteger users = new AtomicInteger(1); // storages, and this object until it is closed
 
     private CudaDevice(Device device, CUdevice handle, CUcontext context, MemoryLimits limits) {
         this.device = device;
@@ -58,18 +60,18 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         return new CudaDevice(device, handle, context, limits);
     }
 
-    /** Takes other limits of its memory. What is in use stays. */
+    /** Applies other limits of its memory, without an effect on used memory. */
     void change(MemoryLimits limits) {
         memory.change(limits);
         thread.run(() -> anyhow(memory::trim));
     }
 
-    /** What is done while the context is current. */
+    /** Work that needs the current context. */
     interface Work<T> {
         T run() throws RejectedMessageException;
     }
 
-    /** Does something with the context current on this thread, and restores the one that was. */
+    /** Runs work with the context current on this thread, and restores the previous one. */
     <T> T within(Work<T> work) throws RejectedMessageException {
         CudaCalls.check(this, "cuCtxPushCurrent", () -> JCudaDriver.cuCtxPushCurrent(context));
         try {
@@ -113,7 +115,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         void begin(long to, CUstream stream) throws RejectedMessageException;
     }
 
-    /** Copies bytes of the host to new memory, which the result has. The source is retained while the copy runs. */
+    /** Copies bytes of the host to new memory of the result. The source is retained while the copy runs. */
     CudaStorage copyToDevice(Storage from, List<ThreadStream> before) throws RejectedMessageException {
         return copy(
                 from,
@@ -125,7 +127,10 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                                 onDevice(to), new HostPointer(from.readAddress()), from.sizeBytes(), stream)));
     }
 
-    /** Copies a storage of another device, whose content is complete, to new memory. The source is retained while the copy runs. */
+    /**
+     * Copies a storage of another device, whose content is complete, to new memory. The source is retained while the
+     * copy runs.
+     */
     CudaStorage copyFromPeer(CudaDevice peer, Storage from, List<ThreadStream> before) throws RejectedMessageException {
         long address = from.deviceAddress();
         return copy(
@@ -198,12 +203,12 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         memory.discard(block);
     }
 
-    /** Lets the default stream of the calling thread wait for a copy. */
+    /** Makes the default stream of the calling thread wait for a copy. */
     void orderAfter(ArrivingCopy arrival) throws RejectedMessageException {
         within(() -> arrival.orderBefore(JCudaDriver.CU_STREAM_PER_THREAD));
     }
 
-    /** Takes the memory of a storage back, to be used again after what may still use it. Does not block, and does not throw. */
+    /** Takes back the memory of a storage, for reuse after its last users. Never blocks or throws. */
     void giveBack(MemoryBlock block, ArrivingCopy arrival, CudaStorage.Use use) {
         try {
             boolean isTooMuch = within(() -> memory.giveBack(block.idleAfter(idle(arrival, use))));
@@ -211,7 +216,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                 thread.run(() -> anyhow(memory::trim));
             }
             left();
-        } catch (RejectedMessageException e) { // without an event, what may use the memory has to end first
+        } catch (RejectedMessageException e) { // without an event, all users of the memory must finish first
             thread.run(() -> discard(block));
         }
     }
@@ -224,7 +229,9 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         left();
     }
 
-    /** Does something with the context current; without it when the context is gone, and with it all work and memory. */
+    /**
+     * Runs work with the context current; without it if the context was destroyed, together with all work and memory.
+     */
     private void anyhow(Runnable work) {
         try {
             within(() -> {
@@ -243,7 +250,9 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         return new CudaStorage(this, opened, ofSender.sizeBytes());
     }
 
-    /** Does something on the device's thread, after what a storage's users have put on their streams. Does not block, and does not throw. */
+    /**
+     * Runs a task on the device's thread, after the work of a storage's users on their streams. Never blocks or throws.
+     */
     void after(CudaStorage.Use use, Runnable end) {
         Runnable wait = waitFor(use);
         thread.run(() -> {
@@ -253,7 +262,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         });
     }
 
-    /** Returns how to wait for what users have put on their streams until now. */
+    /** Returns an action that waits for the present work of users on their streams. */
     private Runnable waitFor(CudaStorage.Use use) {
         if (use == CudaStorage.Use.NONE) {
             return () -> {};
@@ -264,15 +273,16 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                 CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(idle));
                 events.destroy(idle);
             };
-        } catch (RejectedMessageException e) { // without an event, everything has to end first
+        } catch (RejectedMessageException e) { // without an event, all work must finish first
             return () -> CudaCalls.error(JCudaDriver::cuCtxSynchronize);
         }
     }
 
     /**
-     * Makes a handle by which other processes open the allocation of an address, after the work that was put on some streams is complete.
+     * Creates a handle with which other processes open the allocation of an address, after the present work on some
+     * streams is complete.
      *
-     * @return none when the driver does not share it
+     * @return the handle; empty if the driver can't share the allocation
      */
     Optional<SharedHandle> share(long address, long id, List<ThreadStream> streams) throws RejectedMessageException {
         return within(() -> {
@@ -307,7 +317,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
             CudaCalls.error(() -> JCudaDriver.cuEventSynchronize(block.idle()));
             events.destroy(block.idle());
         }
-        CudaCalls.error(() -> JCudaDriver.cuMemFree(onDevice(block.address()))); // a device that failed has none
+        CudaCalls.error(() -> JCudaDriver.cuMemFree(onDevice(block.address()))); // a failed device has no memory
     }
 
     static CUdeviceptr onDevice(long address) {
@@ -319,12 +329,12 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         thread.run(task);
     }
 
-    /** Runs a task on the device's thread after a time; at once, on this thread, once the device is closed. */
+    /** Runs a task on the device's thread after a delay; immediately on the calling thread if the device is closed. */
     void later(Runnable task, long delayMs) {
         thread.run(task, delayMs);
     }
 
-    /** Waits for the copies to the device that were begun until now. */
+    /** Waits for the copies to the device that have started. */
     void drain() {
         thread.drain();
     }
@@ -345,7 +355,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
         return device;
     }
 
-    /** Returns what is open here. */
+    /** Returns the open resources of this device. */
     CudaFigures figures() {
         return new CudaFigures(
                 memory.inUseBytes(),
@@ -357,7 +367,7 @@ final class CudaDevice implements DeviceMemoryPool.Source {
                 shared.count());
     }
 
-    /** Waits for the copies, and frees what no storage has. */
+    /** Waits for the copies, and frees unused memory. */
     void close() {
         thread.close();
         anyhow(() -> {

@@ -12,7 +12,8 @@ import jcuda.driver.JCudaDriver;
 /**
  * Events of one device, which order the work of its streams. Waits for them block in the driver, and keep no core busy.
  *
- * <p><b>Threads.</b> Thread-safe; the device's context is current. <b>Ownership.</b> Who creates an event destroys it, once.
+ * <p><b>Threads.</b> Thread-safe; the device's context is current. <b>Ownership.</b> The creator of an event destroys
+ * it, once.
  */
 final class CudaEvents {
 
@@ -25,7 +26,7 @@ final class CudaEvents {
         this.device = device;
     }
 
-    /** What is done with an event that was recorded. */
+    /** Use of a recorded event. */
     interface Use {
         void run(CUevent event) throws RejectedMessageException;
     }
@@ -37,12 +38,12 @@ final class CudaEvents {
         return event;
     }
 
-    /** Lets an event pass after the work that was put on a stream until now. */
+    /** Records an event that passes after the present work on a stream. */
     void record(CUevent event, CUstream stream) throws RejectedMessageException {
         CudaCalls.check(device, "cuEventRecord", () -> JCudaDriver.cuEventRecord(event, stream));
     }
 
-    /** Creates an event that passes after the work that was put on a stream until now. */
+    /** Creates an event that passes after the present work on a stream. */
     CUevent recorded(CUstream stream) throws RejectedMessageException {
         CUevent event = create();
         boolean isRecorded = false;
@@ -57,7 +58,7 @@ final class CudaEvents {
         }
     }
 
-    /** Uses an event that passes after the work that was put on a stream until now, and destroys it. */
+    /** Uses an event that passes after the present work on a stream, and destroys it. */
     void after(CUstream stream, Use use) throws RejectedMessageException {
         CUevent event = recorded(stream);
         try {
@@ -67,12 +68,12 @@ final class CudaEvents {
         }
     }
 
-    /** Lets work that is put on a stream from now on run after an event. */
+    /** Makes later work on a stream wait for an event. */
     void await(CUstream stream, CUevent event) throws RejectedMessageException {
         CudaCalls.check(device, "cuStreamWaitEvent", () -> JCudaDriver.cuStreamWaitEvent(stream, event, 0));
     }
 
-    /** Lets work that is put on a stream from now on run after some streams' work until now. */
+    /** Makes later work on a stream wait for the present work on other streams. */
     void awaitAll(CUstream stream, List<ThreadStream> streams) throws RejectedMessageException {
         for (ThreadStream each : streams) {
             after(each.handle(), event -> await(stream, event));
@@ -89,13 +90,13 @@ final class CudaEvents {
         return CudaCalls.isReady(device, "cuEventQuery", () -> JCudaDriver.cuEventQuery(event));
     }
 
-    /** Frees an event, once. The driver keeps what waits for it. */
+    /** Frees an event, once. Work that waits for it is not affected. */
     void destroy(CUevent event) {
         count.decrementAndGet();
         CudaCalls.error(() -> JCudaDriver.cuEventDestroy(event));
     }
 
-    /** Returns how many there are. */
+    /** Returns the number of events. */
     int count() {
         return count.get();
     }

@@ -1,14 +1,14 @@
 package io.waybill.cuda.converter;
 
 /**
- * What is open on devices: all 0 after the converter and the last storage have ended.
+ * Open resources on devices: all 0 after the converter was closed and the last storage was released.
  *
- * @param bytesInUse of storages, rounded up
- * @param bytesCached allocated, and free for the next storage
- * @param streams for copies
- * @param events that were created and not destroyed
- * @param contexts that are retained
- * @param pinned segments that are pinned
+ * @param bytesInUse memory of storages, rounded up
+ * @param bytesCached memory that is cached for later storages
+ * @param streams streams for copies
+ * @param events events that were created and not destroyed
+ * @param contexts retained contexts
+ * @param pinned pinned segments
  * @param opened allocations of other processes
  */
 record CudaFigures(long bytesInUse, long bytesCached, int streams, int events, int contexts, int pinned, int opened) {

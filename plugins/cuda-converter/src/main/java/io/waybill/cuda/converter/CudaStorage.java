@@ -11,9 +11,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A storage in the memory of a CUDA device.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Order.</b> {@link #deviceAddress} lets the calling thread's default stream wait for the copy that brings the content. The
- * memory is used again after the work on the default stream of the thread that releases the last count; of all threads, if more than one asked for
- * the address.
+ * <p><b>Threads.</b> Thread-safe. <b>Order.</b> {@link #deviceAddress} makes the calling thread's default stream wait
+ * for the copy that produces the content. The memory is reused after the work on the default stream of the thread that
+ * releases the last count; of all threads, if several requested the address.
  */
 final class CudaStorage implements Storage {
 
@@ -23,10 +23,10 @@ final class CudaStorage implements Storage {
     private final StorageMemory memory;
     private final long sizeBytes;
     private final AtomicInteger count = new AtomicInteger(1);
-    private Thread user; // guarded by this; the first that asked for the address
-    private boolean isShared; // guarded by this; whether another one asked, too
+    private Thread user; // guarded by this; the first thread that requested the address
+    private boolean isShared; // guarded by this; whether another thread requested it, too
 
-    /** Takes the memory over. */
+    /** Creates a storage, and takes ownership of the memory. */
     CudaStorage(CudaDevice device, StorageMemory memory, long sizeBytes) {
         this.device = device;
         this.memory = memory;
@@ -111,7 +111,7 @@ final class CudaStorage implements Storage {
         return new IllegalStateException("this storage is released");
     }
 
-    /** On whose default streams work may use the memory. */
+    /** Threads on whose default streams work may use the memory. */
     enum Use {
         NONE,
         THIS_THREAD,

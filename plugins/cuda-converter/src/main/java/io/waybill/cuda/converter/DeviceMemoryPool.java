@@ -9,15 +9,16 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * Memory of one device, and its account. Allocating and freeing wait for the device, so blocks that are given back are kept for blocks of their size, up
- * to a limit, and freed when there is no room for others.
+ * Memory pool of one device. Allocating and freeing wait for the device, so returned blocks are cached for requests of
+ * their size, up to a limit, and freed if other requests need the room.
  *
- * <p><b>Threads.</b> Thread-safe; the driver is called without the lock. <b>Units.</b> Bytes; sizes are rounded up by at most an eighth.
+ * <p><b>Threads.</b> Thread-safe; the driver is called without the lock. <b>Units.</b> Bytes; sizes are rounded up by
+ * at most an eighth.
  */
 final class DeviceMemoryPool {
 
     private static final long MIN_STEP = 512;
-    private static final int STEPS = 8; // in a power of two
+    private static final int STEPS = 8; // steps per power of two
 
     private final Source source;
     // guarded by this
@@ -28,7 +29,7 @@ final class DeviceMemoryPool {
     private long cached;
     private boolean closed;
 
-    /** What allocates and frees device memory. */
+    /** Allocator of device memory. */
     interface Source {
 
         /** Allocates memory, and returns its address. */
@@ -38,23 +39,23 @@ final class DeviceMemoryPool {
         void free(MemoryBlock block);
     }
 
-    /** Creates a pool with a max of bytes, in use and cached; 0 for none; and a max of cached ones. */
+    /** Creates a pool with a max of used and cached bytes, 0 for none, and a max of cached bytes. */
     DeviceMemoryPool(Source source, long limit, long cacheLimit) {
         this.source = source;
         this.limit = limit;
         this.cacheLimit = cacheLimit;
     }
 
-    /** Takes other limits. What is in use stays; {@link #trim} frees what is cached beyond them. */
+    /** Applies other limits, without an effect on used memory; {@link #trim} frees the cached memory above them. */
     synchronized void change(MemoryLimits limits) {
         limit = limits.maxBytes();
         cacheLimit = limits.maxCachedBytes();
     }
 
     /**
-     * Takes a block that has at least this size.
+     * Removes and returns a block of at least this size.
      *
-     * @throws RejectedMessageException {@link ErrorCode#DEVICE_FULL} when there is no room, also without what is cached
+     * @throws RejectedMessageException {@link ErrorCode#DEVICE_FULL} if there is no room, even without cached blocks
      */
     MemoryBlock take(long sizeBytes) throws RejectedMessageException {
         if (sizeBytes == 0) {
@@ -90,7 +91,7 @@ final class DeviceMemoryPool {
             return null;
         }
         MemoryBlock block =
-                blocks.poll(); // the one that was given back first: its event is the most likely to have passed
+                blocks.poll(); // the block that was returned first: its event is the most likely to have passed
         if (blocks.isEmpty()) {
             cache.remove(rounded);
         }
@@ -126,7 +127,10 @@ final class DeviceMemoryPool {
         }
     }
 
-    /** Gives a block back, to be used again after its event. Returns whether too much is cached now: {@link #trim} then. */
+    /**
+     * Returns a block to the pool, for reuse after its event; returns whether too much is cached, so that {@link #trim}
+     * is necessary.
+     */
     synchronized boolean giveBack(MemoryBlock block) {
         if (block.sizeBytes() == 0) {
             return false;
@@ -137,7 +141,7 @@ final class DeviceMemoryPool {
         return cached > cacheLimit || closed;
     }
 
-    /** Frees a block that can't be used again, because the device failed. */
+    /** Frees a block that can't be reused, because the device failed. */
     void discard(MemoryBlock block) {
         if (block.sizeBytes() > 0) {
             unreserve(block.sizeBytes());
@@ -145,12 +149,12 @@ final class DeviceMemoryPool {
         }
     }
 
-    /** Frees what is cached beyond the limit: all of it after {@link #close}. */
+    /** Frees the cached memory above the limit: all of it after {@link #close}. */
     void trim() {
         free(evicted(0));
     }
 
-    /** Frees what is cached, now and from now on. */
+    /** Frees all cached memory, and stops caching. */
     void close() {
         synchronized (this) {
             closed = true;
@@ -158,7 +162,7 @@ final class DeviceMemoryPool {
         trim();
     }
 
-    /** Takes cached blocks out, the largest first, until there is room for some more bytes. */
+    /** Removes cached blocks, the largest first, until there is room for more bytes. */
     private synchronized List<MemoryBlock> evicted(long room) {
         List<MemoryBlock> evicted = new ArrayList<>(0);
         while (!cache.isEmpty() && !hasRoom(room)) {

@@ -7,9 +7,9 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Thread of one device for what waits for the device and concerns no call: ends of copies, and memory to be freed. Runs tasks in order, and exists from
- * the first one on.
- * When the host gives no thread, those that are due run on the calling one.
+ * Thread of one device for work that waits for the device and concerns no call: completion of copies, and freeing of
+ * memory. Runs tasks in order, and starts with the first one. If the host refuses a thread, due tasks run on the
+ * calling thread.
  */
 final class DeviceThread {
 
@@ -29,7 +29,7 @@ final class DeviceThread {
         executor = new ScheduledThreadPoolExecutor(1, threads);
     }
 
-    /** Runs a task later; at once, on this thread, after {@link #close}. */
+    /** Runs a task later; immediately on the calling thread after {@link #close}. */
     void run(Runnable task) {
         try {
             executor.execute(task);
@@ -40,7 +40,10 @@ final class DeviceThread {
         }
     }
 
-    /** The host gave no thread, and the task is queued: runs what is due. Another task starts the thread for those that are not. */
+    /**
+     * Runs the due tasks of the queue, because the host refused a thread. A later task starts the thread for the
+     * others.
+     */
     private void runQueued() {
         for (Runnable next = executor.getQueue().poll();
                 next != null;
@@ -49,7 +52,9 @@ final class DeviceThread {
         }
     }
 
-    /** Runs a task after a time, while other tasks go on; at once, on this thread, after {@link #close}. */
+    /**
+     * Runs a task after a delay, without delaying other tasks; immediately on the calling thread after {@link #close}.
+     */
     void run(Runnable task, long delayMs) {
         try {
             executor.schedule(task, delayMs, TimeUnit.MILLISECONDS);
@@ -60,7 +65,7 @@ final class DeviceThread {
         }
     }
 
-    /** Waits for the tasks until now, but for those with a delay. */
+    /** Waits for the present tasks, except those with a delay. */
     void drain() {
         CountDownLatch drained = new CountDownLatch(1);
         run(drained::countDown);
@@ -74,7 +79,7 @@ final class DeviceThread {
         }
     }
 
-    /** Waits for the tasks, and ends the thread. Returns false when they have not ended in time. */
+    /** Waits for the tasks, and stops the thread; returns false if they have not finished in time. */
     boolean close() {
         executor.shutdown();
         boolean interrupted = false;

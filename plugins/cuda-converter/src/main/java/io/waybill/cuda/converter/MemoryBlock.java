@@ -5,9 +5,9 @@ import jcuda.driver.CUevent;
 /**
  * A piece of device memory.
  *
- * @param address of its first byte on the device; 0 when it is empty
+ * @param address of its first byte on the device; 0 if it is empty
  * @param sizeBytes as allocated
- * @param idle the event after which it can be used again; null when it can be used at once. Belongs to the block
+ * @param idle event after which the block is reusable; null if it is already reusable. Owned by the block
  */
 record MemoryBlock(long address, long sizeBytes, CUevent idle) {
 

@@ -1,10 +1,10 @@
 package io.waybill.cuda.converter;
 
 /**
- * How much memory of each device is used.
+ * Limits of the memory on each device.
  *
- * @param maxBytes in use and cached; 0 for as much as there is
- * @param maxCachedBytes kept for later use
+ * @param maxBytes max used and cached memory; 0 for no limit
+ * @param maxCachedBytes max cached memory
  */
 record MemoryLimits(long maxBytes, long maxCachedBytes) {
 

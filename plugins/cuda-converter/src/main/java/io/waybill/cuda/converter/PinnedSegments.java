@@ -13,11 +13,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import jcuda.driver.JCudaDriver;
 
 /**
- * The segments that tensors travel through, pinned for all devices, so that devices read and write them without a detour. Nothing is pinned before a device
- * is used.
+ * The segments of tensor memory, pinned for all devices, so that devices access them directly. No segment is pinned
+ * before a device is used.
  *
- * <p>Segments of peers are pinned for reading only, in the mapping that shows what the peer writes. In the other one, which is copy-on-write, Linux from 6.2 on
- * would give the pinned pages copies of their own, in which the peer's next tensors are missing.
+ * <p>Segments of peers are pinned for reading only, in the mapping of the file's own pages. In the copy-on-write
+ * mapping, Linux from 6.2 on would copy the pinned pages, and the copies would lack the peer's later tensors.
  *
  * <p><b>Threads.</b> Thread-safe. A segment is unpinned while no copy of this converter runs.
  */
@@ -31,10 +31,11 @@ final class PinnedSegments {
     // guarded by this
     private final Set<MappedSegment> known = new HashSet<>();
     private final Set<MappedSegment> pinned = new HashSet<>();
-    private final List<CudaDevice> devices = new ArrayList<>(); // that are open; segments are pinned by the first one
-    private final Set<MappedSegment.Use> warnings = EnumSet.noneOf(MappedSegment.Use.class); // that were logged
+    private final List<CudaDevice> devices = new ArrayList<>(); // open devices; the first one pins segments
+    // kinds of warnings that were logged
+    private final Set<MappedSegment.Use> warnings = EnumSet.noneOf(MappedSegment.Use.class);
 
-    /** A copy to the host, or the begin of one to a device, whose thread completes it. */
+    /** A copy to the host, or the start of one to a device, whose thread completes it. */
     interface Copy<T> {
         T run() throws RejectedMessageException;
     }
@@ -57,7 +58,7 @@ final class PinnedSegments {
         unpin(segment, by);
     }
 
-    /** Pins the segments that are known, by the first device that was opened. */
+    /** Pins the known segments with the first opened device. */
     synchronized void opened(CudaDevice opened) {
         devices.add(opened);
         if (devices.size() == 1) {
@@ -119,7 +120,7 @@ final class PinnedSegments {
         return List.copyOf(devices);
     }
 
-    /** Begins a copy from or to memory that may be pinned, and stays pinned until the copy has ended. */
+    /** Starts a copy from or to memory that may be pinned, and keeps it pinned until the copy has completed. */
     <T> T copy(Copy<T> copy) throws RejectedMessageException {
         copies.readLock().lock();
         try {
@@ -129,12 +130,12 @@ final class PinnedSegments {
         }
     }
 
-    /** Returns how many segments are pinned. */
+    /** Returns the number of pinned segments. */
     synchronized int count() {
         return pinned.size();
     }
 
-    /** Unpins what is pinned. */
+    /** Unpins all segments. */
     void close() {
         Set<MappedSegment> left;
         synchronized (this) {

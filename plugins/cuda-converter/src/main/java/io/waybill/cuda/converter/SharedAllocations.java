@@ -19,11 +19,13 @@ import jcuda.driver.JCudaDriver;
 import jcuda.driver.SharedMemory;
 
 /**
- * Allocations of one device that processes share: handles of those of this process, and those of others, of which each is open once, for as long as a storage
- * uses it, and {@value #REST_MS} ms longer: opening and closing take longer than a call. An allocation is closed before the sender learns that its last storage is
- * released: it may free the allocation then.
+ * Shared allocations of one device: handles of this process's allocations, and open allocations of other processes.
+ * Each of these is open once, while a storage uses it and {@value #REST_MS} ms longer, because opening and closing take
+ * longer than a call. An allocation is closed before the release of its last storage is reported to the sender, which
+ * may then free the allocation.
  *
- * <p><b>Threads.</b> Thread-safe. The driver is called with the lock held, so that an allocation is not opened while it is closed.
+ * <p><b>Threads.</b> Thread-safe. The driver is called with the lock held, so that an allocation is not opened while it
+ * is closed.
  */
 final class SharedAllocations {
 
@@ -45,7 +47,7 @@ final class SharedAllocations {
         private final long address;
         private final long sizeBytes;
         private int uses;
-        private Storage resting; // keeps the sender from freeing it while it is not used here; null while it is
+        private Storage resting; // keeps the sender from freeing the unused allocation; null while it is in use
 
         Allocation(ByteBuffer handle, long address, long sizeBytes) {
             this.handle = handle;
@@ -55,10 +57,10 @@ final class SharedAllocations {
     }
 
     /**
-     * Makes a handle by which other processes open the allocation of an address. The context is current.
+     * Creates a handle with which other processes open the allocation of an address. The context is current.
      *
-     * @param handle of the device
-     * @return none when the driver does not share it
+     * @param handle handle of the device
+     * @return the handle; empty if the driver can't share the allocation
      */
     Optional<SharedHandle> share(CUdevice handle, long address, long id) throws RejectedMessageException {
         DeviceAddress base = new DeviceAddress();
@@ -77,7 +79,7 @@ final class SharedAllocations {
         return Optional.of(new SharedHandle(id, uuid(handle), address - base.value(), SharedMemory.bytes(allocation)));
     }
 
-    /** Returns by what a device is known in all processes. */
+    /** Returns the id of a device, which is the same in all processes. */
     static UUID uuid(int index) throws RejectedMessageException {
         CUdevice handle = new CUdevice();
         CudaCalls.check("cuda:" + index, "cuDeviceGet", () -> JCudaDriver.cuDeviceGet(handle, index));
@@ -94,7 +96,7 @@ final class SharedAllocations {
     /**
      * Opens the memory of a storage.
      *
-     * @param shared is retained until the memory is closed
+     * @param shared stand-in for the sender's storage, retained until the memory is closed
      */
     StorageMemory open(SharedHandle handle, Storage shared) throws RejectedMessageException {
         Allocation allocation = use(ByteBuffer.wrap(handle.allocation()));
@@ -121,14 +123,17 @@ final class SharedAllocations {
                 open.put(handle, allocation);
             }
             allocation.uses++;
-            rested = allocation.resting; // the new user's keeps the allocation, too
+            rested = allocation.resting; // the new user's storage keeps the allocation, too
             allocation.resting = null;
         }
         release(rested);
         return allocation;
     }
 
-    /** Ends one use of an allocation, which rests after the last one. Takes a count of the storage over. */
+    /**
+     * Ends one use of an allocation, which stays open for a while after the last use. Takes ownership of a count of the
+     * storage.
+     */
     private void ended(Allocation allocation, Storage shared) {
         boolean rests;
         synchronized (this) {
@@ -142,11 +147,11 @@ final class SharedAllocations {
         }
     }
 
-    /** Closes an allocation that has rested since a storage was released. */
+    /** Closes an allocation that was unused since the release of a storage. */
     private void close(Allocation allocation, Storage shared) {
         synchronized (this) {
             if (allocation.resting != shared) {
-                return; // it was used since
+                return; // used again meanwhile
             }
             allocation.resting = null;
             open.remove(allocation.handle);
@@ -191,7 +196,8 @@ final class SharedAllocations {
                 return null;
             });
         } catch (RejectedMessageException e) {
-            LOG.log(Level.DEBUG, "Memory of another process could not be closed: {0}", e.getMessage()); // it is lost
+            // the memory is lost
+            LOG.log(Level.DEBUG, "Memory of another process could not be closed: {0}", e.getMessage());
         }
     }
 
@@ -206,12 +212,12 @@ final class SharedAllocations {
         }
     }
 
-    /** Returns how many allocations are open. */
+    /** Returns the number of open allocations. */
     synchronized int count() {
         return open.size();
     }
 
-    /** A part of an allocation, in use. Its content was complete before it was shared. */
+    /** A used part of an allocation. Its content was complete before it was shared. */
     private final class Opened implements StorageMemory {
         private final Allocation allocation;
         private final long address;
@@ -230,7 +236,7 @@ final class SharedAllocations {
 
         @Override
         public void orderThread() {
-            // nothing to wait for
+            // no copy to wait for
         }
 
         @Override

@@ -8,12 +8,13 @@ import java.util.UUID;
 import jcuda.driver.SharedMemory;
 
 /**
- * By what the receiver of a message finds the memory of a storage. Little-endian: a version, 7 bytes of 0, the id, the device, the offset, and the driver's handle.
+ * Handle with which the receiver of a message finds the memory of a storage. Little-endian: a version, 7 bytes of 0,
+ * the id, the device, the offset, and the driver's handle.
  *
- * @param id by which the process that shares the storage knows it
- * @param device of the hardware
- * @param offset of the storage's first byte in the allocation, in bytes
- * @param allocation the driver's handle of the allocation
+ * @param id id of the storage in the sharing process
+ * @param device id of the hardware
+ * @param offset offset of the storage's first byte in the allocation, in bytes
+ * @param allocation driver's handle of the allocation
  */
 record SharedHandle(long id, UUID device, long offset, byte[] allocation) {
 
@@ -32,7 +33,7 @@ record SharedHandle(long id, UUID device, long offset, byte[] allocation) {
                 .flip();
     }
 
-    /** Reads what another process has written, which is not trusted. */
+    /** Decodes the untrusted bytes of another process. */
     static SharedHandle decode(ByteBuffer encoded) throws RejectedMessageException {
         ByteBuffer bytes = encoded.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         long version = bytes.remaining() < Long.BYTES ? 0 : bytes.getLong();

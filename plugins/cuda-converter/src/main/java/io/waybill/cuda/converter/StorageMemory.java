@@ -5,12 +5,12 @@ import io.waybill.api.RejectedMessageException;
 /** The memory of one storage on a device. Thread-safe. */
 interface StorageMemory {
 
-    /** Returns the address of its first byte on the device; 0 when it is empty. */
+    /** Returns the address of its first byte on the device; 0 if it is empty. */
     long address();
 
-    /** Lets the default stream of the calling thread wait for the content. */
+    /** Makes the default stream of the calling thread wait for the content. */
     void orderThread() throws RejectedMessageException;
 
-    /** Gives it back, once, to be used again after what may still use it. Does not block, and does not throw. */
+    /** Returns the memory, once, for reuse after its last users. Never blocks or throws. */
     void giveBack(CudaStorage.Use use);
 }

@@ -5,7 +5,7 @@ import io.waybill.api.tensor.Device;
 import jcuda.driver.CUstream;
 
 /**
- * The default stream of one thread on one device, which the driver's functions know by the same handle in each thread: used by that thread alone.
+ * The default stream of one thread on one device, which has the same handle in each thread: used only by that thread.
  * Work on the legacy default stream is ordered with it by the driver.
  */
 record ThreadStream(Device device, CUstream handle) implements DeviceStream {}

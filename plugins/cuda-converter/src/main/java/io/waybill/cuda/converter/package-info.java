@@ -4,7 +4,7 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.cuda.converter.CudaConverter} for the component
- *   <li>{@link io.waybill.cuda.converter.CudaDevice} for the copies, and in which order they run
+ *   <li>{@link io.waybill.cuda.converter.CudaDevice} for the copies and their order
  * </ul>
  */
 package io.waybill.cuda.converter;

@@ -16,7 +16,7 @@ import java.nio.charset.StandardCharsets;
  */
 final class Connection {
 
-    /** Max bytes of a request's first lines. */
+    /** Max size of a request's first lines, in bytes. */
     static final int MAX_HEAD_BYTES = 8192;
 
     private static final Logger LOG = System.getLogger(Connection.class.getName());
@@ -43,7 +43,7 @@ final class Connection {
         return sinceNs;
     }
 
-    /** Reads and writes what the client is ready for, and closes when all is done. */
+    /** Reads and writes as far as the client is ready, and closes after the response. */
     void proceed() {
         try {
             if (out == null) {
@@ -53,7 +53,7 @@ final class Connection {
                 write();
             }
         } catch (IOException e) {
-            close(); // the client is gone
+            close(); // the client has disconnected
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, "A connection failed, and is closed", e);
             close();
@@ -91,7 +91,7 @@ final class Connection {
         try {
             Page page = pages.page(head.path(), head.accept());
             return page == null ? Page.text("404 Not Found", "there are /metrics and /healthz") : page;
-        } catch (Throwable e) { // of whatever gives the figures
+        } catch (Throwable e) { // includes errors of the page source
             LOG.log(Level.WARNING, "A page could not be made: {0}", head.path());
             LOG.log(Level.DEBUG, "A page could not be made", e);
             return Page.text("500 Internal Server Error", "the figures can't be read; the node's log says why");

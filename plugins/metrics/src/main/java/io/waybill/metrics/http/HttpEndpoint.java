@@ -16,15 +16,16 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Serves pages over HTTP/1.1 with one thread, which never waits for a client. A connection has one request. It is closed after
- * {@value #LIMIT_S} s, or when {@value #MAX_CONNECTIONS} newer ones are there.
+ * Server of pages over HTTP/1.1 with one thread, which never waits for a client. A connection has one request. It is
+ * closed after {@value #LIMIT_S} s, or if {@value #MAX_CONNECTIONS} newer ones exist.
  *
- * <p><b>Threads.</b> One of its own. While the address is in use it tries again every {@value #RETRY_S} s, so that one of several nodes with the same
- * address serves it. <b>Errors.</b> A connection that fails is closed; after any other failure it begins again, and closes all connections.
+ * <p><b>Threads.</b> One separate thread. While the address is in use it retries every {@value #RETRY_S} s, so that one
+ * of several nodes with the same address serves it. <b>Errors.</b> A failed connection is closed; after any other
+ * failure the server closes all connections and restarts.
  */
 public final class HttpEndpoint implements AutoCloseable {
 
-    /** Max connections at a time. */
+    /** Max number of concurrent connections. */
     static final int MAX_CONNECTIONS = 32;
 
     private static final Logger LOG = System.getLogger(HttpEndpoint.class.getName());
@@ -36,14 +37,14 @@ public final class HttpEndpoint implements AutoCloseable {
     private final PageSource pages;
     private final Selector selector;
     private final Thread thread;
-    private final Deque<Connection> connections = new ArrayDeque<>(); // oldest first; by the thread
-    private volatile boolean closed; // by close, for the thread
-    private volatile SocketAddress bound; // by the thread, for tests and the log; null while there is none
+    private final Deque<Connection> connections = new ArrayDeque<>(); // oldest first; owned by the thread
+    private volatile boolean closed; // set by close, read by the thread
+    private volatile SocketAddress bound; // set by the thread, read by tests and the log; null while there is none
 
     /**
-     * Begins to serve.
+     * Starts serving.
      *
-     * @throws IOException when the process has no descriptors left
+     * @throws IOException if the process has no descriptors left
      */
     public HttpEndpoint(ListenAddress address, PageSource pages) throws IOException {
         this.address = address;
@@ -53,25 +54,25 @@ public final class HttpEndpoint implements AutoCloseable {
         thread.setDaemon(true);
         try {
             thread.start();
-        } catch (OutOfMemoryError e) { // the host gives no thread
+        } catch (OutOfMemoryError e) { // the host refuses a thread
             selector.close();
             throw new IOException("no thread for the metrics endpoint at " + address + ": " + e.getMessage(), e);
         }
     }
 
-    /** Returns the address that it listens on; empty while another process has it. */
+    /** Returns the address that it listens on; empty while another process uses it. */
     public Optional<SocketAddress> bound() {
         return Optional.ofNullable(bound);
     }
 
-    /** Serves until this is closed: from scratch after a failure, the first of which is reported. */
+    /** Serves until this object is closed. Restarts after a failure, the first of which is reported. */
     private void run() {
         for (boolean isReported = false; !closed; ) {
             try {
                 serveOnce();
             } catch (ClosedByInterruptException e) {
-                Thread.interrupted(); // its channel is closed: another one follows at once
-            } catch (Throwable e) { // whatever it is, the next attempt may succeed
+                Thread.interrupted(); // the interrupt closed the channel: another one follows immediately
+            } catch (Throwable e) { // after any failure, the next attempt may succeed
                 LOG.log(
                         isReported ? Level.DEBUG : Level.ERROR,
                         "The endpoint at " + address + " failed, and begins again every " + RETRY_S + " s: " + e,
@@ -109,20 +110,20 @@ public final class HttpEndpoint implements AutoCloseable {
         }
     }
 
-    /** Waits until a client is there or ready. An interrupt is for something else, and would close the channels. */
+    /** Waits for a new or ready client. Clears an interrupt, which has another purpose and would close the channels. */
     private void awaitReady(long ms) throws IOException {
         selector.select(ms);
         Thread.interrupted();
     }
 
-    /** Formats an address as it is written in the settings. */
+    /** Formats an address in the form of the settings. */
     private static String shown(SocketAddress address) {
         return address instanceof InetSocketAddress inet
                 ? inet.getAddress().getHostAddress() + ":" + inet.getPort()
                 : address.toString();
     }
 
-    /** Returns the channel once the address is free; null when this is closed before. */
+    /** Waits until the address is free, and returns the channel; null if this object is closed first. */
     private ServerSocketChannel open() throws IOException {
         for (boolean isSaid = false; !closed; isSaid = true) {
             try {
@@ -176,7 +177,7 @@ public final class HttpEndpoint implements AutoCloseable {
             throw e;
         } catch (IOException e) {
             LOG.log(Level.DEBUG, "A connection could not be accepted", e);
-            connections.forEach(Connection::close); // most likely for want of descriptors
+            connections.forEach(Connection::close); // most likely because no descriptors are left
         }
     }
 
@@ -190,7 +191,10 @@ public final class HttpEndpoint implements AutoCloseable {
         }
     }
 
-    /** Closes the address and all connections, and waits for its thread, unless that reads from a disk that does not respond. */
+    /**
+     * Closes the address and all connections, and waits for its thread, unless it is blocked on a disk that does not
+     * respond.
+     */
     @Override
     public void close() {
         closed = true;

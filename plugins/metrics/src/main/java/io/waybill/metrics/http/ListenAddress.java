@@ -16,7 +16,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 
 /**
- * Where an endpoint listens: a port on the loopback interface, or a Unix socket.
+ * Address of an endpoint: a port on the loopback interface, or a Unix socket.
  *
  * <p>Immutable.
  */
@@ -37,9 +37,9 @@ public final class ListenAddress {
     }
 
     /**
-     * Reads {@code PORT}, {@code HOST:PORT} with a host that is this one, or {@code unix:} and an absolute path.
+     * Parses {@code PORT}, {@code HOST:PORT} with this host, or {@code unix:} and an absolute path.
      *
-     * @throws IllegalArgumentException for another text, and for an address that other hosts reach
+     * @throws IllegalArgumentException for any other text, and for an address that other hosts can reach
      */
     public static ListenAddress parse(String text) {
         if (text.startsWith(UNIX)) {
@@ -75,7 +75,7 @@ public final class ListenAddress {
                 return port;
             }
         } catch (NumberFormatException e) {
-            // said below
+            // reported below
         }
         throw wrong(text, "a port is a number from 0, for any free one, to " + MAX_PORT);
     }
@@ -86,7 +86,7 @@ public final class ListenAddress {
                         + text + ": " + why);
     }
 
-    /** Opens a channel that listens. Replaces a socket file that its process left. */
+    /** Opens a listening channel. Replaces the socket file of a process that has ended. */
     ServerSocketChannel open() throws IOException {
         if (socket == null) {
             return bound(ServerSocketChannel.open());
@@ -130,7 +130,7 @@ public final class ListenAddress {
         }
     }
 
-    /** Removes what is left when the channel is closed. */
+    /** Removes the socket file after the channel was closed. */
     void cleanUp() throws IOException {
         if (socket != null) {
             Files.deleteIfExists(socket);

@@ -3,11 +3,11 @@ package io.waybill.metrics.http;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What an endpoint responds with.
+ * Response of an endpoint.
  *
- * @param status of HTTP, with its reason
- * @param type of the content
- * @param body not changed any more
+ * @param status HTTP status, with its reason
+ * @param type type of the content
+ * @param body content, which no longer changes
  */
 public record Page(String status, String type, byte[] body) {
 

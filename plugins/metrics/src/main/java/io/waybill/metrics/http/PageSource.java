@@ -2,12 +2,12 @@ package io.waybill.metrics.http;
 
 import java.io.IOException;
 
-/** The pages of an endpoint. Called by its thread. */
+/** Source of an endpoint's pages. Called by its thread. */
 @FunctionalInterface
 public interface PageSource {
 
     /**
-     * Makes a page; null when there is none with this path.
+     * Creates a page; null if there is none with this path.
      *
      * @param path without a query
      * @param accept the client's {@code Accept}; empty for none

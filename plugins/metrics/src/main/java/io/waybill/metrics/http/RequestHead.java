@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * The first lines of a request of HTTP/1.x, as far as an endpoint needs them.
+ * First lines of an HTTP/1.x request: the parts that an endpoint needs.
  *
  * @param host the client's {@code Host}; empty for none
  * @param accept the client's {@code Accept}; empty for none
@@ -13,7 +13,7 @@ record RequestHead(String method, String path, String host, String accept) {
 
     private static final String END = "\r\n\r\n";
 
-    /** Returns the head in the first bytes; null when it is not whole yet. */
+    /** Returns the head in the first bytes; null if it is not complete yet. */
     static RequestHead of(byte[] bytes, int length) throws MalformedHeadException {
         String text = new String(bytes, 0, length, StandardCharsets.ISO_8859_1);
         int end = text.indexOf(END);
@@ -37,7 +37,7 @@ record RequestHead(String method, String path, String host, String accept) {
                 case "host" -> host = value;
                 case "accept" -> accept = value;
                 default -> {
-                    // of no interest
+                    // ignored
                 }
             }
         }
@@ -45,15 +45,15 @@ record RequestHead(String method, String path, String host, String accept) {
     }
 
     /**
-     * Returns whether the client named this host by its address or as localhost. A browser that was led here by a foreign page names another one
-     * (DNS rebinding).
+     * Returns whether the client named this host by its address or as localhost. A browser that a foreign page
+     * redirected here names another host (DNS rebinding).
      */
     boolean isForThisHost() {
         String name = host.replaceFirst(":\\d+$", "");
         return name.isEmpty() || name.equals("localhost") || name.startsWith("[") || name.matches("[0-9.]+");
     }
 
-    /** The first lines are not those of a request. */
+    /** Signals that the first lines are not those of a request. */
     static final class MalformedHeadException extends Exception {
 
         private MalformedHeadException() {

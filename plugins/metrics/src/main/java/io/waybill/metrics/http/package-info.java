@@ -1,5 +1,5 @@
 /**
- * A small server of HTTP on the loopback interface or a Unix socket.
+ * Small HTTP server on the loopback interface or a Unix socket.
  *
  * <p>Start at {@link io.waybill.metrics.http.HttpEndpoint}.
  */

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.function.ToLongFunction;
 
 /**
- * The figures of one worker, as they were read last.
+ * Last read figures of one worker.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -19,7 +19,7 @@ final class WorkerBean implements WorkerMXBean {
     private static final double MEDIAN = 50;
     private static final double P99 = 99;
 
-    private volatile WorkerMetrics metrics; // replaced by the one that reads, for the threads of JMX
+    private volatile WorkerMetrics metrics; // replaced by the reading thread, read by the threads of JMX
 
     WorkerBean(WorkerMetrics metrics) {
         this.metrics = metrics;

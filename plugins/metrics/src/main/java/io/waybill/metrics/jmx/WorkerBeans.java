@@ -17,7 +17,8 @@ import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
 /**
- * An MXBean for each live worker of the home, {@code io.waybill:type=Worker,name=…}, read again every {@value #INTERVAL_S} s.
+ * MXBeans {@code io.waybill:type=Worker,name=…} for the live workers of the home, refreshed every {@value #INTERVAL_S}
+ * s.
  *
  * <p><b>Threads.</b> Those of the broker's tasks, one at a time.
  */

@@ -13,37 +13,37 @@ public interface WorkerMXBean {
 
     long getEpoch();
 
-    /** When the worker published these figures, in ms since 1970. */
+    /** Returns the time at which the worker published these figures, in ms since 1970. */
     long getPublishedMs();
 
-    /** Requests of others that have their outcome. */
+    /** Returns the number of completed requests of other workers. */
     long getServed();
 
-    /** Those of them that failed. */
+    /** Returns the number of failed requests among them. */
     long getServedErrors();
 
     long getServedInFlight();
 
     long getParked();
 
-    /** Requests of this worker that have their outcome. */
+    /** Returns the number of completed requests of this worker. */
     long getCalled();
 
-    /** Those of them that failed. */
+    /** Returns the number of failed requests among them. */
     long getCalledErrors();
 
     long getCalledInFlight();
 
-    /** The median time of the requests that it served; 0 for none. */
+    /** Returns the median time of the requests that it served; 0 if there are none. */
     double getServedP50Ms();
 
     double getServedP99Ms();
 
     double getServedMaxMs();
 
-    /** Served requests that have their outcome, by operation. */
+    /** Returns the numbers of completed served requests, by operation. */
     Map<String, Long> getServedByOperation();
 
-    /** All other values, by name. */
+    /** Returns all other values, by name. */
     Map<String, Long> getValues();
 }

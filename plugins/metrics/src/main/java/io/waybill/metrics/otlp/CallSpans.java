@@ -16,15 +16,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Collects the spans of calls that belong to a sampled trace. What has no room is dropped and counted: a call never waits.
+ * Collector of the spans of calls in a sampled trace. A span without room is dropped and counted, so that a call never
+ * waits.
  *
- * <p><b>Threads.</b> Those of calls add; one takes.
+ * <p><b>Threads.</b> Threads of calls add; one thread takes.
  */
 public final class CallSpans implements CallEvents {
 
-    /** Max calls of each side without an outcome that are followed. */
+    /** Max number of tracked calls without an outcome, per side. */
     static final int MAX_OPEN = 16_384;
-    /** Max ended spans that wait for their export. */
+    /** Max number of ended spans that wait for their export. */
     static final int MAX_ENDED = 8192;
 
     private static final int EARLY = 4096;
@@ -32,9 +33,9 @@ public final class CallSpans implements CallEvents {
 
     private final Map<Long, ExportedSpan> served = new ConcurrentHashMap<>(); // by message id
     private final Map<Long, ExportedSpan> made = new ConcurrentHashMap<>(); // by message id
-    // ENDED may come before APPENDED: ids of calls that ended, each in the place that its digits give, and how
+    // ENDED may arrive before APPENDED: ids and errors of ended calls, each in the slot of its digits
     private final AtomicLongArray early = new AtomicLongArray(EARLY);
-    private final ErrorCode[] errors = new ErrorCode[EARLY]; // published by the id
+    private final ErrorCode[] errors = new ErrorCode[EARLY]; // published by the write of the id
     private final BlockingQueue<ExportedSpan> ended = new ArrayBlockingQueue<>(MAX_ENDED);
     private final AtomicLong dropped = new AtomicLong();
 
@@ -67,7 +68,8 @@ public final class CallSpans implements CallEvents {
                 errors[place(event.id())] = event.error();
                 early.set(
                         place(event.id()),
-                        event.id()); // before the look into the map: one of both threads sees the other
+                        // before reading the map, so that at least one of both threads sees the other's write
+                        event.id());
                 endMade(event, event.error());
             }
             default -> throw new IllegalStateException("no event of interest: " + event.kind());
@@ -103,7 +105,7 @@ public final class CallSpans implements CallEvents {
                 null);
     }
 
-    /** Ends the caller's side, unless the other event of the call did. */
+    /** Ends the caller's side, unless the other event of the call has ended it. */
     private void endMade(CallEvent event, ErrorCode error) {
         ExportedSpan span = made.isEmpty() ? null : made.remove(event.id());
         if (span != null) {
@@ -121,7 +123,7 @@ public final class CallSpans implements CallEvents {
         }
     }
 
-    /** Waits for a span that ended, and moves it and others into a list. Returns without one after the time. */
+    /** Waits for an ended span, and moves it and others into a list; returns without a span after a time limit. */
     void take(Collection<ExportedSpan> into, int max, long waitMs) throws InterruptedException {
         ExportedSpan first = ended.poll(waitMs, TimeUnit.MILLISECONDS);
         if (first != null) {
@@ -130,7 +132,7 @@ public final class CallSpans implements CallEvents {
         }
     }
 
-    /** Forgets calls that have had no outcome for an hour, and counts them as dropped. */
+    /** Removes calls without an outcome for an hour, and counts them as dropped. */
     void forgetOld(long nowNs) {
         forgetOld(served, nowNs);
         forgetOld(made, nowNs);
@@ -150,12 +152,12 @@ public final class CallSpans implements CallEvents {
         dropped.addAndGet(count);
     }
 
-    /** Returns how many ended spans wait for their export. */
+    /** Returns the number of ended spans that wait for their export. */
     int waiting() {
         return ended.size();
     }
 
-    /** Returns how many spans were dropped. */
+    /** Returns the number of dropped spans. */
     public long dropped() {
         return dropped.get();
     }

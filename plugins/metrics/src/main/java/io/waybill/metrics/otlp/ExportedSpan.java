@@ -5,12 +5,12 @@ import io.waybill.api.ErrorCode;
 /**
  * One side of a call, as a span of OpenTelemetry. Immutable.
  *
- * @param spanId of the callee's side the one on record; of the caller's side {@link #callerSideId} of it
- * @param parentId the span that the call was made from
- * @param linkedId the span on record, on the caller's side; 0 on the callee's
+ * @param spanId on the callee's side the recorded id; on the caller's side its {@link #callerSideId}
+ * @param parentId span from which the call was made
+ * @param linkedId the recorded span, on the caller's side; 0 on the callee's
  * @param messageId of the request
  * @param peer id of the worker on the other side
- * @param operation what is called
+ * @param operation the called operation
  * @param type of the request
  * @param bytes of the request's record
  * @param startNs wall clock
@@ -32,10 +32,10 @@ record ExportedSpan(
         long endNs,
         ErrorCode error) {
 
-    /** Odd, so that the product is a permutation. */
+    /** Odd factor, so that the product is a permutation. */
     private static final long FACTOR = 0x9e3779b97f4a7c15L;
 
-    /** Returns the id of the caller's side of the call that is a span: another one, and always the same. Not 0. */
+    /** Returns the nonzero id of the caller's side for a call's span, always the same. */
     static long callerSideId(long spanId) {
         return spanId * FACTOR;
     }

@@ -15,8 +15,8 @@ import io.prometheus.metrics.model.snapshots.UnknownSnapshot;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Writes what a scrape gives as OTLP's {@code ExportMetricsServiceRequest}. Names are those of Prometheus, counters without {@code _total}; all sums are
- * cumulative. Stateless.
+ * Encoder of a scrape as OTLP's {@code ExportMetricsServiceRequest}. Names are those of Prometheus, counters without
+ * {@code _total}; all sums are cumulative. Stateless.
  */
 public final class MetricsRequest {
 
@@ -79,7 +79,7 @@ public final class MetricsRequest {
         }
     }
 
-    /** Returns a unit of Prometheus as UCUM has it. */
+    /** Returns the UCUM form of a Prometheus unit. */
     private static String unit(String name) {
         return switch (name) {
             case "seconds" -> "s";

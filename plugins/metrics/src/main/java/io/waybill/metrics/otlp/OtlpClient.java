@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Sends requests of OTLP over HTTP to a receiver.
+ * Client that sends OTLP requests over HTTP to a receiver.
  *
  * <p><b>Threads.</b> One.
  */
@@ -16,19 +16,19 @@ final class OtlpClient {
 
     private static final int LIMIT_MS = 5000;
     private static final int MAX_RESPONSE_BYTES = 65_536;
-    /** What the protocol allows to repeat. */
+    /** HTTP codes after which the protocol allows to repeat a request. */
     private static final Set<Integer> LATER = Set.of(429, 502, 503, 504);
 
     private final URI endpoint;
     private final Map<String, String> headers;
 
-    /** What a receiver made of a request. */
+    /** Outcome of a request. */
     enum Outcome {
-        /** It has it. */
+        /** The receiver accepted the request. */
         TAKEN,
-        /** It does not take it, and will not. */
+        /** The receiver refused the request permanently. */
         REFUSED,
-        /** It can't be reached, or asks to come again. */
+        /** The receiver can't be reached, or requests a retry. */
         LATER
     }
 
@@ -37,7 +37,7 @@ final class OtlpClient {
         this.headers = Map.copyOf(headers);
     }
 
-    /** Sends a request. Returns within twice {@value #LIMIT_MS} ms, as long as bytes come. */
+    /** Sends a request. Returns within twice {@value #LIMIT_MS} ms, while bytes arrive. */
     Outcome send(String path, byte[] request, StringBuilder why) {
         try {
             int status = post(path, request);

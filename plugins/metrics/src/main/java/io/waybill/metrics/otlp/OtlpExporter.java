@@ -14,16 +14,16 @@ import java.util.function.IntFunction;
 import java.util.function.LongFunction;
 
 /**
- * Sends spans and metrics to a receiver of OTLP, such as the OpenTelemetry Collector, with {@code http/protobuf}.
+ * Exporter of spans and metrics to a receiver of OTLP, such as the OpenTelemetry Collector, with {@code http/protobuf}.
  *
- * <p>A request that the receiver does not take is repeated twice; then its content is dropped and counted.
+ * <p>A request that the receiver does not accept is repeated twice; then its content is dropped and counted.
  *
- * <p><b>Threads.</b> One of its own.
+ * <p><b>Threads.</b> One separate thread.
  */
 public final class OtlpExporter implements AutoCloseable {
 
     private static final Logger LOG = System.getLogger(OtlpExporter.class.getName());
-    private static final int MAX_SPANS = 512; // in a request
+    private static final int MAX_SPANS = 512; // per request
     private static final int ATTEMPTS = 3;
     private static final long PAUSE_MS = 1000;
     private static final long WAIT_MS = 1000;
@@ -38,15 +38,15 @@ public final class OtlpExporter implements AutoCloseable {
     private final long intervalNs;
     private final AtomicLong sent = new AtomicLong();
     private final Thread thread;
-    private boolean failing; // by the thread
-    private volatile boolean closed; // by close, for the thread
+    private boolean failing; // owned by the thread
+    private volatile boolean closed; // set by close, read by the thread
 
     /**
-     * Begins to export.
+     * Starts exporting.
      *
      * @param names of workers, by id
      * @param spans null for none
-     * @param metrics gives an encoded request for a wall-clock time in ns; null for none
+     * @param metrics function from a wall-clock time in ns to an encoded request; null for none
      */
     public OtlpExporter(
             Target target,
@@ -67,7 +67,7 @@ public final class OtlpExporter implements AutoCloseable {
     }
 
     /**
-     * Where to send what how often.
+     * Receiver and interval of an export.
      *
      * @param endpoint without the path of a signal
      * @param interval between two requests with metrics
@@ -83,15 +83,15 @@ public final class OtlpExporter implements AutoCloseable {
                     dueNs = System.nanoTime() + intervalNs;
                     exportMetrics();
                 }
-            } catch (InterruptedException e) { // by close; by anybody else, it is for something else
+            } catch (InterruptedException e) { // an interrupt by close; any other one has another purpose
                 LOG.log(Level.DEBUG, "The export to {0} was interrupted", endpoint);
-            } catch (Throwable e) { // whatever it is, the next one may succeed
+            } catch (Throwable e) { // after any failure, the next one may succeed
                 report("it failed with " + e);
                 LOG.log(Level.DEBUG, "Export failed", e);
                 rest();
             }
         }
-        Thread.interrupted(); // closed: what is left is sent all the same
+        Thread.interrupted(); // closed: the remaining spans are still sent
         exportRest();
     }
 
@@ -107,7 +107,7 @@ public final class OtlpExporter implements AutoCloseable {
         try {
             long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_MS / 2);
             while (System.nanoTime() - untilNs < 0 && exportSpans(0) > 0) {
-                // until there are none
+                // until none is left
             }
             if (metrics != null) {
                 exportMetrics();
@@ -119,7 +119,7 @@ public final class OtlpExporter implements AutoCloseable {
         }
     }
 
-    /** Returns how many spans there were. */
+    /** Exports spans; returns their number. */
     private int exportSpans(long waitMs) throws InterruptedException {
         if (spans == null) {
             TimeUnit.MILLISECONDS.sleep(waitMs);
@@ -155,7 +155,7 @@ public final class OtlpExporter implements AutoCloseable {
         deliver("/v1/metrics", request);
     }
 
-    /** Returns whether the receiver has taken it. */
+    /** Sends a request; returns whether the receiver accepted it. */
     private boolean deliver(String path, byte[] request) throws InterruptedException {
         for (int attempt = 1; ; attempt++) {
             StringBuilder why = new StringBuilder();
@@ -175,7 +175,7 @@ public final class OtlpExporter implements AutoCloseable {
         }
     }
 
-    /** Says once that something fails, until it does not. */
+    /** Reports the first of a series of failures. */
     private void report(String why) {
         if (!failing) {
             failing = true;
@@ -183,12 +183,12 @@ public final class OtlpExporter implements AutoCloseable {
         }
     }
 
-    /** Returns how many spans the receiver has taken. */
+    /** Returns the number of spans that the receiver accepted. */
     public long sent() {
         return sent.get();
     }
 
-    /** Ends the export, after one attempt to send the rest. */
+    /** Stops the export, after one attempt to send the rest. */
     @Override
     public void close() {
         closed = true;

@@ -1,10 +1,10 @@
 package io.waybill.metrics.otlp;
 
 /**
- * Who sends: a worker, as OpenTelemetry's {@code Resource}, and the instrumentation that it has.
+ * Origin of an export: a worker, as OpenTelemetry's {@code Resource}, and its instrumentation.
  *
  * @param worker name, as {@code service.name}
- * @param pid of its process
+ * @param pid id of its process
  * @param version of Waybill
  */
 public record OtlpResource(String worker, long pid, String version) {

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.function.Consumer;
 
 /**
- * Writes a message in the binary form of Protocol Buffers: field by field, in the order of the calls. Fields with the default value are left out,
- * as in proto3.
+ * Writer of a message in the binary form of Protocol Buffers: field by field, in the order of the calls. Fields with
+ * the default value are omitted, as in proto3.
  *
  * <p><b>Threads.</b> One at a time.
  */
@@ -75,12 +75,12 @@ final class ProtoWriter {
         return value == 0 ? this : presentFixed64(field, value);
     }
 
-    /** Writes a value that is present also when it is 0, as in a {@code oneof}. */
+    /** Writes a value that is present even if it is 0, as in a {@code oneof}. */
     ProtoWriter presentDouble(int field, double value) {
         return presentFixed64(field, Double.doubleToRawLongBits(value));
     }
 
-    /** Writes a value that is present also when it is 0. */
+    /** Writes a value that is present even if it is 0. */
     ProtoWriter presentVarint(int field, long value) {
         tag(field, VARINT);
         rawVarint(value);

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.function.IntFunction;
 
-/** Writes spans as OTLP's {@code ExportTraceServiceRequest}. Stateless. */
+/** Encoder of spans as OTLP's {@code ExportTraceServiceRequest}. Stateless. */
 final class TraceRequest {
 
     private static final int SERVER = 2;
@@ -16,7 +16,7 @@ final class TraceRequest {
 
     private TraceRequest() {}
 
-    /** @param names of workers, by id; an id that is not known has its number as a name */
+    /** @param names names of workers, by id; an unknown id is formatted as a number */
     static byte[] encode(OtlpResource from, List<ExportedSpan> spans, IntFunction<String> names) {
         return new ProtoWriter()
                 .message(1, resourceSpans -> {
