@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** A scope of code. */
 final class OpenScope implements ProfileScope {
 
-    private final OpenEvent event; // null when nothing is recorded
-    private final Entered entered; // null when nothing is recorded
+    private final OpenEvent event; // null if the scope is not recorded
+    private final Entered entered; // null if the scope is not recorded
     private final AtomicBoolean endsWithFuture = new AtomicBoolean();
 
     OpenScope(Recordings recordings, OpenEvent event) {

@@ -9,7 +9,8 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Records the operators that libtorch runs in handlers that are profiled. A node has it if libtorch is there; a program with libtorch makes one.
+ * Recorder of the operators that libtorch runs in profiled handlers. A node with libtorch has one; a program with
+ * libtorch creates one.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -19,9 +20,9 @@ public final class OperatorRecorder implements OperatorListener, AutoCloseable {
     private final NativeTensors natives;
 
     /**
-     * Begins to record.
+     * Starts recording.
      *
-     * @throws IllegalStateException when libtorch does not notify of its operators
+     * @throws IllegalStateException if libtorch does not report its operators
      */
     public OperatorRecorder(RemoteProfiler profiler, NativeTensors natives) {
         this.profiler = profiler;
@@ -54,7 +55,7 @@ public final class OperatorRecorder implements OperatorListener, AutoCloseable {
         @Override
         public int begun(String name, List<List<Long>> sizes) {
             int index = recording.beginOperator(name, open.peek(), sizes);
-            open.push(index < 0 ? open.peek() : index); // without room, what is inside belongs to what is around
+            open.push(index < 0 ? open.peek() : index); // without room, inner events belong to the outer one
             return index;
         }
 
@@ -65,7 +66,7 @@ public final class OperatorRecorder implements OperatorListener, AutoCloseable {
         }
     }
 
-    /** Ends it. */
+    /** Stops recording. */
     @Override
     public void close() {
         natives.operatorEvents().remove(this);

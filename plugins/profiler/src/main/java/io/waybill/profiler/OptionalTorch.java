@@ -12,8 +12,8 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 
 /**
- * Records operators while the node has libtorch. No signature here names a class of it, as a node without it can't load one. The framework calls it, one
- * method at a time.
+ * Records operators while the node has libtorch. No signature here names a class of libtorch, because a node without it
+ * can't load one. The framework calls it, one method at a time.
  */
 @Component(service = {})
 public final class OptionalTorch {
@@ -30,7 +30,7 @@ public final class OptionalTorch {
         this.profiler = profiler;
     }
 
-    /** libtorch is there. */
+    /** Called when libtorch is available. */
     @Reference(
             service = NativeTensors.class,
             cardinality = ReferenceCardinality.OPTIONAL,
@@ -43,7 +43,7 @@ public final class OptionalTorch {
         }
     }
 
-    /** libtorch leaves, or this bundle does. */
+    /** Called when libtorch or this bundle is deactivated. */
     void unbind(ServiceReference<?> natives) throws Exception {
         if (recorder != null) {
             recorder.close();

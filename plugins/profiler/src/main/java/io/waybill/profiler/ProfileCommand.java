@@ -20,7 +20,8 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * {@code waybill profile}: starts, stops and shows the server-wide profiler of a node. What was started goes on, from scratch, after an update of the bundle.
+ * {@code waybill profile}: starts, stops and shows the server-wide profiler of a node. After an update of the bundle, a
+ * started profile restarts from scratch.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -38,10 +39,10 @@ public final class ProfileCommand implements ToolCommand {
     private final StateStore kept; // a value for each open range, by its number
     // guarded by this
     private final Deque<Range> open = new ArrayDeque<>();
-    private Range last; // the one that was stopped last; null for none
-    private Profile stopped; // of that; null for none
+    private Range last; // the last stopped range; null for none
+    private Profile stopped; // profile of the last stopped range; null for none
 
-    /** An open range: when it began, and whether it was open when the bundle was updated. */
+    /** Open range: its start, and whether it was open during an update of the bundle. */
     private record Range(ServerProfileSession session, String since, boolean isContinued) {
 
         String text() {
@@ -60,7 +61,7 @@ public final class ProfileCommand implements ToolCommand {
         }
     }
 
-    /** The bundle leaves; its next version goes on. */
+    /** Deactivates this version; the next one continues. */
     @Deactivate
     synchronized void leave() {
         open.forEach(range -> range.session.end());

@@ -4,7 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A part of a computation that has a name of its own in a profile.
+ * Named part of a computation in a profile.
  *
  * <p><b>Threads.</b> Closed by the thread that opened it, unless a future ends it.
  */
@@ -12,14 +12,15 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface ProfileScope extends AutoCloseable {
 
     /**
-     * Ends the scope when a future completes, in place of {@link #close}, which then only ends that calls of this thread belong to it.
+     * Ends the scope at the completion of a future, instead of at {@link #close}, which then only detaches this
+     * thread's calls from it.
      *
-     * @return completes after the scope, with the result of the future
-     * @throws IllegalStateException when this was called before
+     * @return a future that completes after the scope, with the result of the given one
+     * @throws IllegalStateException if this method was called before
      */
     <T> CompletableFuture<T> endWith(CompletableFuture<T> future);
 
-    /** Ends the scope. Does nothing when repeated. */
+    /** Ends the scope. Idempotent. */
     @Override
     void close();
 }

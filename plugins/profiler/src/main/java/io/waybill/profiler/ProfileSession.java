@@ -4,14 +4,14 @@ import io.waybill.profiler.profile.Profile;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A profile that is recorded.
+ * Recording of a profile.
  *
  * <p><b>Threads.</b> Begun and ended by one thread.
  */
 @ProviderType
 public interface ProfileSession extends AutoCloseable {
 
-    /** Ends the recording. Returns what was recorded until now, or when it was first ended. */
+    /** Ends the recording, and returns its profile; a repeated call returns the same profile. */
     Profile end();
 
     /** Ends the recording. */

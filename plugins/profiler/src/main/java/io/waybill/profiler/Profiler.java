@@ -5,8 +5,9 @@ import io.waybill.profiler.profile.ProfilerConfig;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Profiles calls, as {@code torch.autograd.profiler.profile} does: a profile has the calls that a thread makes meanwhile, and what they cause in
- * their callees, in the callees of those, and so on. Every worker that they reach needs the profiler.
+ * Profiler of calls, like {@code torch.autograd.profiler.profile}: a profile contains the calls of a thread during the
+ * recording, and the events that they cause in their callees, recursively. Every worker that they reach needs the
+ * profiler.
  *
  * <pre>{@code
  * Profile profile = profiler.profile(ProfilerConfig.cpu(), () -> {
@@ -14,13 +15,13 @@ import org.osgi.annotation.versioning.ProviderType;
  * });
  * }</pre>
  *
- * <p><b>Threads.</b> Any. A profile belongs to the thread that records it, to the handlers of its calls, and to code that has their
- * {@link io.waybill.api.context.CallContext}.
+ * <p><b>Threads.</b> Any. A profile belongs to the thread that records it, to the handlers of its calls, and to code
+ * that has their {@link io.waybill.api.context.CallContext}.
  */
 @ProviderType
 public interface Profiler {
 
-    /** What is profiled. */
+    /** Code to profile. */
     @FunctionalInterface
     interface Body<E extends Exception> {
 
@@ -28,8 +29,8 @@ public interface Profiler {
     }
 
     /**
-     * Profiles what a body does. If it throws, its profile is lost: {@link #begin} keeps it. Calls that are in flight at the end are in the profile as unfinished
-     * ones.
+     * Profiles a body. If the body throws, its profile is lost; use {@link #begin} to keep it. Calls that are in flight
+     * at the end are in the profile as unfinished ones.
      */
     default <E extends Exception> Profile profile(ProfilerConfig config, Body<E> body) throws E {
         try (ProfileSession session = begin(config)) {
@@ -38,18 +39,21 @@ public interface Profiler {
         }
     }
 
-    /** Begins to profile what this thread does, until the session is ended. A session within another one takes its calls from that one. */
+    /**
+     * Starts profiling this thread, until the session is ended. The calls of an inner session do not belong to the
+     * outer one.
+     */
     ProfileSession begin(ProfilerConfig config);
 
     /**
-     * Begins to profile all requests that this worker serves, from any caller, until the session is ended: the server-wide profiler, as
-     * {@code _server_process_global_profile} of PyTorch. A request is in it when it began and ended within; in each session that is open then. Callees of
-     * its handler's calls record nothing.
+     * Starts profiling all requests that this worker serves, from any caller, until the session is ended: the
+     * server-wide profiler, as {@code _server_process_global_profile} of PyTorch. A session contains the requests that
+     * began and ended during it. Callees of their handlers' calls record no events.
      */
     ServerProfileSession beginServerProcessGlobal(ProfilerConfig config);
 
     /**
-     * Opens a scope in the profile of this thread; without one, it is not recorded.
+     * Opens a scope in the profile of this thread; without a profile it is not recorded.
      *
      * @param name in the profile
      */

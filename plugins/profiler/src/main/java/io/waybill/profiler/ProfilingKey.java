@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Names of events, as PyTorch makes them. Stateless. */
+/** Names of events, in PyTorch's form. Stateless. */
 final class ProfilingKey {
 
     private static final String OF_OPERATORS = "torch.ops.";
@@ -20,9 +20,9 @@ final class ProfilingKey {
     private ProfilingKey() {}
 
     /**
-     * Names a call, such as {@code rpc_sync#aten::add(worker0 -> worker1)}.
+     * Returns the name of a call, such as {@code rpc_sync#aten::add(worker0 -> worker1)}.
      *
-     * @param peers asked for the name of a receiver that is called by its id
+     * @param peers source of the name of a receiver that is addressed by its id
      */
     static String of(OutgoingCall call, WorkerInfo self, Supplier<List<Incarnation>> peers) {
         String to = name(call.to(), self, peers);
@@ -36,7 +36,7 @@ final class ProfilingKey {
         return mode + "#" + operation(call.operation()) + "(" + self.name() + " -> " + to + ")";
     }
 
-    /** Names what a message calls. */
+    /** Returns the name of the operation that a message calls. */
     static String operation(Message message) {
         MessageType type = message.type();
         boolean isByName = type == MessageType.NAMED_CALL
@@ -46,7 +46,10 @@ final class ProfilingKey {
         return name.isEmpty() ? type.name() : operation(name);
     }
 
-    /** Returns the name at the begin of the payload of a call by name; empty when there is none, and its handler refuses it. */
+    /**
+     * Returns the name at the begin of the payload of a call by name; empty if there is none, so that its handler
+     * refuses it.
+     */
     private static String name(ByteBuffer payload) {
         if (payload.remaining() < Short.BYTES) {
             return "";

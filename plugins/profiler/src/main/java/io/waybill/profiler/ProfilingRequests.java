@@ -10,7 +10,7 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
-/** Serves profiled calls of other workers. Waits for nothing. Thread-safe. */
+/** Handler of profiled calls of other workers. Never waits. Thread-safe. */
 @Component
 @HandlesMessage("RUN_WITH_PROFILING_REQ")
 @NonBlocking

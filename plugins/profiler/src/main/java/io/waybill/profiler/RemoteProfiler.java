@@ -45,8 +45,9 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 
 /**
- * The profiler of one worker: the service, the wrapping of calls, and the events of handlers. A component in a node; a program makes one with its
- * worker's {@link Broker}, and adds it with {@link ProfilingRequests} to its worker.
+ * The profiler of one worker: the service, the wrapping of calls, and the events of handlers. In a node it is a
+ * component; a program creates one with its worker's {@link Broker}, and adds it with {@link ProfilingRequests} to its
+ * worker.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -56,7 +57,10 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 @InterceptsMessage
 public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerInterceptor {
 
-    /** Farther from the program than autograd, so that a profiled call has the autograd message inside; nearer to handlers than others. */
+    /**
+     * Service ranking: farther from the program than autograd, so that a profiled call contains the autograd message;
+     * nearer to handlers than others.
+     */
     static final int RANKING = 500;
 
     private final Broker broker;
@@ -64,13 +68,13 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
     private final ServerRanges ranges;
     private final ProfiledHandler handler;
 
-    /** A call that is recorded, and the id under which its callee does; null when it does not. */
+    /** Recorded call, with the id of the recording at its callee; null if the callee does not record. */
     private record Profiled(OpenEvent event, ProfilingId id) {}
 
     /**
      * Creates the profiler of a node.
      *
-     * @param cuda of the node; none when it has no CUDA
+     * @param cuda converter of the node for CUDA; none without CUDA
      */
     @Activate
     public RemoteProfiler(
@@ -99,12 +103,15 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         return handler;
     }
 
-    /** Returns how many profiles, profiled calls of others, and requests for server-wide profiles are recorded here. */
+    /**
+     * Returns the number of profiles, profiled calls of other workers, and requests of server-wide profiles that are
+     * being recorded here.
+     */
     public int recordings() {
         return recordings.size();
     }
 
-    /** Returns the event that the calling thread is in; null when it is in none. */
+    /** Returns the event that the calling thread is in; null if it is in none. */
     OpenEvent current() {
         return recordings.current();
     }
@@ -129,7 +136,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
     private final class Session implements ProfileSession {
 
         private final Recording recording;
-        private final ContextScope scope; // null when there was no room for it
+        private final ContextScope scope; // null if there was no room for it
         private Profile profile; // null until it ends
 
         Session(Recording recording, ContextScope scope) {
@@ -214,7 +221,8 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         if (event == null) {
             return;
         }
-        boolean isUnserved = call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL; // by a handler
+        // true if no handler serves the call
+        boolean isUnserved = call.calledType() == MessageType.SCRIPT_RREF_FETCH_CALL;
         if (isUnserved || event.recording().isLocal()) {
             call.attach(new Profiled(event, null));
             return;
@@ -223,7 +231,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
         call.wrap(
                 MessageType.RUN_WITH_PROFILING_REQ,
                 new ProfilingRequest(id, event.recording().config(), call.type(), call.payload()).encode());
-        // the callee has an event of its own, and this one would have to be written, checked and read
+        // the callee has its own event; this one would only add work
         call.context(CurrentEvent.without(call.context()));
         call.attach(new Profiled(event, id));
     }
@@ -253,7 +261,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
             }
             incoming.unwrap(response.type(), response.payload());
         } finally {
-            event.end(Outcome.FAILED, List.of()); // of a malformed response; all others have ended
+            event.end(Outcome.FAILED, List.of()); // for a malformed response; all other events have ended
         }
     }
 
@@ -282,7 +290,7 @@ public final class RemoteProfiler implements Profiler, CallInterceptor, HandlerI
 
     // ---- handlers of this worker
 
-    /** A handler that is recorded; with its request, if that is recorded for this worker. */
+    /** Recorded handler, with its request, if that is recorded for this worker. */
     private record Running(OpenEvent event, Entered entered, ServedRequest request) {}
 
     @Override

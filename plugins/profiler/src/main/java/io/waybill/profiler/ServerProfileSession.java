@@ -4,20 +4,20 @@ import io.waybill.profiler.profile.Profile;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A server-wide profile that is recorded.
+ * Recording of a server-wide profile.
  *
  * <p><b>Threads.</b> Any.
  */
 @ProviderType
 public interface ServerProfileSession extends AutoCloseable {
 
-    /** Returns what it has so far. */
+    /** Returns the profile so far. */
     Profile profile();
 
-    /** Ends it, and returns the profile; the same one when it had ended. */
+    /** Ends the recording, and returns the profile; a repeated call returns the same profile. */
     Profile end();
 
-    /** Ends it. */
+    /** Ends the recording. */
     @Override
     default void close() {
         end();

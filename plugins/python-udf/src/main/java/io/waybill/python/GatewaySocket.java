@@ -21,16 +21,17 @@ import java.util.function.Consumer;
 import jdk.net.ExtendedSocketOptions;
 
 /**
- * The socket that processes connect to. Each connection of the own uid or root is served on a thread of its own; all others are closed unread.
+ * Socket for connections of processes. Each connection of the own uid or root is served on a separate thread; all
+ * others are closed unread.
  *
  * <p>Thread-safe.
  */
 final class GatewaySocket implements AutoCloseable {
 
-    /** Max length of the path of a Unix socket, in bytes, for the JDK: Linux takes one more. */
+    /** Max length of the path of a Unix socket, in bytes, for the JDK: Linux allows one more. */
     static final int MAX_PATH = 106;
 
-    /** Max connections at a time. */
+    /** Max number of concurrent connections. */
     static final int MAX_CONNECTIONS = 1_000;
 
     private static final Logger LOG = System.getLogger(GatewaySocket.class.getName());
@@ -46,10 +47,10 @@ final class GatewaySocket implements AutoCloseable {
     private boolean closed; // guarded by connections
 
     /**
-     * Listens.
+     * Opens the socket.
      *
-     * @param path of the socket; one that a former process left is replaced
-     * @param serves a connection, on a thread of its own, until it ends
+     * @param path path of the socket; the socket file of an ended process is replaced
+     * @param serves a connection, on a separate thread, until it ends
      */
     GatewaySocket(Path path, Consumer<FrameChannel> serves) throws IOException {
         this.path = path;
@@ -101,7 +102,7 @@ final class GatewaySocket implements AutoCloseable {
                 admitOrClose(client);
             } catch (IOException
                     | RuntimeException
-                    | Error e) { // without a descriptor any class or file may be missing
+                    | Error e) { // without descriptors any class or file may be unavailable
                 if (isListening()) {
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(RETRY_MS));
                     isSaid = isSaid || say(e);
@@ -116,7 +117,7 @@ final class GatewaySocket implements AutoCloseable {
         }
     }
 
-    /** Returns the channel that listens: another one when an interrupt, which was for something else, has closed it. */
+    /** Returns the listening channel; a new one if an interrupt with another purpose has closed it. */
     private ServerSocketChannel openServer() throws IOException {
         Thread.interrupted();
         synchronized (connections) {
@@ -128,7 +129,7 @@ final class GatewaySocket implements AutoCloseable {
         }
     }
 
-    /** Logs why no process can connect; false when that is not possible either. */
+    /** Logs why no process can connect; returns false if logging fails, too. */
     private boolean say(Throwable why) {
         try {
             LOG.log(
@@ -195,11 +196,11 @@ final class GatewaySocket implements AutoCloseable {
         return path;
     }
 
-    /** Takes no further connections. Those that there are go on. */
+    /** Stops accepting connections. Existing ones continue. */
     void stopListening() throws IOException {
         ServerSocketChannel last;
         synchronized (connections) {
-            if (!listening) { // another one may be at the path
+            if (!listening) { // another socket may be at the path
                 return;
             }
             listening = false;
@@ -225,7 +226,7 @@ final class GatewaySocket implements AutoCloseable {
             open = new HashSet<>(connections);
         }
         try {
-            stopListening(); // first: who is disconnected connects again at once
+            stopListening(); // first, because a disconnected process reconnects immediately
         } finally {
             open.forEach(FrameChannel::close);
         }

@@ -47,40 +47,40 @@ import org.osgi.service.component.annotations.Modified;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * The gateway for Python processes: clients, for each of which it joins the home as a worker, and the pool, which runs the Python calls that are
+ * Gateway for Python processes: for each client it joins the home as a worker; its pool runs the Python calls that are
  * addressed to its own node.
  *
- * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} is taken over while it runs: clients stay connected.
+ * <p><b>Lifetime.</b> A change of {@code conf/io.waybill.python.cfg} is applied at run time: clients stay connected.
  */
 @Component(immediate = true, configurationPid = PythonGateway.PID)
 @HandlesMessage({"PYTHON_CALL", PythonGateway.FETCH})
 public final class PythonGateway implements MessageHandler {
 
-    /** Of its settings. */
+    /** PID of its settings. */
     static final String PID = "io.waybill.python";
 
-    /** Type of requests for objects that processes keep. */
+    /** Type of requests for objects in processes. */
     static final String FETCH = "PYTHON_RREF_FETCH_CALL";
 
     private static final Logger LOG = System.getLogger(PythonGateway.class.getName());
     private static final String SCRIPT = "waybill.python.script"; // of a replay: the program that served the calls
     private static final String SOCKET = "python.sock";
     private static final String TEMPORARY = "waybill-python";
-    private static final int MAX_CLAIMS = 256; // of names that clients of other gateways have
-    private static final int RANDOM_LENGTH = 20; // of what follows it in a directory's name, at most
+    private static final int MAX_CLAIMS = 256; // max number of claims of names that clients of other gateways have
+    private static final int RANDOM_LENGTH = 20; // max length of the random suffix of a directory's name
     private static final long HELLO_MS = 10_000;
-    /** How long a process waits for the end of another one's connection that has its name, and then until that one has left the home. */
+    /** Max wait for the end of another connection with the same name, and then for that client to leave the home. */
     private static final long CONNECTION_MS = 2_000;
 
     private static final long LEAVE_MS = 60_000;
-    /** How long the end of a gateway waits until its clients have left the home. */
+    /** Max time that a closing gateway waits for its clients to leave the home. */
     private static final long END_MS = 10_000;
 
     /**
      * Steps of the end of a client.
      *
-     * @param began its connection has ended
-     * @param done it has left the home
+     * @param began passed when its connection has ended
+     * @param done passed when it has left the home
      */
     private record End(CountDownLatch began, CountDownLatch done) {
         End() {
@@ -89,13 +89,13 @@ public final class PythonGateway implements MessageHandler {
     }
 
     private final Broker broker;
-    private final Optional<String> client; // where the Python package is
+    private final Optional<String> client; // path of the Python package
     private final String script; // empty for none
     private final ProcessPool pool;
     private final Map<String, End> names = new ConcurrentHashMap<>(); // of clients, until they have left the home
-    private Path temporary; // directory of the socket, null when that is elsewhere; guarded by this
+    private Path temporary; // directory of the socket, null if it is elsewhere; guarded by this
     private GatewaySocket socket; // null where there are no clients, until the pool needs one; guarded by this
-    private final List<GatewaySocket> former = new ArrayList<>(); // their connections go on; guarded by this
+    private final List<GatewaySocket> former = new ArrayList<>(); // their connections continue; guarded by this
 
     @Activate
     public PythonGateway(BundleContext context, @Reference Broker broker, PythonSettings.Config config)
@@ -107,13 +107,13 @@ public final class PythonGateway implements MessageHandler {
         Path wanted = wanted(settings);
         this.pool = new ProcessPool(settings.pool(client, script), broker, this::path);
         this.socket = wanted == null ? null : listen(wanted);
-        if (!script.isEmpty()) { // its operations are known when it runs
+        if (!script.isEmpty()) { // its operations are known after its start
             context.registerService(
                     MessageHandler.class, this, new Hashtable<>(Map.of("waybill.handles.message", "*")));
         }
     }
 
-    /** Takes over changed settings; with a wrong one all stay as they were. */
+    /** Applies changed settings; if one is invalid, none is applied. */
     @Modified
     void change(PythonSettings.Config config) {
         try {
@@ -127,7 +127,7 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
-    /** Takes new connections at another path from now on. Those that there are go on. */
+    /** Moves the socket to another path for new connections. Existing ones continue. */
     private synchronized void move(Path wanted) throws IOException {
         if (wanted == null || socket != null && socket.path().equals(wanted)) {
             return;
@@ -147,12 +147,12 @@ public final class PythonGateway implements MessageHandler {
         return listening;
     }
 
-    /** Returns the path of the socket; without a place for one it is below a temporary directory from the first use on. */
+    /** Returns the path of the socket, which is in a temporary directory if the node has no suitable one. */
     private synchronized Path path() throws IOException {
         if (socket == null) {
             if (temporary == null) {
                 temporary = Files.createTempDirectory(temporaries(), TEMPORARY);
-                temporary.toFile().deleteOnExit(); // after the socket: a replay's process ends without further ado
+                temporary.toFile().deleteOnExit(); // after the socket: a replay's process may exit without closing
                 temporary.resolve(SOCKET).toFile().deleteOnExit();
             }
             socket = listen(temporary.resolve(SOCKET));
@@ -160,7 +160,7 @@ public final class PythonGateway implements MessageHandler {
         return socket.path();
     }
 
-    /** Returns the JVM's directory for temporary files, or the system's when a socket's path would be too long there. */
+    /** Returns the JVM's directory for temporary files, or the system's if a socket's path would be too long there. */
     private static Path temporaries() {
         Path own = Path.of(System.getProperty("java.io.tmpdir"));
         int length = own.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8).length;
@@ -169,7 +169,7 @@ public final class PythonGateway implements MessageHandler {
                 : Path.of("/tmp");
     }
 
-    /** Returns null when only a temporary directory will do: in a replay, and for a path that is too long. */
+    /** Returns the configured path; null if it is too long, and in a replay, which use a temporary directory. */
     private Path wanted(PythonSettings settings) {
         if (broker.replay().isPresent() || broker.directory().isEmpty()) {
             return null;
@@ -185,7 +185,7 @@ public final class PythonGateway implements MessageHandler {
         return null;
     }
 
-    /** Has a process of the pool run a function, or respond with an object that it keeps. */
+    /** Makes a process of the pool run a function, or respond with an object that it holds. */
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL) {
@@ -212,7 +212,7 @@ public final class PythonGateway implements MessageHandler {
             }
         } catch (ProtocolException e) {
             disconnect(channel, e);
-        } catch (CallException | IllegalArgumentException | IllegalStateException e) { // it can't join
+        } catch (CallException | IllegalArgumentException | IllegalStateException e) { // the client can't join
             channel.closeWith(SocketFrame.of(0, ProcessError.of(e)));
         } catch (IOException e) {
             LOG.log(Level.DEBUG, "The connection of a Python process ended: " + e.getMessage());
@@ -224,14 +224,14 @@ public final class PythonGateway implements MessageHandler {
         channel.closeWith(SocketFrame.of(0, new ProcessError(ErrorCode.MALFORMED_BODY, why.getMessage())));
     }
 
-    /** Serves a client under the first free one of the names that it may have. The claim of a name decides. */
+    /** Serves a client under the first free one of its possible names, which it claims. */
     private void serveNumbered(Hello hello, FrameChannel channel) throws IOException {
         Optional<CallException> refused = Optional.empty();
         for (int n = 1, claims = 0; claims < MAX_CLAIMS; n++) {
             Hello named = hello.named(n == 1 ? hello.name() : hello.name() + "-" + n);
             End end = new End();
             if (names.putIfAbsent(named.name(), end) != null) {
-                continue; // without a wait: another name will do
+                continue; // without a wait: another name is acceptable
             }
             try {
                 refused = join(named, channel, end.began()); // such as when a client of another gateway has the name
@@ -270,9 +270,9 @@ public final class PythonGateway implements MessageHandler {
     }
 
     /**
-     * What a client's worker does with requests.
+     * Handler of a client's worker.
      *
-     * @param link a request may come before it is made
+     * @param link future, because a request may arrive before the link exists
      */
     @NonBlocking
     private record ClientHandler(CompletableFuture<ProcessLink> link) implements SelectivelyBlocking {
@@ -288,7 +288,7 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
-    /** What a client may ask of its worker. */
+    /** Operations that a client may request of its worker. */
     private record ClientControl(JoinedWorker worker) implements Control {
 
         @Override
@@ -306,7 +306,7 @@ public final class PythonGateway implements MessageHandler {
     private Optional<CallException> join(Hello hello, FrameChannel channel, CountDownLatch ended) throws IOException {
         CompletableFuture<ProcessLink> joined = new CompletableFuture<>();
         Set<String> keys = new LinkedHashSet<>(hello.serves());
-        keys.add(FETCH); // of objects that it makes references to itself
+        keys.add(FETCH); // fetches of objects that the client itself shares
         JoinedWorker admitted;
         try {
             admitted = broker.join(hello.name(), hello.id(), List.copyOf(keys), new ClientHandler(joined));
@@ -358,7 +358,7 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
-    /** Disconnects the processes, and ends those of the pool. */
+    /** Disconnects the processes, and stops those of the pool. */
     @Deactivate
     public void end() throws IOException {
         List<GatewaySocket> sockets = new ArrayList<>();
@@ -379,7 +379,7 @@ public final class PythonGateway implements MessageHandler {
         }
     }
 
-    /** Waits until the clients have left the home: another gateway may take them over then, under the names that they have. */
+    /** Waits until the clients have left the home, so that another gateway can join them under the same names. */
     private void awaitClients() {
         long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(END_MS);
         try {

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.BundleContext;
 
-/** What {@code conf/io.waybill.python.cfg} says, checked. Immutable. */
+/** Validated settings of {@code conf/io.waybill.python.cfg}. Immutable. */
 final class PythonSettings {
 
     private static final int MAX_POOL = 256;
 
-    /** Runs a module as -m does, but without the node's current directory among the places that modules are imported from. */
+    /** Python code that runs a module like -m, but without the node's current directory in the import path. */
     private static final String RUN = "import runpy, sys; sys.path[:1] = [each for each in sys.path[:1] if each]; "
             + "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)";
 
@@ -22,38 +22,38 @@ final class PythonSettings {
     private final Config config;
     private final Path socket; // null for the default
 
-    /** The keys; in the file they have dots instead of underscores. */
+    /** Keys of the settings; in the file they have dots instead of underscores. */
     @interface Config {
 
-        /** Path of the socket; empty for python.sock in the node's directory. */
+        /** Returns the path of the socket; empty for python.sock in the node's directory. */
         String socket() default "";
 
-        /** The interpreter of the pool, such as that of a virtual environment. */
+        /** Returns the interpreter of the pool, such as that of a virtual environment. */
         String interpreter() default "python3";
 
-        /** Directories that the pool's processes import from first, separated by colons. */
+        /** Returns the directories from which the pool's processes import first, separated by colons. */
         String path() default "";
 
-        /** The module that a pool process runs. */
+        /** Returns the module that a pool process runs. */
         String pool_module() default "waybill.pool";
 
-        /** Max number of pool processes; 0 for no pool. */
+        /** Returns the max number of pool processes; 0 for no pool. */
         int pool_size() default 2;
 
-        /** Milliseconds that a pool process may take to begin. */
+        /** Returns the max start time of a pool process, in milliseconds. */
         int pool_start_ms() default 60_000;
 
-        /** Milliseconds that a call may go on after its deadline, before its process is killed. */
+        /** Returns the max time of a call after its deadline before its process is killed, in milliseconds. */
         int kill_after_ms() default 1_000;
 
-        /** Whether calls to the pool may contain code. */
+        /** Returns whether calls to the pool may contain code. */
         boolean by_value() default false;
 
-        /** Whether changed modules below the path take effect. */
+        /** Returns whether changed modules below the path take effect. */
         boolean reload() default true;
     }
 
-    /** @throws IllegalArgumentException for a value that is none; the message names the key */
+    /** @throws IllegalArgumentException if a value is invalid; the message names the key */
     PythonSettings(Config config) {
         this.config = config;
         this.socket = config.socket().isBlank() ? null : Path.of(config.socket().strip());
@@ -69,7 +69,7 @@ final class PythonSettings {
         }
     }
 
-    /** Returns where the distribution has the Python package; empty when this runs without one. */
+    /** Returns the path of the Python package in the distribution; empty without a distribution. */
     static Optional<String> client(BundleContext context) {
         String share = context.getProperty(SHARE);
         return share == null || share.isEmpty()
@@ -82,10 +82,10 @@ final class PythonSettings {
     }
 
     /**
-     * Returns those of the pool.
+     * Returns the settings of the pool.
      *
-     * @param client where the Python package is, if it is known
-     * @param script a program whose functions and operations are served, too; empty for none
+     * @param client path of the Python package, if it is known
+     * @param script program whose functions and operations are served, too; empty for none
      */
     PoolSettings pool(Optional<String> client, String script) {
         List<String> command = List.of(

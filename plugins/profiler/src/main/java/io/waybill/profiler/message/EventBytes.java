@@ -15,12 +15,12 @@ import java.util.List;
 /**
  * Events as bytes. Layout: docs/reference/profiling-messages.md.
  *
- * @param bytes from its position on, with room for what stands before them
- * @param count of the events
+ * @param bytes encoded events from its position on, with room before them
+ * @param count number of the events
  */
 record EventBytes(ByteBuffer bytes, int count) {
 
-    /** Before the events: how many were dropped, and how many there are. */
+    /** Size of the head: the number of dropped events, and the number of events. */
     static final int HEAD = Long.BYTES + Integer.BYTES;
 
     private static final int MAX_BYTES = 512 << 10;
@@ -29,7 +29,7 @@ record EventBytes(ByteBuffer bytes, int count) {
     private static final int FIXED = 4 * Integer.BYTES + 3 * Long.BYTES;
     private static final int MIN_EVENT = FIXED + 2 * Short.BYTES;
     private static final int MAX_NUMBER = 255;
-    private static final int USUAL_EVENT = 96; // bytes
+    private static final int USUAL_EVENT = 96; // typical size in bytes
     private static final String CPU = "cpu";
     private static final byte[] CPU_BYTES = text(CPU);
     private static final Kind[] KINDS = Kind.values();
@@ -38,7 +38,7 @@ record EventBytes(ByteBuffer bytes, int count) {
     /**
      * Encodes as many events as fit.
      *
-     * @param before bytes to leave free for what stands before them
+     * @param before number of bytes to leave free before the events
      */
     static EventBytes encode(List<ProfileEvent> events, int before) {
         ByteBuffer bytes = ByteBuffer.allocate(before + Math.min(MAX_BYTES, events.size() * USUAL_EVENT))

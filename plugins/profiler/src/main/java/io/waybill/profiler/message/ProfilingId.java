@@ -3,13 +3,13 @@ package io.waybill.profiler.message;
 /**
  * Id of a recording: of a profile, or of a call in one.
  *
- * @param base of a profile from {@code Broker.nextId}; of a call that a request's handler makes, made of the id of the request, so that a replay makes the same
- *     ones
+ * @param base for a profile an id from {@code Broker.nextId}; for a call of a handler derived from the id of the
+ *     request, so that a replay has the same ids
  * @param number of the call; 0 for the profile itself, and -1 for a request that its worker records for itself
  */
 public record ProfilingId(long base, int number) {
 
-    /** In the counter of an id that was made of a request's; {@code Broker.nextId} does not get there. */
+    /** Bit in the counter of an id that is derived from a request's id; {@code Broker.nextId} never reaches it. */
     private static final long OF_REQUEST = 1L << 47;
 
     private static final int SERVED = -1;

@@ -10,8 +10,8 @@ import java.nio.ByteOrder;
 import java.util.Locale;
 
 /**
- * Payload of {@code RUN_WITH_PROFILING_REQ}: a profiled call, with the request inside, whose tensors and references are those of the outer one.
- * Layout: docs/reference/profiling-messages.md.
+ * Payload of {@code RUN_WITH_PROFILING_REQ}: a profiled call around an inner request, whose tensors and references are
+ * those of the outer one. Layout: docs/reference/profiling-messages.md.
  *
  * @param type of the inner message
  * @param payload of the inner message, read-only
@@ -22,7 +22,7 @@ public record ProfilingRequest(ProfilingId id, ProfilerConfig config, MessageTyp
     private static final int SHAPES = 1;
     private static final int MEMORY = 2;
 
-    /** Returns the payload of the outer message. */
+    /** Encodes the payload of the outer message. */
     public ByteBuffer encode() {
         ByteBuffer bytes = ByteBuffer.allocate(HEAD + payload.remaining()).order(ByteOrder.LITTLE_ENDIAN);
         bytes.putLong(id.base())
@@ -36,7 +36,7 @@ public record ProfilingRequest(ProfilingId id, ProfilerConfig config, MessageTyp
     /**
      * Decodes the payload of a request.
      *
-     * @throws RejectedMessageException when it is malformed, or the inner message is not a request
+     * @throws RejectedMessageException if it is malformed, or the inner message is not a request
      */
     public static ProfilingRequest decode(ByteBuffer payload) throws RejectedMessageException {
         ByteBuffer bytes = payload.slice().order(ByteOrder.LITTLE_ENDIAN);

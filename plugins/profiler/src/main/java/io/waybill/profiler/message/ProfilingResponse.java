@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Payload of {@code RUN_WITH_PROFILING_RESP}: the outcome of a profiled call, with the response or the error inside, and what was recorded at the
- * callee. Layout: docs/reference/profiling-messages.md.
+ * Payload of {@code RUN_WITH_PROFILING_RESP}: the outcome of a profiled call, with the inner response or error, and the
+ * events of the callee. Layout: docs/reference/profiling-messages.md.
  *
  * @param type of the inner response; {@link MessageType#EXCEPTION} for an error
  * @param payload of the inner response, read-only; of an error, its number and its text
@@ -33,7 +33,9 @@ public record ProfilingResponse(
         return new ProfilingResponse(id, MessageType.EXCEPTION, error, dropped, events);
     }
 
-    /** Returns the payload of the outer message. Events that don't fit into 512 KiB are dropped, the last ones first. */
+    /**
+     * Encodes the payload of the outer message. Events that don't fit into 512 KiB are dropped, the last ones first.
+     */
     public ByteBuffer encode() {
         int head = HEAD + payload.remaining() + EventBytes.HEAD;
         EventBytes encoded = EventBytes.encode(events, head);
@@ -52,7 +54,7 @@ public record ProfilingResponse(
     /**
      * Decodes the payload of a response.
      *
-     * @throws RejectedMessageException when it is malformed, or the inner message is not a response
+     * @throws RejectedMessageException if it is malformed, or the inner message is not a response
      */
     public static ProfilingResponse decode(ByteBuffer payload) throws RejectedMessageException {
         ByteBuffer bytes = payload.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -82,7 +84,7 @@ public record ProfilingResponse(
         return new ProfilingResponse(id, MessageType.of(code), inner, dropped, EventBytes.decode(bytes));
     }
 
-    /** Returns the error inside. */
+    /** Returns the inner error. */
     public RejectedMessageException error() throws RejectedMessageException {
         ByteBuffer error = payload.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         if (error.remaining() < Integer.BYTES) {

@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * A picture of where the time of a profile goes: events of one name below one cause are one bar, as wide as they took together. Bars below another one are
- * what it caused; where they are narrower, the rest is its own time. Stateless.
+ * Flame graph of a profile: events of one name below one cause are one bar, as wide as their total time. Bars below
+ * another one are its effects; the remaining width is its own time. Stateless.
  */
 final class FlameGraph {
 
@@ -29,7 +29,7 @@ final class FlameGraph {
             this.first = first;
         }
 
-        /** Returns the time that it takes in the picture: what is inside may run at the same time, and take longer together. */
+        /** Returns the width in the picture: inner events may run concurrently, with a longer total time. */
         long widthNs() {
             return Math.max(
                     totalNs, inside.values().stream().mapToLong(Node::widthNs).sum());
@@ -42,7 +42,7 @@ final class FlameGraph {
 
     private FlameGraph() {}
 
-    /** Draws events, each after the one that caused it. */
+    /** Draws events, which are ordered so that each follows its cause. */
     static String of(List<ProfileEvent> events) {
         Node root = new Node(null);
         List<Node> nodes = new ArrayList<>();

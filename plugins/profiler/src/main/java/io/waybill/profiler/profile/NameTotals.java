@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The events of one name together.
+ * Totals of the events with one name.
  *
- * @param p50Ns half of them took at most this long
- * @param p99Ns of a hundred of them 99 took at most this long
+ * @param p50Ns median duration
+ * @param p99Ns 99th percentile of the duration
  */
 public record NameTotals(String name, int count, long totalNs, long p50Ns, long p99Ns, long maxNs) {
 

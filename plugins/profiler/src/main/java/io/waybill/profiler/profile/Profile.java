@@ -6,9 +6,9 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What happened in all workers. Immutable.
+ * Recorded events of all workers. Immutable.
  *
- * @param events each one after the one that caused it
+ * @param events each one after its cause
  * @param workers names of the workers, by id
  * @param dropped number of events for which there was no room
  */
@@ -22,7 +22,7 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
         workers = Map.copyOf(workers);
     }
 
-    /** Returns the same profile without the stages that requests passed before their handlers: what PyTorch's has. */
+    /** Returns the same profile without the stages of requests before their handlers, which PyTorch's profiles lack. */
     public Profile withoutWaits() {
         List<ProfileEvent> others = new ArrayList<>();
         int[] indices = new int[events.size()]; // in the result
@@ -36,7 +36,7 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
         return new Profile(others, workers, dropped);
     }
 
-    /** Returns the name of a worker; its id when its name is not known. */
+    /** Returns the name of a worker; its id if its name is unknown. */
     public String worker(int id) {
         return workers.getOrDefault(id, Integer.toString(id));
     }
@@ -65,12 +65,12 @@ public record Profile(List<ProfileEvent> events, Map<Integer, String> workers, l
         return table.toString();
     }
 
-    /** Returns the profile in the Trace Event Format, which Perfetto and chrome://tracing open. */
+    /** Returns the profile in the Trace Event Format, for Perfetto and chrome://tracing. */
     public String chromeTrace() {
         return TraceText.of(this);
     }
 
-    /** Returns the profile as one page of HTML, which needs nothing from elsewhere. */
+    /** Returns the profile as one page of HTML, without external resources. */
     public String html() {
         return ProfilePage.of(this);
     }

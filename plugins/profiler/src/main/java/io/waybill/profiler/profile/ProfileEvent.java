@@ -4,18 +4,18 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One thing that took time. Immutable.
+ * Timed event in a profile. Immutable.
  *
- * @param name as PyTorch names it: a call {@code rpc_sync#aten::add(worker0 -> worker1)}, and what it caused in its callee that name,
- *     {@value #REMOTE_OP} and the name there
- * @param parent index of the event that caused it, which is before it in the profile; {@value #NO_PARENT} for none
- * @param worker id of the worker that it happened in
+ * @param name name in PyTorch's form: for a call {@code rpc_sync#aten::add(worker0 -> worker1)}; for its effects in the
+ *     callee that name, {@value #REMOTE_OP} and the name there
+ * @param parent index of its cause, which precedes it in the profile; {@value #NO_PARENT} for none
+ * @param worker id of its worker
  * @param thread number of the thread among those of its request, from 0
  * @param device of its tensors, such as {@code cpu} or {@code cuda:0}
  * @param beginNs by the host's wall clock, in ns since 1970
- * @param durationNs not negative; of one that has not ended, until the profile did
- * @param shapes sizes of the tensors that it was given, if they are recorded
- * @param memoryBytes of the tensors that it returned, if that is recorded; otherwise 0
+ * @param durationNs duration, not negative; of an unfinished event, until the end of the profile
+ * @param shapes sizes of its argument tensors, if they are recorded
+ * @param memoryBytes size of its result tensors, if it is recorded; otherwise 0
  */
 public record ProfileEvent(
         Kind kind,
@@ -30,33 +30,33 @@ public record ProfileEvent(
         List<List<Long>> shapes,
         long memoryBytes) {
 
-    /** No event caused it. */
+    /** Stands for an event without a cause. */
     public static final int NO_PARENT = -1;
 
-    /** Stands between the name of a call and the name of what it caused. */
+    /** Separator between the name of a call and the name of its effect. */
     public static final String REMOTE_OP = "#remote_op: ";
 
-    /** What it is. */
+    /** Kind of an event. */
     public enum Kind {
-        /** A call, as its caller sees it. */
+        /** A call at its caller. */
         CALL,
         /** A handler. */
         HANDLER,
-        /** What code marked as a scope. */
+        /** A scope that code has marked. */
         SCOPE,
         /** An operator that libtorch runs. */
         OPERATOR,
-        /** What a request went through before its handler: {@code waybill::journal} and others. */
+        /** A stage of a request before its handler: {@code waybill::journal} and others. */
         WAIT
     }
 
-    /** How it ended. */
+    /** Outcome of an event. */
     public enum Outcome {
-        /** With a result. */
+        /** The event ended with a result. */
         DONE,
-        /** With an error. */
+        /** The event ended with an error. */
         FAILED,
-        /** Not before the profile. */
+        /** The event did not end before the profile. */
         UNFINISHED
     }
 
@@ -66,12 +66,12 @@ public record ProfileEvent(
         shapes = List.copyOf(shapes);
     }
 
-    /** Returns when it ended, in ns since 1970. */
+    /** Returns the end of the event, in ns since 1970. */
     public long endNs() {
         return beginNs + durationNs;
     }
 
-    /** Returns whether it happened in the callee of a call. */
+    /** Returns whether the event belongs to the callee of a call. */
     public boolean isRemote() {
         return name.contains(REMOTE_OP);
     }
@@ -82,12 +82,12 @@ public record ProfileEvent(
         return remote < 0 ? name : name.substring(remote + REMOTE_OP.length());
     }
 
-    /** Returns the same event, as one of a list that begins behind others. */
+    /** Returns the same event, for a list that follows other events. */
     public ProfileEvent movedBehind(int others) {
         return causedBy(parent == NO_PARENT ? NO_PARENT : parent + others);
     }
 
-    /** Returns the same event, as one of a list in which the event that caused it has another index. */
+    /** Returns the same event, for a list in which its cause has another index. */
     ProfileEvent causedBy(int newParent) {
         return newParent == parent
                 ? this
@@ -105,7 +105,7 @@ public record ProfileEvent(
                         memoryBytes);
     }
 
-    /** Returns the same event, as one that a call caused. */
+    /** Returns the same event, as the effect of a call. */
     public ProfileEvent causedBy(String key, int newParent, long shiftNs) {
         return new ProfileEvent(
                 kind,

@@ -8,20 +8,20 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * A profile as one page of HTML, without scripts and without anything from elsewhere: a picture with some rows for each worker, a flame graph, and a table. It looks as
- * {@code waybill journal trace} does. Stateless.
+ * A profile as one page of HTML, without scripts or external resources: a picture with some rows for each worker, a
+ * flame graph, and a table. It has the style of {@code waybill journal trace}. Stateless.
  */
 final class ProfilePage {
 
-    private static final int LABELS = 150; // pixels in front of the axis
-    private static final int AXIS = 1050; // pixels that the whole time takes
+    private static final int LABELS = 150; // pixels before the axis
+    private static final int AXIS = 1050; // pixels of the whole time
     private static final int ROW = 24;
     private static final int BAR = 20;
     private static final int TOP = 30;
     private static final int TICKS = 6;
     private static final double CHARACTER = 6.7; // pixels
     private static final double US = 1_000;
-    private static final int MAX_DRAWN = 20_000; // what a browser shows without delay
+    private static final int MAX_DRAWN = 20_000; // a browser shows this number without delay
 
     private static final String HEAD = """
             <!DOCTYPE html>
@@ -159,7 +159,7 @@ final class ProfilePage {
         return TOP + (rows.get(events.get(index).worker())[tracks.track(index)] + tracks.depth(index)) * ROW;
     }
 
-    /** Returns as much of a text as fits. */
+    /** Shortens a text to a width. */
     static String shortened(String text, double pixels) {
         int fits = (int) (pixels / CHARACTER);
         return text.length() <= fits ? escaped(text) : fits < 3 ? "" : escaped(text.substring(0, fits - 1)) + "…";

@@ -3,10 +3,10 @@ package io.waybill.profiler.profile;
 import java.util.Objects;
 
 /**
- * What a profile records. It goes with each profiled call to its callee.
+ * Options of a profile, which each profiled call carries to its callee.
  *
- * @param reportInputShapes whether events have the sizes of the tensors that they were given
- * @param profileMemory whether events have the bytes of the tensors that they returned
+ * @param reportInputShapes whether events have the sizes of their argument tensors
+ * @param profileMemory whether events have the bytes of their result tensors
  */
 public record ProfilerConfig(ProfilerState state, boolean reportInputShapes, boolean profileMemory) {
 
@@ -14,22 +14,22 @@ public record ProfilerConfig(ProfilerState state, boolean reportInputShapes, boo
         Objects.requireNonNull(state);
     }
 
-    /** Returns a configuration with times alone. */
+    /** Returns a configuration with times only. */
     public static ProfilerConfig cpu() {
         return new ProfilerConfig(ProfilerState.CPU, false, false);
     }
 
-    /** Returns the same one with another state. */
+    /** Returns a copy with another state. */
     public ProfilerConfig withState(ProfilerState other) {
         return new ProfilerConfig(other, reportInputShapes, profileMemory);
     }
 
-    /** Returns the same one with shapes. */
+    /** Returns a copy with shapes. */
     public ProfilerConfig withInputShapes() {
         return new ProfilerConfig(state, true, profileMemory);
     }
 
-    /** Returns the same one with memory. */
+    /** Returns a copy with memory. */
     public ProfilerConfig withMemory() {
         return new ProfilerConfig(state, reportInputShapes, true);
     }

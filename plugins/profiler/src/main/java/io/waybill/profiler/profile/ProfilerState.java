@@ -1,6 +1,8 @@
 package io.waybill.profiler.profile;
 
-/** Kinds of profiles, with PyTorch's numbers. All but {@link #CPU} and {@link #CUDA} stand for {@link #CPU} in a worker. */
+/**
+ * Kinds of profiles, with PyTorch's numbers. Workers treat all except {@link #CPU} and {@link #CUDA} as {@link #CPU}.
+ */
 public enum ProfilerState {
     /** Times of the host. */
     CPU(1),

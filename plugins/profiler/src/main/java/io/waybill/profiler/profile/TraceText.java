@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * A profile in the Trace Event Format, which Perfetto and chrome://tracing open: a process for each worker, a thread for each of its tracks, and a flow
- * from each call to its handler. Times are in microseconds since the begin. Stateless.
+ * A profile in the Trace Event Format, for Perfetto and chrome://tracing: a process for each worker, a thread for each
+ * of its tracks, and a flow from each call to its handler. Times are in microseconds since the start. Stateless.
  */
 final class TraceText {
 

@@ -11,15 +11,15 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * Where the events of a profile stand in a picture: each worker has some tracks. An event stands below the one that caused it, if that is of the same
- * worker and has time for it; otherwise in a track that is free. Immutable.
+ * Layout of a profile's events in a picture: each worker has some tracks. An event is placed below its cause if that is
+ * of the same worker and encloses it in time; otherwise in a free track. Immutable.
  */
 final class Tracks {
 
     private final List<ProfileEvent> events;
     private final int[] tracks;
     private final int[] depths;
-    private final Map<Integer, Integer> counts = new TreeMap<>(); // tracks of each worker
+    private final Map<Integer, Integer> counts = new TreeMap<>(); // number of tracks of each worker
 
     Tracks(List<ProfileEvent> events) {
         this.events = events;
@@ -70,7 +70,7 @@ final class Tracks {
         return tracks[index];
     }
 
-    /** Returns how many events are around an event in its track. */
+    /** Returns the number of events that enclose an event in its track. */
     int depth(int index) {
         return depths[index];
     }

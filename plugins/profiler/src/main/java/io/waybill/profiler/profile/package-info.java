@@ -1,10 +1,10 @@
 /**
- * Profiles: what is recorded, and how it is shown.
+ * Profiles: recorded events and their presentation.
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.profiler.profile.Profile} for what was recorded
- *   <li>{@link io.waybill.profiler.profile.ProfilerConfig} to say what is
+ *   <li>{@link io.waybill.profiler.profile.Profile} for the events
+ *   <li>{@link io.waybill.profiler.profile.ProfilerConfig} for the options
  * </ul>
  */
 @Version("1.1.0")

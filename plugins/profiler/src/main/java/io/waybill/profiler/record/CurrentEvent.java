@@ -8,18 +8,18 @@ import io.waybill.profiler.profile.ProfileEvent;
 import java.nio.ByteBuffer;
 
 /**
- * The event that a thread is inside of: a value in its {@link CallContext}, which goes with its calls, and with the messages that it dispatches.
+ * Current event of a thread: a value in its {@link CallContext}, which its calls and dispatched messages carry.
  *
- * @param event index in the recording; {@link ProfileEvent#NO_PARENT} when it is in none yet
+ * @param event index in the recording; {@link ProfileEvent#NO_PARENT} if there is none yet
  */
 public record CurrentEvent(ProfilingId recording, int event) {
 
-    /** The name of the value: the id of the recording, 8 and 4 bytes, and the index, 4 bytes, all big-endian. */
+    /** Name of the value: the id of the recording, 8 and 4 bytes, and the index, 4 bytes, all big-endian. */
     static final String NAME = "waybill-profiler";
 
     private static final int LENGTH = Long.BYTES + 2 * Integer.BYTES;
 
-    /** Returns that of the calling thread; null when it is in none. */
+    /** Returns the current event of the calling thread; null if there is none. */
     static CurrentEvent find() {
         CallContext current = CallContext.current();
         ByteBuffer bytes = current.isEmpty() ? null : current.bytes(NAME).orElse(null);
@@ -28,22 +28,22 @@ public record CurrentEvent(ProfilingId recording, int event) {
                 : new CurrentEvent(new ProfilingId(bytes.getLong(), bytes.getInt()), bytes.getInt());
     }
 
-    /** Returns that with these numbers; null for none. */
+    /** Creates the event with these numbers; null for none. */
     static CurrentEvent of(long[] numbers) {
         return numbers == null
                 ? null
                 : new CurrentEvent(new ProfilingId(numbers[0], (int) numbers[1]), (int) numbers[2]);
     }
 
-    /** Returns it as numbers. */
+    /** Returns the event as numbers. */
     long[] numbers() {
         return new long[] {recording.base(), recording.number(), event};
     }
 
     /**
-     * Makes it that of the calling thread.
+     * Makes this event the current one of the calling thread.
      *
-     * @return null when the thread's context has no room: then it stays in the event around this one
+     * @return a scope; null if the thread's context has no room, so that the outer event stays current
      */
     public ContextScope enter() {
         ByteBuffer bytes = ByteBuffer.allocate(LENGTH)
@@ -57,12 +57,12 @@ public record CurrentEvent(ProfilingId recording, int event) {
         }
     }
 
-    /** Returns a context without the event that it is in. */
+    /** Returns a context without its current event. */
     public static CallContext without(CallContext context) {
         return context.without(NAME);
     }
 
-    /** Leaves it. Has no effect on a thread that did not enter it. */
+    /** Leaves the event. Has no effect on a thread that did not enter it. */
     public static void leave(ContextScope entered) {
         try {
             if (entered != null) {

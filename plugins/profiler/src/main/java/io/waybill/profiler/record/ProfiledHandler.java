@@ -23,8 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * Responds to {@code RUN_WITH_PROFILING_REQ}: hands the message inside to its handler while it records, and responds with the outcome and the events. An error
- * brings events, too: it is inside the response, and fails the call at its caller.
+ * Handler of {@code RUN_WITH_PROFILING_REQ}: passes the inner message to its handler while recording, and responds with
+ * the outcome and the events. An error is inside the response, together with events, and fails the call at its caller.
  *
  * <p><b>Threads.</b> Any; never waits.
  */
@@ -48,7 +48,7 @@ public final class ProfiledHandler implements MessageHandler {
         this.hasCuda = hasCuda;
     }
 
-    /** Returns what this worker can record of a configuration. */
+    /** Returns the part of a configuration that this worker supports. */
     public ProfilerConfig possible(ProfilerConfig config) {
         switch (config.state()) {
             case CPU:
@@ -62,7 +62,7 @@ public final class ProfiledHandler implements MessageHandler {
                         "Profiler was requested to be enabled with CUDA on this node, but CUDA is not available."
                                 + " Falling back to CPU profiling only.");
                 return config.withState(ProfilerState.CPU);
-            default: // as PyTorch does, without a warning
+            default: // like PyTorch, without a warning
                 return config.withState(ProfilerState.CPU);
         }
     }

@@ -17,13 +17,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The events of one profile, or of one profiled call at its callee. Events are known by their index, which is the order of their begins.
+ * The events of one profile, or of one profiled call at its callee. An event is identified by its index in the order of
+ * starts.
  *
- * <p><b>Threads.</b> Any. Nothing is recorded once it is closed.
+ * <p><b>Threads.</b> Any. A closed recording ignores events.
  */
 public final class Recording {
 
-    /** Index of an event for which there was no room, or that began too late. */
+    /** Index of an event for which there was no room, or that began after the end. */
     static final int NOT_RECORDED = -2;
 
     private static final int MAX_EVENTS = 100_000;
@@ -49,9 +50,9 @@ public final class Recording {
     /**
      * Creates a recording without events.
      *
-     * @param callBase of the ids of the calls in it
-     * @param clock of a handler, recorded for its replay; it may end before the recording
-     * @param otherClock read from then on
+     * @param callBase base of the ids of its calls
+     * @param clock clock of a handler, recorded for its replay; may become unavailable before the end
+     * @param otherClock clock that replaces it then
      */
     public Recording(
             ProfilingId id,
@@ -85,7 +86,7 @@ public final class Recording {
         return new Recording(id, id.base(), config, worker, clock, clock, true);
     }
 
-    /** Returns whether it has what happens in this worker alone: callees of its calls record nothing. */
+    /** Returns whether it contains only events of this worker, so that callees of its calls do not record. */
     public boolean isLocal() {
         return isLocal;
     }
@@ -106,8 +107,8 @@ public final class Recording {
     /**
      * Begins an event.
      *
-     * @param parent its index; one that is not here counts as none
-     * @param tensors what it is given
+     * @param parent index of the cause; an unknown one counts as none
+     * @param tensors arguments of the event
      */
     public int begin(Kind kind, String name, int parent, List<Tensor> tensors) {
         return begin(kind, name, parent, device(tensors), config.reportInputShapes() ? shapes(tensors) : List.of());
@@ -142,7 +143,7 @@ public final class Recording {
         return events.size() - 1;
     }
 
-    /** Adds the stages that the request passed before its handler, but for those that took no time. */
+    /** Adds the stages of the request before its handler, except those of zero duration. */
     synchronized void arrived(RequestArrival arrival) {
         waited("journal", arrival.sentNs(), arrival.readNs());
         waited("parking", arrival.readNs(), arrival.unparkedNs());
@@ -172,16 +173,16 @@ public final class Recording {
         }
     }
 
-    /** Begins the time until the handler of the message inside begins. */
+    /** Starts the wait for the handler of the inner message. */
     synchronized void dispatched() {
         dispatch = begin(Kind.WAIT, STAGE + "dispatch", ProfileEvent.NO_PARENT, List.of());
     }
 
     /**
-     * Begins the event of an operator. One with the name of the handler that runs it is that handler's event.
+     * Begins the event of an operator. An operator with the name of its handler shares that handler's event.
      *
-     * @param shapes of its tensors; empty unless they are recorded
-     * @return the index; of a handler's event, too, which only its handler ends
+     * @param shapes sizes of its tensors; empty unless they are recorded
+     * @return the index, possibly of a handler's event, which only the handler ends
      */
     public synchronized int beginOperator(String name, int parent, List<List<Long>> shapes) {
         int outer = known(parent);
@@ -200,7 +201,7 @@ public final class Recording {
         }
     }
 
-    /** Ends an event. Has no effect on one that has ended. */
+    /** Ends an event. Idempotent. */
     public synchronized void end(int index, Outcome outcome, List<Tensor> results) {
         if (isClosed || index < 0 || events.get(index).outcome() != Outcome.UNFINISHED) {
             return;
@@ -225,11 +226,11 @@ public final class Recording {
     }
 
     /**
-     * Adds what a call caused at its callee, and what the caller waited for before and after that. The callee's times are moved by the little that clocks of two
-     * processes differ, if they are not within those of the call.
+     * Adds the effects of a call at its callee, and the caller's waits before and after them. If the callee's times are
+     * not within those of the call, they are shifted by the small difference of the two processes' clocks.
      *
      * @param call index of the call, which has ended
-     * @param remote each one after the one that caused it
+     * @param remote events, each one after its cause
      */
     public synchronized void add(int call, List<ProfileEvent> remote, long remoteDropped) {
         dropped += remoteDropped;
@@ -275,7 +276,7 @@ public final class Recording {
         return parent >= 0 && parent < events.size() ? parent : ProfileEvent.NO_PARENT;
     }
 
-    /** Closes the recording. Events that have not ended end now. */
+    /** Closes the recording. Ends all open events. */
     public synchronized List<ProfileEvent> close() {
         if (!isClosed) {
             long nowNs = events.isEmpty() ? 0 : nowNs();

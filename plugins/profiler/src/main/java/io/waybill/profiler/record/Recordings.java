@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The recordings of a worker that are not closed: profiles of its programs and bundles, and profiled calls that it serves.
+ * Open recordings of a worker: profiles of its programs and bundles, and profiled calls that it serves.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -22,22 +22,25 @@ public final class Recordings {
     private final Map<ProfilingId, Recording> open = new ConcurrentHashMap<>();
     private volatile boolean isAny; // written under the lock of this; read by each call
 
-    /** The event that a thread is in, of a recording of this worker alone: not in its context, which goes to other workers. No type of this bundle. */
+    /**
+     * Current event of a thread in a recording of this worker only: not in the context, which calls carry to other
+     * workers. Uses no type of this bundle.
+     */
     private final ThreadLocal<long[]> local = new ThreadLocal<>();
 
-    /** Adds one. One with the same id, of an earlier attempt of the same call, stays in its place. */
+    /** Adds a recording. An existing one with the same id, of an earlier attempt of the same call, is kept instead. */
     public synchronized void add(Recording recording) {
         open.putIfAbsent(recording.id(), recording);
         isAny = true;
     }
 
-    /** Removes one. */
+    /** Removes a recording. */
     public synchronized void remove(Recording recording) {
         open.remove(recording.id(), recording);
         isAny = !open.isEmpty();
     }
 
-    /** Returns whether there may be something to record. */
+    /** Returns whether any recording may be open. */
     public boolean isAny() {
         return isAny;
     }
@@ -47,7 +50,7 @@ public final class Recordings {
         return open.size();
     }
 
-    /** Begins an event inside the one that the calling thread is in; null when it is in none of a recording that is open here. */
+    /** Begins an event inside the current one of the calling thread; null if there is none in an open recording. */
     public OpenEvent begin(Kind kind, Named named, List<Tensor> tensors) {
         return begin(current(), kind, named, tensors);
     }
@@ -55,7 +58,7 @@ public final class Recordings {
     /**
      * Begins an event that belongs to a request that this worker serves.
      *
-     * @param request id; what a program does has {@code MessageId.NONE}
+     * @param request id of the request; {@code MessageId.NONE} for a program's event
      */
     public OpenEvent begin(long request, Kind kind, Named named, List<Tensor> tensors) {
         return begin(current(request), kind, named, tensors);
@@ -67,7 +70,7 @@ public final class Recordings {
                 : new OpenEvent(around.recording, around.recording.begin(kind, named.name(), around.index, tensors));
     }
 
-    /** Returns the event that the calling thread is in; null when it is in none of a recording that is open here. */
+    /** Returns the current event of the calling thread; null if there is none in an open recording. */
     public OpenEvent current() {
         if (!isAny) {
             return null;
@@ -98,7 +101,7 @@ public final class Recordings {
         return recording == null ? null : new OpenEvent(recording, event.event());
     }
 
-    /** Makes an event that of the calling thread. */
+    /** Makes an event the current one of the calling thread. */
     public Entered enter(OpenEvent event) {
         CurrentEvent current = event.current();
         if (!event.recording.isLocal()) {
@@ -119,11 +122,11 @@ public final class Recordings {
         });
     }
 
-    /** An event that a thread is in. */
+    /** Current event of a thread, until it is left. */
     public static final class Entered {
 
-        private final ContextScope scope; // null of a recording of this worker alone, and when there was no room
-        private final Runnable leave; // null of all others
+        private final ContextScope scope; // null for a recording of this worker only, and if there was no room
+        private final Runnable leave; // null for all others
 
         private Entered(ContextScope scope) {
             this.scope = scope;
@@ -135,7 +138,7 @@ public final class Recordings {
             this.leave = leave;
         }
 
-        /** Leaves it. Has no effect on a thread that did not enter it. */
+        /** Leaves the event. Has no effect on a thread that did not enter it. */
         public void leave() {
             CurrentEvent.leave(scope);
             if (leave != null) {
@@ -144,14 +147,14 @@ public final class Recordings {
         }
     }
 
-    /** Names an event that is recorded. */
+    /** Source of the name of a recorded event. */
     @FunctionalInterface
     public interface Named {
 
         String name();
     }
 
-    /** An event until its end. */
+    /** Open event of a recording. */
     public record OpenEvent(Recording recording, int index) {
 
         public void end(Outcome outcome, List<Tensor> results) {

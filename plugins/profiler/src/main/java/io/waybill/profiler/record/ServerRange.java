@@ -28,7 +28,9 @@ public final class ServerRange {
         return config;
     }
 
-    /** Adds the events of a request, of which none has a cause outside of them. A request that ends after the range is not in it. */
+    /**
+     * Adds the events of a request, whose causes are all among them. A request that ends after the range is omitted.
+     */
     synchronized void add(List<ProfileEvent> request, long requestDropped) {
         if (isClosed) {
             return;
@@ -42,7 +44,7 @@ public final class ServerRange {
         request.forEach(event -> events.add(event.movedBehind(first)));
     }
 
-    /** Returns what it has so far. */
+    /** Returns the events so far. */
     public synchronized List<ProfileEvent> events() {
         return List.copyOf(events);
     }

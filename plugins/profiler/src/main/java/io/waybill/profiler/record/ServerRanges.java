@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The open ranges of the server-wide profiler of a worker. Each request that begins while some are open is recorded, without its caller, and its events go
- * to all of them when it ends.
+ * The open ranges of the server-wide profiler of a worker. Each request that begins while some are open is recorded,
+ * without its caller, and its events go to all of them when it ends.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -38,7 +38,7 @@ public final class ServerRanges {
         this.clock = clock;
     }
 
-    /** A request that is recorded, and the ranges that were open when it began. */
+    /** Recorded request, with the ranges that were open at its start. */
     public record ServedRequest(Recording recording, ServerRange[] ranges) {
 
         /** Begins the event of its handler. */
@@ -50,7 +50,7 @@ public final class ServerRanges {
         }
     }
 
-    /** Opens a range inside those that are open. */
+    /** Opens a range in addition to the open ones. */
     public synchronized ServerRange begin(ProfilerConfig config) {
         ServerRange range = new ServerRange(config);
         open = Arrays.copyOf(open, open.length + 1);
@@ -58,7 +58,7 @@ public final class ServerRanges {
         return range;
     }
 
-    /** Closes a range. Has no effect on one that is closed. */
+    /** Closes a range. Idempotent. */
     public synchronized void end(ServerRange range) {
         range.close();
         open = Arrays.stream(open).filter(each -> each != range).toArray(ServerRange[]::new);
@@ -67,17 +67,17 @@ public final class ServerRanges {
         }
     }
 
-    /** Returns whether there may be something to record. */
+    /** Returns whether any range may be open. */
     public boolean isAny() {
         return open.length > 0;
     }
 
-    /** Returns the number of requests that are recorded for ranges. */
+    /** Returns the number of requests that are being recorded for ranges. */
     public int inFlight() {
         return inFlight.size();
     }
 
-    /** Begins to record a request; null when no range is open. */
+    /** Starts recording a request; null if no range is open. */
     public ServedRequest begin(Message message) {
         ServerRange[] ranges = open;
         if (ranges.length == 0) {
@@ -105,7 +105,7 @@ public final class ServerRanges {
                 Arrays.stream(ranges).anyMatch(range -> range.config().profileMemory()));
     }
 
-    /** Ends a request that was recorded for its ranges alone. */
+    /** Ends a request that was recorded only for its ranges. */
     public void end(ServedRequest request) {
         forget(request);
         Recording recording = request.recording;

@@ -3,19 +3,22 @@ package io.waybill.python.link;
 import java.time.Duration;
 import java.util.List;
 
-/** What a process may ask of the worker that was joined in its name, beyond its broker. */
+/** Operations that a process may request of its worker, in addition to its broker. */
 @FunctionalInterface
 public interface Control {
 
     /**
-     * Ends the work of several workers together.
+     * Shuts several workers down together.
      *
-     * @return what had not ended at the limit; empty when all has
-     * @throws IllegalStateException when this process has no worker of its own
+     * @return description of the unfinished work at the limit; empty if all is finished
+     * @throws IllegalStateException if this process has no worker of its own
      */
     String shutdown(Duration limit, List<String> others);
 
-    /** Runs what sends messages for the process. Where it has a worker of its own, the calling thread then polls for the other processes' workers that got one and sleep. */
+    /**
+     * Runs a task that sends messages for the process. If the process has a worker of its own, the calling thread then
+     * polls for other processes' sleeping workers that received one.
+     */
     default void sendAndPoll(Runnable sends) {
         sends.run();
     }

@@ -30,7 +30,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
-/** The operations of the gateway that a process calls. Thread-safe. */
+/** Operations of the gateway for processes. Thread-safe. */
 final class GatewayOperations {
 
     private static final String PREFIX = "gateway.";
@@ -48,10 +48,10 @@ final class GatewayOperations {
     }
 
     /**
-     * Runs one.
+     * Runs an operation.
      *
-     * @param responds takes the frame of the result, now or later
-     * @param outgoing which the operation may belong to
+     * @param responds receives the frame of the result, now or later
+     * @param outgoing calls to which the operation may belong
      */
     void run(
             CallFrame head,
@@ -135,16 +135,16 @@ final class GatewayOperations {
                 .toList();
         threads.execute(() -> {
             try {
-                MemberFile.withdraw(broker); // before any member can have left and come again in another group
+                MemberFile.withdraw(broker); // before any member can have left and rejoined in another group
                 String left = control.shutdown(Duration.ofMillis(Math.max(0, limit.value())), names);
                 respond(exchange, responds, dict("left", Value.of(left)), List.of());
-            } catch (IOException | RuntimeException e) { // such as that the worker is closed
+            } catch (IOException | RuntimeException e) { // for example because the worker is closed
                 responds.accept(SocketFrame.of(exchange, ProcessError.of(e)));
             }
         });
     }
 
-    /** Responds with memory in a segment, into which the process writes what it will send. */
+    /** Responds with memory in a segment, for tensors that the process will send. */
     private void allocate(Invocation call, Consumer<ByteBuffer> responds, long exchange)
             throws RejectedMessageException {
         if (!shared.parts().areUsable()
@@ -158,7 +158,8 @@ final class GatewayOperations {
         Storage storage = shared.buffers().allocate(size.value());
         try {
             Tensor none =
-                    Tensor.contiguous(DType.UINT8, new long[] {0}, storage); // without elements: they are written first
+                    // without elements, which the process writes first
+                    Tensor.contiguous(DType.UINT8, new long[] {0}, storage);
             respond(exchange, responds, Value.NONE, List.of(none), List.of());
         } finally {
             storage.release();

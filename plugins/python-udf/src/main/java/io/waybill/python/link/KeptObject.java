@@ -17,7 +17,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An object that a process keeps, as it is in the value of a reference: its number. With the last count the process forgets the object.
+ * Object in a process, which the value of a reference names by its number. After the last count is released, the
+ * process drops the object.
  *
  * <p>Thread-safe.
  */
@@ -36,7 +37,7 @@ final class KeptObject implements Storage {
         link.uses();
     }
 
-    /** Returns the value of a reference to it, which takes no count. */
+    /** Returns the value of a reference to the object, without an additional count. */
     Value value() {
         return Value.of(Tensor.contiguous(DType.INT64, new long[] {1}, this));
     }
@@ -44,7 +45,7 @@ final class KeptObject implements Storage {
     /**
      * Returns the object in a value, which must stay open.
      *
-     * @throws RejectedMessageException when the value is none of a process of this gateway
+     * @throws RejectedMessageException if the value is not an object in a process of this gateway
      */
     static KeptObject in(Response value) throws RejectedMessageException {
         List<Tensor> tensors = value.tensors();
@@ -56,9 +57,10 @@ final class KeptObject implements Storage {
     }
 
     /**
-     * Returns the object of a reference whose owner is this worker, as long as the reference has it; waits until it was made.
+     * Returns the object of a reference that this worker owns, valid while the reference is; waits until it was
+     * created.
      *
-     * @throws RejectedMessageException when it was not made, or is none of a process of this gateway
+     * @throws RejectedMessageException if it was not created, or is not in a process of this gateway
      */
     static KeptObject of(RRef reference) throws RejectedMessageException {
         try (Response value = reference.toHere(Duration.ZERO)) {

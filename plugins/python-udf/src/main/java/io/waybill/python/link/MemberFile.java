@@ -22,12 +22,12 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What clients say of themselves to all who are in the home, such as which member of which group they are: a file in the directory of the worker that takes part
- * in a client's name. Gateways read those of each other. Stateless.
+ * Published information of clients for all workers of the home, such as their rank in a group: a file in the directory
+ * of a client's worker. Gateways read each other's files. Stateless.
  */
 final class MemberFile {
 
-    /** Max bytes of what a client says. */
+    /** Max size of the information of a client, in bytes. */
     static final int MAX_BYTES = 4096;
 
     private static final String FILE = "python.member";
@@ -37,11 +37,11 @@ final class MemberFile {
     private MemberFile() {}
 
     /**
-     * Shows what a client says of itself, until its worker has ended or {@link #withdraw} is called.
+     * Publishes the information of a client, until its worker has ended or {@link #withdraw} is called.
      *
      * @param broker of its worker
-     * @throws IOException when that can't be written
-     * @throws IllegalArgumentException when it is too long
+     * @throws IOException if it can't be written
+     * @throws IllegalArgumentException if it is too long
      */
     static void show(Broker broker, Value.Dict member) throws IOException {
         Optional<Path> directory = broker.directory();
@@ -59,7 +59,7 @@ final class MemberFile {
         Files.move(written, directory.get().resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** Shows it no more. */
+    /** Removes the information. */
     static void withdraw(Broker broker) throws IOException {
         if (broker.directory().isPresent()) {
             Files.deleteIfExists(broker.directory().get().resolve(FILE));
@@ -67,9 +67,9 @@ final class MemberFile {
     }
 
     /**
-     * Returns what the client says of itself for which a worker takes part; empty for any other worker.
+     * Returns the information of a worker's client; empty for any other worker.
      *
-     * @param workers the directory with those of all workers
+     * @param workers directory with the directories of all workers
      */
     static Optional<Value> of(Path workers, Incarnation worker) {
         Path file = workers.resolve(worker.worker().id() + "-" + worker.worker().name())
@@ -87,7 +87,7 @@ final class MemberFile {
                     ? Optional.ofNullable(dict.entries().get(MEMBER))
                     : Optional.empty(); // of an earlier incarnation
         } catch (IOException | RejectedMessageException e) {
-            return Optional.empty(); // withdrawn meanwhile, or written by something else
+            return Optional.empty(); // withdrawn meanwhile, or written by other code
         }
     }
 }

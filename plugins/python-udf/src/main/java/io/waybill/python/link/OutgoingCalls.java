@@ -23,9 +23,10 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The calls that a process makes.
+ * Outgoing calls of a process.
  *
- * <p><b>Threads.</b> {@link #begin} by the thread that reads; outcomes come on a thread that polls for the worker, which may be the one that reads for another process.
+ * <p><b>Threads.</b> {@link #begin}: the reading thread. Outcomes arrive on a thread that polls for the worker,
+ * possibly the one that reads for another process.
  */
 final class OutgoingCalls implements AutoCloseable {
 
@@ -68,7 +69,7 @@ final class OutgoingCalls implements AutoCloseable {
     /**
      * Begins a call.
      *
-     * @throws IOException when the process broke the protocol
+     * @throws IOException if the process violated the protocol
      */
     void begin(SocketFrame frame) throws IOException {
         CallFrame head = CallFrame.ofCall(frame);
@@ -87,7 +88,7 @@ final class OutgoingCalls implements AutoCloseable {
                 return;
             }
             caller(head).callAsync(request).whenComplete((response, failure) -> ended(exchange, response, failure));
-        } catch (RuntimeException e) { // of the broker: it costs this call only
+        } catch (RuntimeException e) { // from the broker: it fails this call only
             channel.write(SocketFrame.of(exchange, ProcessError.of(e)));
         }
     }
@@ -114,13 +115,13 @@ final class OutgoingCalls implements AutoCloseable {
         return task -> {
             try {
                 threads.execute(task);
-            } catch (OutOfMemoryError e) { // the host gives no thread: as when all are in use
+            } catch (OutOfMemoryError e) { // the host refuses a thread: treated like no free thread
                 task.run();
             }
         };
     }
 
-    /** Returns the caller on behalf of the request that the process is serving, or else of the worker. */
+    /** Returns the caller on behalf of the request that the process is serving, otherwise of the worker. */
     Caller caller(CallFrame head) {
         ServedCall parent = parent(head);
         return parent == null ? broker.caller() : parent.caller();
@@ -154,7 +155,7 @@ final class OutgoingCalls implements AutoCloseable {
                     head.toResult(exchange, shared, response.payload(), response.tensors(), response.references()));
         } catch (RejectedMessageException e) {
             channel.write(SocketFrame.of(exchange, ProcessError.of(e)));
-        } catch (RuntimeException e) { // tensors may be gone
+        } catch (RuntimeException e) { // tensors may no longer exist
             channel.write(
                     SocketFrame.of(exchange, new ProcessError(ErrorCode.UNKNOWN, String.valueOf(e.getMessage()))));
         }

@@ -26,14 +26,17 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A connected process, with the worker that calls and serves in its name.
+ * Connected process, with the worker that calls and serves on its behalf.
  *
- * <p><b>Threads.</b> {@link #run} is called by one thread, which reads; {@link #blocks} by one that polls for its worker, {@link #begin} by such a thread or one of a handler, and {@link #serve} by
- * those of handlers.
+ * <p><b>Threads.</b> {@link #run}: one thread, which reads. {@link #blocks}: the poller of its worker. {@link #begin}:
+ * the poller or a handler's thread. {@link #serve}: handlers' threads.
  */
 public final class ProcessLink implements AutoCloseable {
 
-    /** Bytes of a message up to which they are copied by a thread that polls or reads: to another one they would come later. */
+    /**
+     * Size of a message up to which the polling or reading thread copies it, because a switch of threads would take
+     * longer.
+     */
     static final int MAX_COPIED = 1 << 20;
 
     private final FrameChannel channel;
@@ -42,8 +45,9 @@ public final class ProcessLink implements AutoCloseable {
     private final ServedCalls served;
     private final OutgoingCalls calls;
     private final Control control;
-    private final AtomicInteger uses = new AtomicInteger(); // requests that it is serving, and objects that it keeps
-    private volatile boolean leaves; // when it has no use any more
+    // number of requests that it is serving, and of objects that it holds
+    private final AtomicInteger uses = new AtomicInteger();
+    private volatile boolean leaves; // whether it leaves after its last use
 
     private ProcessLink(String name, FrameChannel channel, Broker broker, CallFrame.Shared shared, Control control) {
         this.channel = channel;
@@ -56,12 +60,12 @@ public final class ProcessLink implements AutoCloseable {
     }
 
     /**
-     * Creates a link to a process that has sent its {@link Hello}, with what it shares with the gateway.
+     * Creates a link to a process that has sent its {@link Hello}, with its shared files.
      *
      * @param name of the process, for errors
-     * @param broker of the worker that calls in the process's name
-     * @param control of operations on the gateway itself
-     * @throws IllegalStateException when the broker is revoked
+     * @param broker broker of the worker that calls on the process's behalf
+     * @param control operations on the gateway itself
+     * @throws IllegalStateException if the broker is revoked
      */
     public static ProcessLink to(String name, Hello hello, FrameChannel channel, Broker broker, Control control) {
         CallFrame.Shared shared = Welcomes.shared(hello, broker);
@@ -77,11 +81,11 @@ public final class ProcessLink implements AutoCloseable {
     }
 
     /**
-     * Shows what a process says of itself to all who are in the home.
+     * Publishes the information of a process for all workers of the home.
      *
-     * @param broker of the worker that takes part in its name
-     * @throws CallException when that can't be written
-     * @throws IllegalArgumentException when it is too long
+     * @param broker broker of the process's worker
+     * @throws CallException if it can't be written
+     * @throws IllegalArgumentException if it is too long
      */
     public static void show(Broker broker, Value.Dict member) {
         try {
@@ -100,8 +104,8 @@ public final class ProcessLink implements AutoCloseable {
      * Sends the WELCOME.
      *
      * @param byValue whether calls may contain code
-     * @param path to put in front of the process's own
-     * @param reload whether the process leaves when a file has changed that it has imported from there
+     * @param path entries before the process's own import path
+     * @param reload whether the process leaves after a change of a file that it imported from there
      */
     public void welcome(boolean byValue, List<String> path, boolean reload) {
         channel.write(Welcomes.frame(broker, shared, byValue, path, reload));
@@ -111,7 +115,7 @@ public final class ProcessLink implements AutoCloseable {
      * Reads frames until the process leaves or its connection ends.
      *
      * @return whether it left in order
-     * @throws IOException when the connection failed, or the process broke the protocol
+     * @throws IOException if the connection failed, or the process violated the protocol
      */
     public boolean run() throws IOException {
         while (true) {
@@ -133,7 +137,7 @@ public final class ProcessLink implements AutoCloseable {
         }
     }
 
-    /** What a frame of the process has sent. */
+    /** Task that sends the messages of a frame. */
     @FunctionalInterface
     private interface Sends {
         void run() throws IOException;
@@ -170,9 +174,10 @@ public final class ProcessLink implements AutoCloseable {
     }
 
     /**
-     * Has the process serve a request, and responds when that has. Waits only for an object, and if the process is serving many requests and this thread may.
+     * Makes the process serve a request, and responds later. Waits only for an object, and, if this thread may, while
+     * the process is serving many requests.
      *
-     * @throws RejectedMessageException when the process has ended, or as {@link #serve}
+     * @throws RejectedMessageException if the process has ended, or as in {@link #serve}
      */
     public void begin(Message message, Outbox outbox) throws RejectedMessageException {
         if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL || served.areMany() && broker.mayWait()) {
@@ -183,9 +188,9 @@ public final class ProcessLink implements AutoCloseable {
     }
 
     /**
-     * Has the process serve a request, and responds with its result. Waits for it.
+     * Makes the process serve a request, waits for the result, and responds with it.
      *
-     * @throws RejectedMessageException when the process responds with an error or ends, or the deadline passes
+     * @throws RejectedMessageException if the process responds with an error or ends, or the deadline passes
      */
     public void serve(Message message, Outbox outbox) throws RejectedMessageException {
         if (message.type() == MessageType.PYTHON_RREF_FETCH_CALL) {
@@ -196,10 +201,12 @@ public final class ProcessLink implements AutoCloseable {
     }
 
     /**
-     * Has the process that keeps the object of a reference respond with it. Waits for it, and until the object was made.
+     * Makes the process that holds the object of a reference respond with it. Waits for the response, and until the
+     * object was created.
      *
      * @param message a fetch, with a reference to a value of this worker
-     * @throws RejectedMessageException when there is no such object, or its process responds with an error or has ended, or the deadline passes
+     * @throws RejectedMessageException if there is no such object, or its process responds with an error or has ended,
+     *     or the deadline passes
      */
     public static void fetch(Message message, Outbox outbox) throws RejectedMessageException {
         List<? extends RRef> references = message.references();
@@ -220,29 +227,32 @@ public final class ProcessLink implements AutoCloseable {
         keeper.served.serve(message, ByteBuffer.wrap(number), List.of(), List.of(), outbox);
     }
 
-    /** Notes one more request that the process is serving, or object that references name. */
+    /** Counts a request that the process is serving, or an object that references name. */
     void uses() {
         uses.incrementAndGet();
     }
 
-    /** Notes that no reference names an object any more. */
+    /** Records that no reference names an object any longer. */
     void forgets(long object) {
         forget(object);
         unused();
     }
 
-    /** Has the process forget an object. */
+    /** Makes the process drop an object. */
     void forget(long object) {
         channel.write(SocketFrame.of(SocketFrame.Kind.FORGET, object));
     }
 
-    /** Notes the end of what {@link #uses} noted. */
+    /** Uncounts a use that {@link #uses} counted. */
     void unused() {
         uses.decrementAndGet();
         leaveIfUnused();
     }
 
-    /** Disconnects the process in order, as soon as it serves no request and keeps no object. It gets requests for objects only. */
+    /**
+     * Disconnects the process in order, as soon as it serves no request and holds no object. Until then it receives
+     * only requests for objects.
+     */
     public void leaveWhenUnused() {
         leaves = true;
         leaveIfUnused();
@@ -259,7 +269,10 @@ public final class ProcessLink implements AutoCloseable {
         return served.size();
     }
 
-    /** Fails what the process was serving, and releases what it held, but for what it may have mapped. */
+    /**
+     * Fails the requests that the process was serving, and releases its resources, except memory that it may have
+     * mapped.
+     */
     public void end(String why) {
         channel.close();
         calls.close();
@@ -267,7 +280,7 @@ public final class ProcessLink implements AutoCloseable {
         shared.close();
     }
 
-    /** Releases what the process may have mapped: it has ended, or the worker that took part in its name. */
+    /** Releases memory that the process may have mapped, after the process or its worker has ended. */
     public void unmapped() {
         shared.parts().close();
     }
@@ -278,12 +291,12 @@ public final class ProcessLink implements AutoCloseable {
         channel.close();
     }
 
-    /** Returns a request with what a message carries. */
+    /** Returns a request with the content of a message. */
     static Request request(String to, int type, ProcessMessage message) {
         return Request.raw(to, MessageType.of(type), message.payload(), message.tensors(), message.references());
     }
 
-    /** Returns the worker that calls in the process's name. */
+    /** Returns the broker of the worker that calls on the process's behalf. */
     public Broker broker() {
         return broker;
     }

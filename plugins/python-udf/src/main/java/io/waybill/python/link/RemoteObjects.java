@@ -23,7 +23,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** References to objects and other values, as a process makes and uses them by operations of the gateway. Thread-safe. */
+/** Operations with which a process creates and uses references to objects and other values. Thread-safe. */
 final class RemoteObjects {
 
     private final ProcessLink link;
@@ -34,7 +34,7 @@ final class RemoteObjects {
         this.broker = broker;
     }
 
-    /** Makes a reference to an object of the process; the caller closes it. */
+    /** Creates a reference to an object of the process; the caller closes it. */
     RRef make(Invocation call) throws RejectedMessageException {
         if (!(call.named().get("object") instanceof Value.Int number)) {
             throw new RejectedMessageException(
@@ -79,7 +79,10 @@ final class RemoteObjects {
         return timeoutNs > 0 ? future.orTimeout(timeoutNs, TimeUnit.NANOSECONDS) : future;
     }
 
-    /** Returns a future of the value: of an object that a process keeps, what the process makes of it; of others the value itself. */
+    /**
+     * Returns a future of the value: for an object in a process, the process's encoding of it; otherwise the value
+     * itself.
+     */
     CompletableFuture<Response> fetch(Invocation call, Caller caller, long timeoutNs) throws RejectedMessageException {
         return holding(reference(call), held -> fetch(held, caller, timeoutNs));
     }
@@ -99,7 +102,7 @@ final class RemoteObjects {
         return reference.toHereAsync(timeout == null ? Duration.ZERO : timeout);
     }
 
-    /** Returns who has the value, and what is known of it. */
+    /** Returns the owner of the value, and the known information about it. */
     Value info(Invocation call) throws RejectedMessageException {
         RRef reference = reference(call);
         Map<Value, Value> fields = new LinkedHashMap<>();
@@ -126,7 +129,7 @@ final class RemoteObjects {
         }
     }
 
-    /** Returns the error of the call that was to create a value, where the reference has another one with this as its cause. */
+    /** Returns the error of the call that should have created a value, if it is the cause of the reference's error. */
     private static Throwable ofCall(Throwable failure) {
         return failure instanceof CallException && failure.getCause() instanceof CallException cause ? cause : failure;
     }
@@ -138,7 +141,10 @@ final class RemoteObjects {
         return new Value.Dict(counters);
     }
 
-    /** Uses a reference with a handle of its own, which the process may drop meanwhile; fails for one that has failed. */
+    /**
+     * Uses a reference through a separate handle, because the process may drop its own meanwhile; fails for a failed
+     * reference.
+     */
     private static <T> CompletableFuture<T> holding(RRef reference, Function<RRef, CompletableFuture<T>> use) {
         RRef held = reference.retain();
         try {

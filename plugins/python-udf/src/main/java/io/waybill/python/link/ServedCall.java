@@ -9,9 +9,10 @@ import java.util.concurrent.TimeoutException;
 /**
  * A request that the process is serving. Thread-safe.
  *
- * @param outcome completed by the frame that ends the exchange; exceptionally when the connection ends, or with a {@link TimeoutException}
- * @param caller of calls on its behalf
- * @param rpc of remote references on its behalf
+ * @param outcome future that the last frame of the exchange completes; it fails when the connection ends, or with a
+ *     {@link TimeoutException}
+ * @param caller caller for calls on its behalf
+ * @param rpc source of remote references on its behalf
  * @param isAwaited whether a thread waits for the outcome, and for the deadline
  * @param deadlineNs by {@link System#nanoTime}; {@link #NEVER} if there is none, or a thread waits for it
  */
@@ -19,12 +20,12 @@ record ServedCall(CompletableFuture<SocketFrame> outcome, Caller caller, Rpc rpc
 
     private static final long NEVER = Long.MAX_VALUE;
 
-    /** One that a thread waits for. */
+    /** Creates a request for which a thread waits. */
     ServedCall(Caller caller, Rpc rpc) {
         this(new CompletableFuture<>(), caller, rpc, true, NEVER);
     }
 
-    /** @param remainingNs {@link Long#MAX_VALUE} without a deadline */
+    /** @param remainingNs {@link Long#MAX_VALUE} if there is no deadline */
     ServedCall(Caller caller, Rpc rpc, long remainingNs) {
         this(
                 new CompletableFuture<>(),
@@ -38,7 +39,7 @@ record ServedCall(CompletableFuture<SocketFrame> outcome, Caller caller, Rpc rpc
         return deadlineNs != NEVER;
     }
 
-    /** Ends it if its deadline has passed. Returns whether this ended it. */
+    /** Fails the request if its deadline has passed; returns whether this call failed it. */
     boolean expire(long nowNs) {
         return hasDeadline() && deadlineNs - nowNs <= 0 && outcome.completeExceptionally(new TimeoutException());
     }

@@ -35,27 +35,28 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * The requests that a process is serving, and how its results become their responses.
+ * Requests that a process is serving, and conversion of its results to responses.
  *
- * <p><b>Threads.</b> {@link #begin} by those of handlers, or one that polls for the worker; {@link #serve} by those of handlers, {@link #ended} by the one that reads, the rest by any.
+ * <p><b>Threads.</b> {@link #begin}: handlers' threads or the poller. {@link #serve}: handlers' threads.
+ * {@link #ended}: the reading thread. Other methods: any.
  */
 final class ServedCalls {
 
-    /** From so many on, a handler waits for its own: the next requests stay in the journal. */
+    /** Number of requests from which a handler waits for its own, so that further requests stay in the journal. */
     private static final int MAX_BEGUN = 32;
 
     private static final Duration LOOK = Duration.ofMillis(250);
 
-    private final String name; // of the process, for errors
+    private final String name; // name of the process, for errors
     private final FrameChannel channel;
     private final Broker broker;
     private final CallFrame.Shared shared;
     private final ProcessLink link;
-    private final String node; // as it begins the text of an error
+    private final String node; // prefix of the text of an error
     private final Map<Long, ServedCall> served = new ConcurrentHashMap<>();
     private final AtomicLong exchanges = new AtomicLong();
-    private final AtomicBoolean looks = new AtomicBoolean(); // whether a look for deadlines is scheduled
-    private volatile String ended = ""; // why; empty while the process is connected
+    private final AtomicBoolean looks = new AtomicBoolean(); // whether a check of deadlines is scheduled
+    private volatile String ended = ""; // reason; empty while the process is connected
 
     ServedCalls(String name, FrameChannel channel, Broker broker, CallFrame.Shared shared, ProcessLink link) {
         this.name = name;
@@ -66,7 +67,7 @@ final class ServedCalls {
         this.node = "Error on Node " + broker.self().worker().id() + ": ";
     }
 
-    /** Returns the request of an exchange; null when it has ended. */
+    /** Returns the request of an exchange; null if it has ended. */
     ServedCall find(long exchange) {
         return served.get(exchange);
     }
@@ -75,12 +76,12 @@ final class ServedCalls {
         return served.size();
     }
 
-    /** Returns why the process can serve no more; empty while it is connected. */
+    /** Returns why the process can't serve any longer; empty while it is connected. */
     String whyEnded() {
         return ended;
     }
 
-    /** Fails all of them, and those that come. */
+    /** Fails all present and future requests. */
     void end(String why) {
         ended = why;
         served.values().forEach(each -> each.outcome().completeExceptionally(new IllegalStateException(why)));
@@ -88,15 +89,15 @@ final class ServedCalls {
 
     // ---- requests that no thread waits for
 
-    /** Returns whether the process is serving so many that the next one is to be waited for. */
+    /** Returns whether the process is serving so many requests that a handler must wait for the next one. */
     boolean areMany() {
         return served.size() >= MAX_BEGUN;
     }
 
     /**
-     * Has the process serve a request, and responds when that has.
+     * Makes the process serve a request, and responds later.
      *
-     * @throws RejectedMessageException when the process has ended
+     * @throws RejectedMessageException if the process has ended
      */
     void begin(Message message, Outbox outbox) throws RejectedMessageException {
         long exchange = exchanges.incrementAndGet();
@@ -118,7 +119,7 @@ final class ServedCalls {
             }
         } catch (RejectedMessageException e) {
             begun.outcome().completeExceptionally(e);
-        } catch (RuntimeException | Error e) { // of the broker, or the heap is full
+        } catch (RuntimeException | Error e) { // from the broker, or the heap is full
             begun.outcome()
                     .completeExceptionally(
                             new RejectedMessageException(ErrorCode.HANDLER_FAILED, String.valueOf(e.getMessage()), e));
@@ -140,7 +141,7 @@ final class ServedCalls {
         } catch (RejectedMessageException e) {
             String text = String.valueOf(e.getMessage());
             later.fail(e.code(), e.code() == ErrorCode.REFUSED ? text : node + text, e);
-        } catch (CallException e) { // of the broker, such as a result that is too large
+        } catch (CallException e) { // from the broker, for example because a result is too large
             later.fail(e.code(), node + e.getMessage(), e);
         } catch (RuntimeException | Error e) { // the caller must not wait for its deadline
             later.fail(ErrorCode.HANDLER_FAILED, e.toString(), e);
@@ -149,12 +150,12 @@ final class ServedCalls {
         }
     }
 
-    /** Schedules a look for deadlines: some requests that no thread waits for may have one. */
+    /** Schedules a check of deadlines, for requests without a waiting thread. */
     private void lookLater() {
         if (looks.compareAndSet(false, true)) {
             try {
                 broker.schedule(LOOK, this::look);
-            } catch (IllegalStateException e) { // the worker leaves, and the link ends
+            } catch (IllegalStateException e) { // the worker is leaving, and the link ends
                 looks.set(false);
             }
         }
@@ -178,9 +179,9 @@ final class ServedCalls {
     // ---- requests that a thread waits for
 
     /**
-     * Has the process serve a request, and responds with its result.
+     * Makes the process serve a request, and responds with its result.
      *
-     * @throws RejectedMessageException when the process responds with an error or ends, or the deadline passes
+     * @throws RejectedMessageException if the process responds with an error or ends, or the deadline passes
      */
     void serve(
             Message message, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references, Outbox outbox)
@@ -224,7 +225,7 @@ final class ServedCalls {
         if (outcome.cancel(false) || outcome.isCompletedExceptionally()) {
             return;
         }
-        try { // it came at the last moment
+        try { // it arrived at the last moment
             discard(outcome.join());
         } catch (ProtocolException e) {
             disconnect(e);
@@ -236,9 +237,9 @@ final class ServedCalls {
     // ---- results
 
     /**
-     * Takes the frame that ends an exchange.
+     * Handles the last frame of an exchange.
      *
-     * @param threads for results that take long to copy
+     * @param threads for results that need a long copy
      */
     void ended(SocketFrame frame, Executor threads) throws ProtocolException {
         if (frame.exchange() == 0) {
@@ -256,7 +257,7 @@ final class ServedCalls {
         } else if (frame.exchange() > exchanges.get() || frame.exchange() < 0) {
             throw new ProtocolException(
                     frame.kind() + " names exchange " + frame.exchange() + ", and the last one is " + exchanges.get());
-        } else { // cancelled before: no caller waits, but its regions are to be used again
+        } else { // cancelled before: no caller waits, but its regions must be freed
             discard(frame);
         }
     }
@@ -290,7 +291,7 @@ final class ServedCalls {
         }
     }
 
-    /** How a response is given. */
+    /** Sender of a response. */
     @FunctionalInterface
     private interface Sender {
         void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
@@ -317,11 +318,11 @@ final class ServedCalls {
                                 + (kept == null ? ", without" : ", with") + " the number of an object");
             }
             if (kept != null) {
-                value.accept(kept.value()); // takes the count
+                value.accept(kept.value()); // takes ownership of the count
                 return;
             }
             try (ProcessMessage result = read(channel, frame, shared.with(buffers))) {
-                for (Tensor tensor : result.tensors()) { // the response takes a count for each
+                for (Tensor tensor : result.tensors()) { // the response releases a count of each
                     tensor.storage().retain();
                 }
                 sender.send(result.payload(), result.tensors(), result.references());
@@ -356,7 +357,10 @@ final class ServedCalls {
                 ErrorCode.TIMED_OUT, ProcessError.TIMED_OUT + name + " did not respond before the deadline", e);
     }
 
-    /** Reads the message of a frame. The process may write again where its storages were, also if there is no memory for them. */
+    /**
+     * Reads the message of a frame. Afterwards the process may reuse the regions of its storages, even if memory for a
+     * copy was missing.
+     */
     static ProcessMessage read(FrameChannel channel, SocketFrame frame, CallFrame.Shared shared) throws IOException {
         long[] regions = CallFrame.regions(frame);
         boolean isMessage = true;

@@ -21,16 +21,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a process and the gateway agree on first. Stateless. */
+/** First agreement between a process and the gateway. Stateless. */
 final class Welcomes {
 
     private static final Logger LOG = System.getLogger(Welcomes.class.getName());
 
     private Welcomes() {}
 
-    /** Opens what a process shares with the gateway; without regions if its files can't be opened from here, and without parts if it does not see the home. */
+    /**
+     * Opens the files that a process shares with the gateway; without regions if they can't be opened here, and without
+     * parts if the process can't open the home.
+     */
     static CallFrame.Shared shared(Hello hello, Broker broker) {
-        Optional<Path> directory = broker.directory(); // before anything is open: it fails when the broker is revoked
+        // before any file is open, because it fails if the broker is revoked
+        Optional<Path> directory = broker.directory();
         Regions regions = null;
         if (hello.hasMemfds()) {
             try {
@@ -49,7 +53,7 @@ final class Welcomes {
                 regions, parts, new HandleTable(), size -> broker.buffers().allocate(size));
     }
 
-    /** Whether a process finds the home's files where this one does: it may have another root. */
+    /** Returns whether the home's files have the same paths in a process, which may have another root. */
     private static boolean seesHome(long pid, Optional<Path> directory) {
         try {
             return directory.isPresent()
@@ -64,8 +68,8 @@ final class Welcomes {
      * Returns the frame of a WELCOME.
      *
      * @param byValue whether calls may contain code
-     * @param path to put in front of the process's own
-     * @param reload whether the process leaves when a file has changed that it has imported from there
+     * @param path entries before the process's own import path
+     * @param reload whether the process leaves after a change of a file that it imported from there
      */
     static ByteBuffer frame(
             Broker broker, CallFrame.Shared shared, boolean byValue, List<String> path, boolean reload) {

@@ -1,2 +1,2 @@
-/** Connections to Python processes: calls in both directions, references, and the regions that large tensors travel through. */
+/** Connections to Python processes: calls in both directions, references, and the regions for large tensors. */
 package io.waybill.python.link;

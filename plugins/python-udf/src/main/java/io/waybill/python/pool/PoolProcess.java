@@ -28,16 +28,16 @@ import java.util.function.Consumer;
 final class PoolProcess {
 
     private static final Logger LOG = System.getLogger(PoolProcess.class.getName());
-    /** How long the exit code and the last line of a process are waited for whose connection has ended. */
+    /** Max wait for the exit code and the last line of a process after its connection has ended. */
     private static final long EXIT_MS = 10_000;
 
     private final CompletableFuture<ProcessLink> ready = new CompletableFuture<>();
-    private final CountDownLatch over = new CountDownLatch(1); // when its output has ended
+    private final CountDownLatch over = new CountDownLatch(1); // passed when its output has ended
     private final String token;
     private final PoolSettings settings;
     private final Consumer<PoolProcess> whenGone;
     private volatile Process process; // null until it is started
-    private volatile String lastLine = ""; // of its output since its present call began, for errors
+    private volatile String lastLine = ""; // of its output since its present call, for errors
     private volatile boolean usable = true;
     private volatile boolean leaving;
     private final CountDownLatch gone = new CountDownLatch(1);
@@ -45,13 +45,13 @@ final class PoolProcess {
     private boolean ending; // guarded by this
 
     /**
-     * Starts one, on a thread of its own: what a handler's thread asks of the operating system, a replay would take for an input.
+     * Starts a process on a separate thread: a replay would treat system calls of a handler's thread as inputs.
      *
-     * @param token by which it is known when it connects
-     * @param starting is called before it is started
-     * @param ended is called when it has ended, or is about to
-     * @param whenGone is called when it has ended and nothing is left of it
-     * @param threads makes its threads, which no interrupt reaches
+     * @param token identifies the process when it connects
+     * @param starting called before the start
+     * @param ended called when the process has ended, or is about to
+     * @param whenGone called when the process has ended and its resources were released
+     * @param threads creates its threads, which ignore interrupts
      */
     PoolProcess(
             String token,
@@ -82,7 +82,7 @@ final class PoolProcess {
         try {
             process = start(settings, socket.get());
             if (!usable) {
-                process.destroyForcibly(); // killed before there was one
+                process.destroyForcibly(); // killed before the process existed
             }
             process.getOutputStream().close();
             read();
@@ -95,7 +95,7 @@ final class PoolProcess {
         } finally {
             over.countDown();
             ended.accept(this);
-            if (ready.isCompletedExceptionally()) { // otherwise the end of its connection does it
+            if (ready.isCompletedExceptionally()) { // otherwise the end of its connection has the same effect
                 kill(Duration.ZERO);
             }
         }
@@ -108,7 +108,7 @@ final class PoolProcess {
             failed(name() + " has not connected within " + limit.toMillis() + " ms");
             kill(Duration.ZERO);
         } catch (ExecutionException | InterruptedException e) {
-            // the calls that wait for it get the reason
+            // the waiting calls receive the reason
         }
     }
 
@@ -121,7 +121,10 @@ final class PoolProcess {
         thread.start();
     }
 
-    /** Makes a thread with nothing of the handler whose call needs a process, and deaf: an interrupt would be meant for something else. */
+    /**
+     * Creates a thread that inherits no state of the handler whose call needs a process, and ignores interrupts, which
+     * have another purpose.
+     */
     static Thread thread(Runnable body) {
         return new Thread(null, body, "python-pool", 0, false) {
             @Override
@@ -178,7 +181,7 @@ final class PoolProcess {
         return token;
     }
 
-    /** Returns what it was started with. */
+    /** Returns its settings. */
     PoolSettings settings() {
         return settings;
     }
@@ -192,7 +195,7 @@ final class PoolProcess {
         ready.complete(link);
     }
 
-    /** Waits until it is connected. It goes on starting when the deadline comes first. */
+    /** Waits until the process is connected. The start continues if the deadline passes first. */
     void awaitReady(long remainingNs) throws RejectedMessageException {
         try {
             ready.get(remainingNs, TimeUnit.NANOSECONDS);
@@ -208,13 +211,13 @@ final class PoolProcess {
         }
     }
 
-    /** Serves a request. It is not usable any more when that fails by a timeout, an interrupt or the end of the process. */
+    /** Serves a request. The process becomes unusable after a timeout, an interrupt or its end. */
     void serve(Message message, Outbox outbox) throws RejectedMessageException {
-        lastLine = ""; // that of an earlier call says nothing of this one
+        lastLine = ""; // an earlier call's line is irrelevant for this one
         try {
             ready.join().serve(message, outbox);
         } catch (RejectedMessageException e) {
-            if (e.getCause() != null) { // not an error that the process responded with
+            if (e.getCause() != null) { // not an error response of the process
                 usable = false;
             }
             throw e;

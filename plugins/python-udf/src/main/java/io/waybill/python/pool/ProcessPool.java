@@ -30,8 +30,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Python processes, started when calls need them, with one call at a time each. A process that dies costs its own call; another one takes its place
- * at the next call.
+ * Python processes, started when calls need them, with one call at a time each. A process that dies costs its own call;
+ * another one takes its place at the next call.
  *
  * <p>Thread-safe.
  */
@@ -96,8 +96,8 @@ public final class ProcessPool implements AutoCloseable {
     }
 
     /**
-     * Takes over other settings. Processes that would be started in another way now, and those that are too many, get no further call: they go on with their present
-     * call, and with objects that they keep.
+     * Takes over other settings. Processes that would be started in another way now, and those that are too many, get
+     * no further call: they go on with their present call, and with objects that they keep.
      */
     public void change(PoolSettings next) {
         List<PoolProcess> unwanted = new ArrayList<>();
@@ -150,7 +150,10 @@ public final class ProcessPool implements AutoCloseable {
         }
     }
 
-    /** Waits until fewer calls run than there may be processes. Looks at no clock itself: a replay would take that for an input. */
+    /**
+     * Waits until fewer calls run than there may be processes. Looks at no clock itself: a replay would take that for
+     * an input.
+     */
     private void await(long remainingNs) throws RejectedMessageException {
         try {
             if (!slots.tryAcquire(remainingNs, TimeUnit.NANOSECONDS)) {
@@ -208,7 +211,10 @@ public final class ProcessPool implements AutoCloseable {
         process.leaveWhenUnused();
     }
 
-    /** Gives a process no further call: its code or its settings have changed. It goes on with its present call, and with objects that it keeps. */
+    /**
+     * Gives a process no further call: its code or its settings have changed. It goes on with its present call, and
+     * with objects that it keeps.
+     */
     private void leave(PoolProcess process) {
         boolean isIdle;
         synchronized (this) {

@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The processes that functions have started: those in the session that their pool process began. They keep its number when it has ended, and until they have
- * ended no other process has that number. Stateless.
+ * The processes that functions have started: those in the session that their pool process began. They keep its number
+ * when it has ended, and until they have ended no other process has that number. Stateless.
  */
 final class Session {
 

@@ -22,7 +22,9 @@ import java.util.stream.LongStream;
  */
 public record CallFrame(int type, int flags, int worker, long number, long timeNs, String to) {
 
-    /** Bit of {@link #flags}: the call creates the value of a reference; the result is an object that the process keeps. */
+    /**
+     * Bit of {@link #flags}: the call creates the value of a reference; the result is an object that the process keeps.
+     */
     public static final int CREATE = 1;
 
     private static final int CALL = 24;
@@ -156,7 +158,10 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
         return bytes < 0 ? Long.MAX_VALUE : bytes;
     }
 
-    /** Returns the positions of the regions that the message at the position of a frame's body names, as it says: nothing is checked here. */
+    /**
+     * Returns the positions of the regions that the message at the position of a frame's body names, as it says:
+     * nothing is checked here.
+     */
     public static long[] regions(SocketFrame frame) {
         ByteBuffer body = frame.body();
         int at = body.position() + FramedMessage.HEAD;

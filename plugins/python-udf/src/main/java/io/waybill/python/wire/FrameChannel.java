@@ -13,8 +13,8 @@ import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A socket as a sequence of frames. A writer never waits: what the socket has no room for is written by the reading thread, up to
- * {@value #MAX_QUEUED} bytes; a process that does not read is disconnected then.
+ * A socket as a sequence of frames. A writer never waits: what the socket has no room for is written by the reading
+ * thread, up to {@value #MAX_QUEUED} bytes; a process that does not read is disconnected then.
  *
  * <p><b>Threads.</b> One reads, any write and close.
  */
@@ -33,7 +33,7 @@ public final class FrameChannel implements AutoCloseable {
     private long queuedBytes; // guarded by queued
     private boolean closed; // guarded by queued
 
-    /** Takes over a connected socket. */
+    /** Creates a channel, and takes ownership of a connected socket. */
     public FrameChannel(SocketChannel channel) throws IOException {
         this.channel = channel;
         channel.configureBlocking(false);
@@ -52,10 +52,10 @@ public final class FrameChannel implements AutoCloseable {
     /**
      * Reads the next frame.
      *
-     * @param maxBody a longer one is refused before it is read
-     * @param limitMs how long to wait for it; 0 for indefinitely
+     * @param maxBody max length; a longer frame is refused before it is read
+     * @param limitMs max wait; 0 for indefinitely
      * @return null at the end of the connection
-     * @throws ProtocolException when the bytes are no frame, or none came in time
+     * @throws ProtocolException if the bytes are no frame, or none arrived in time
      */
     public SocketFrame read(int maxBody, long limitMs) throws IOException {
         long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMs);
@@ -85,7 +85,7 @@ public final class FrameChannel implements AutoCloseable {
                 throw new ProtocolException("the connection ends inside a frame: " + read + " bytes of " + length);
             }
             int part = Math.min(in.remaining(), length - read);
-            if (read + part > body.length) { // only what has come is allocated for
+            if (read + part > body.length) { // allocates only for bytes that have arrived
                 body = Arrays.copyOf(body, (int) Math.min(length, 2L * body.length));
                 part = Math.min(part, body.length - read);
             }
@@ -95,7 +95,7 @@ public final class FrameChannel implements AutoCloseable {
         return new SocketFrame(kind, exchange, ByteBuffer.wrap(body).order(ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** Reads what has come, and writes what is queued meanwhile. Returns false at the end. */
+    /** Reads available bytes, and writes queued frames meanwhile; returns false at the end. */
     private boolean fill(long untilNs) throws IOException {
         in.compact();
         try {
@@ -128,13 +128,13 @@ public final class FrameChannel implements AutoCloseable {
         } catch (ClosedSelectorException e) {
             throw new IOException("the connection is closed", e);
         }
-        Thread.interrupted(); // meant for no reader, and it would end each further wait
+        Thread.interrupted(); // an interrupt is not for a reader, and would end each further wait
         synchronized (queued) {
             flush();
         }
     }
 
-    /** Under the lock. */
+    /** Writes queued frames, under the lock. */
     private void flush() throws IOException {
         while (!queued.isEmpty()) {
             ByteBuffer first = queued.peek();
@@ -146,7 +146,10 @@ public final class FrameChannel implements AutoCloseable {
         }
     }
 
-    /** Writes a frame, now or soon. The caller does not use the buffer any more. Dropped when the connection has ended. */
+    /**
+     * Writes a frame, immediately or from a queue. Takes ownership of the buffer. Drops the frame if the connection has
+     * ended.
+     */
     public void write(ByteBuffer frame) {
         synchronized (queued) {
             if (closed) {
@@ -172,7 +175,7 @@ public final class FrameChannel implements AutoCloseable {
         close();
     }
 
-    /** Writes a last frame, as far as the socket takes it at once, and closes. */
+    /** Writes a last frame, as far as the socket accepts it immediately, and closes. */
     public void closeWith(ByteBuffer frame) {
         write(frame);
         close();
@@ -191,7 +194,7 @@ public final class FrameChannel implements AutoCloseable {
             channel.close();
             selector.close();
         } catch (IOException e) {
-            // it is of no use any more in any case
+            // the connection is useless in any case
         }
     }
 }

@@ -16,13 +16,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A message on its way to a process, in two steps: {@link #FramedMessage its parts are placed}, and then {@link #put written} into a frame.
+ * Message to a process, encoded in two steps: {@link #FramedMessage its parts are placed}, and then
+ * {@link #put written} into a frame.
  *
  * <p>For one thread.
  */
 public final class FramedMessage {
 
-    /** Storages up to this size are inlined. */
+    /** Max size of an inlined storage. */
     public static final int INLINE_MAX = 1 << 16;
 
     static final int HEAD = 12;
@@ -31,11 +32,11 @@ public final class FramedMessage {
     static final int DIMENSION = 16;
     static final int REFERENCE = 16;
     static final int ALIGNMENT = 16;
-    static final int MAX_INLINED = 1 << 20; // in all, where there are regions
+    static final int MAX_INLINED = 1 << 20; // total per message, if there are regions
     static final int INLINED = 0;
     static final int REGION = 1;
     static final int PART = 2;
-    static final int KEPT_PART = 3; // which the process uses further
+    static final int KEPT_PART = 3; // part that the process keeps using
 
     private final ByteBuffer payload;
     private final List<Tensor> tensors;
@@ -43,13 +44,13 @@ public final class FramedMessage {
     private final Map<Storage, Integer> indices = new IdentityHashMap<>();
     private final List<Storage> storages = new ArrayList<>();
     private final List<Place> places = new ArrayList<>();
-    private long inlined; // bytes
+    private long inlined; // size of inlined storages
 
     /**
-     * Where a storage is.
+     * Location of a storage.
      *
      * @param position of its region, or number of its part; 0 for an inlined one
-     * @param inlined what is in the frame: its bytes, or where its part is; null for one in a region
+     * @param inlined content of the frame: its bytes, or the file of its part; null for a storage in a region
      */
     private record Place(int kind, long position, ByteBuffer inlined) {
 
@@ -73,7 +74,7 @@ public final class FramedMessage {
     /**
      * Places the storages; large ones are mapped by the process, or copied into regions.
      *
-     * @throws RejectedMessageException when a tensor is on a device, or there is no room
+     * @throws RejectedMessageException if a tensor is on a device, or there is no room
      */
     FramedMessage(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references, CallFrame.Shared shared)
             throws RejectedMessageException {
@@ -123,7 +124,7 @@ public final class FramedMessage {
         return new Place(INLINED, 0, storage.bytes(0, (int) storage.sizeBytes()));
     }
 
-    /** Frees what a message took that is not sent. */
+    /** Frees the resources of a message that is not sent. */
     void withdraw(CallFrame.Shared shared) {
         try {
             for (Place place : places) {
@@ -138,7 +139,7 @@ public final class FramedMessage {
         }
     }
 
-    /** Returns how many bytes this takes behind so many bytes of a body. */
+    /** Returns the length of this message after the given number of bytes of a body. */
     int lengthFrom(int from) throws RejectedMessageException {
         long end = from + fixedLength() + payload.remaining();
         for (Place place : places) {
@@ -203,7 +204,7 @@ public final class FramedMessage {
         }
     }
 
-    /** Writes a reference, of which the table takes over the handle. */
+    /** Writes a reference, whose handle the table owns afterwards. */
     static void put(ByteBuffer frame, RRef reference, HandleTable handles) {
         int flags = (reference.isOwner() ? 1 : 0) | (reference.confirmedByOwner() ? 2 : 0);
         frame.putLong(handles.add(reference))

@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The references that a process has objects for, each under a handle. Thread-safe. */
+/** Table of the references for which a process has objects, by handle. Thread-safe. */
 public final class HandleTable implements AutoCloseable {
 
     /** Max handles of a process. */
@@ -16,16 +16,16 @@ public final class HandleTable implements AutoCloseable {
 
     private final Map<Long, RRef> byHandle = new HashMap<>(); // guarded by this
     private long last; // guarded by this
-    // Exchanges whose messages were received, may name handles and are decoded by other threads, in the order of
-    // receipt, and the number of each.
+    // Exchanges whose received messages may name handles and are decoded by other threads, in the order of receipt,
+    // with their numbers.
     private final Map<Long, Long> undecoded = new LinkedHashMap<>(); // guarded by this
     private long received; // number of the last one; guarded by this
-    // Handles that were dropped meanwhile, in order, and the number of the last message received before. Guarded by
+    // Handles that were dropped meanwhile, in order, with the number of the last message received before. Guarded by
     // this.
     private final Map<Long, Long> dropped = new LinkedHashMap<>();
     private boolean closed; // guarded by this
 
-    /** Takes over a reference, and returns its handle. */
+    /** Takes ownership of a reference, and returns its handle. */
     public long add(RRef reference) {
         synchronized (this) {
             if (!closed && byHandle.size() < MAX) {
@@ -48,12 +48,15 @@ public final class HandleTable implements AutoCloseable {
         return found;
     }
 
-    /** Notes that a message was received that another thread decodes: handles that are dropped after it stay until {@link #decoded}. */
+    /**
+     * Records the receipt of a message that another thread decodes: handles that are dropped after it stay valid until
+     * {@link #decoded}.
+     */
     public synchronized void received(long exchange) {
         undecoded.put(exchange, ++received);
     }
 
-    /** Notes that a message was decoded, and what it names is held by others. */
+    /** Records that a message was decoded, so that its references have other holders. */
     public void decoded(long exchange) {
         List<RRef> free = new ArrayList<>(0);
         synchronized (this) {
@@ -73,7 +76,7 @@ public final class HandleTable implements AutoCloseable {
         free.forEach(RRef::close);
     }
 
-    /** Closes references that the process has no object for any more. */
+    /** Closes references for which the process no longer has an object. */
     public void drop(long... handles) throws ProtocolException {
         for (long handle : handles) {
             RRef free = null;
@@ -100,7 +103,7 @@ public final class HandleTable implements AutoCloseable {
         return byHandle.size();
     }
 
-    /** Closes all. */
+    /** Closes all references. */
     @Override
     public void close() {
         List<RRef> all;

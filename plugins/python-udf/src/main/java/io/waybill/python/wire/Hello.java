@@ -8,20 +8,21 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What a process says of itself first.
+ * First message of a process, about itself.
  *
  * @param role {@link #CLIENT} or {@link #POOL}
  * @param name of the worker; empty for a pool process
- * @param numbered whether another name will do while a live worker has this one: it with {@code -2}, {@code -3} and so on
- * @param id the wanted worker id
- * @param token of a pool process; empty for a client
- * @param pid of the process, as it sees itself
- * @param out the memfd that it writes
- * @param in the memfd that it reads
+ * @param numbered whether another name is acceptable while a live worker has this one: the name with {@code -2},
+ *     {@code -3} and so on
+ * @param id the requested worker id
+ * @param token token of a pool process; empty for a client
+ * @param pid pid of the process, in its own namespace
+ * @param out memfd that it writes
+ * @param in memfd that it reads
  * @param parts whether it can map parts of segments
- * @param serves keys of what it serves
- * @param member what others are to know of it, such as its rank in a group; empty for nothing
- * @param version of Python and the client
+ * @param serves keys of its operations and types
+ * @param member published information, such as its rank in a group; empty for none
+ * @param version versions of Python and the client
  */
 public record Hello(
         String role,
@@ -48,7 +49,7 @@ public record Hello(
 
     private static final List<String> EVERYTHING = List.of("type:*", "*");
 
-    /** Reads a HELLO. */
+    /** Decodes a HELLO. */
     public static Hello of(SocketFrame frame) throws ProtocolException {
         if (frame.kind() != SocketFrame.Kind.HELLO || !(frame.value() instanceof Value.Dict dict)) {
             throw new ProtocolException("a process begins with HELLO and a dict, not with " + frame.kind());
@@ -82,12 +83,12 @@ public record Hello(
                 text(fields, "version"));
     }
 
-    /** Returns whether it has memfds. */
+    /** Returns whether the process has memfds. */
     public boolean hasMemfds() {
         return out.descriptor() >= 0 && in.descriptor() >= 0;
     }
 
-    /** Returns it with another name. */
+    /** Returns a copy with another name. */
     public Hello named(String other) {
         return new Hello(role, other, false, id, token, pid, out, in, parts, serves, member, version);
     }

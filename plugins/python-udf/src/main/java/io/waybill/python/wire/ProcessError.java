@@ -10,17 +10,17 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 
 /**
- * An error as it travels in a frame.
+ * Error in the form of a frame.
  *
  * @param code number of an {@link ErrorCode}
  * @param kind code of an {@link ErrorKind}
  * @param rootCode number of the code of the call whose failure caused it; 0: no call did
- * @param rootId id of that call; {@link MessageId#NONE} when it was not sent
+ * @param rootId id of that call; {@link MessageId#NONE} if it was not sent
  */
 public record ProcessError(int code, int kind, String text, int rootCode, long rootId) {
 
     static final int MAX_TEXT = 1 << 16;
-    /** Beginning of the text of a timeout, as PyTorch's programs look for it. */
+    /** Beginning of the text of a timeout, as PyTorch's programs expect it. */
     public static final String TIMED_OUT = "RPC ran for more than set timeout: ";
 
     public ProcessError(ErrorCode code, String text) {
@@ -31,7 +31,7 @@ public record ProcessError(int code, int kind, String text, int rootCode, long r
         this(code, kind, text, 0, MessageId.NONE);
     }
 
-    /** Returns what an exception says to the process. */
+    /** Creates the error for an exception. */
     public static ProcessError of(Throwable thrown) {
         Throwable cause =
                 thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
@@ -59,7 +59,7 @@ public record ProcessError(int code, int kind, String text, int rootCode, long r
         return new ProcessError(ErrorCode.UNKNOWN, cause.toString());
     }
 
-    /** Returns this as the rejection of the request that the process was serving. */
+    /** Returns this error as the rejection of the request that the process was serving. */
     public RejectedMessageException toRejection() {
         return rootCode == 0
                 ? new RejectedMessageException(ErrorCode.of(code), text)

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A message that a process sent: its payload in the frame's own memory, its tensors copied, or where it wrote them.
+ * Message from a process: its payload in the frame's own memory, its tensors copied or in place.
  *
  * <p><b>Ownership.</b> Holds one count of each storage until {@link #close}. For one thread.
  */
@@ -31,7 +31,7 @@ public final class ProcessMessage implements AutoCloseable {
     /**
      * Reads a message from the position of a body to its end.
      *
-     * @throws ProtocolException when it breaks a rule; everything is released then
+     * @throws ProtocolException if it violates the protocol; all resources are released then
      */
     static ProcessMessage read(ByteBuffer body, CallFrame.Shared shared) throws IOException {
         ProcessMessage message = new ProcessMessage(body);
@@ -97,7 +97,7 @@ public final class ProcessMessage implements AutoCloseable {
         }
     }
 
-    /** @param left of the bytes there, behind the storages before: none of them lies in another one */
+    /** @param left remaining bytes after the previous storages, which must not overlap */
     private static void requireInside(long size, long position, long end, long left, String where)
             throws ProtocolException {
         if (position < 0 || size < 0 || size > left || position > end - size) {
@@ -146,7 +146,7 @@ public final class ProcessMessage implements AutoCloseable {
         return tensors;
     }
 
-    /** Returns the references, of which the process keeps its handles. */
+    /** Returns the references, whose handles the process keeps. */
     public List<RRef> references() {
         return references;
     }

@@ -2,7 +2,7 @@ package io.waybill.python.wire;
 
 import java.io.IOException;
 
-/** A violation of the protocol by the process: it ends the connection. */
+/** Signals a violation of the protocol by the process, which ends the connection. */
 public final class ProtocolException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -12,25 +12,25 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The two files of a process through which large storages travel. They are read and written by position and never mapped: a file that the process makes
- * shorter must not cause a fault here.
+ * The two files of a process for large storages. They are read and written by position and never mapped: a file that
+ * the process truncates must not cause a fault here.
  *
  * <p>Thread-safe.
  */
 public final class Regions implements AutoCloseable {
 
-    /** Max bytes in flight to one process. */
+    /** Max size of storages in flight to one process, in bytes. */
     static final long MAX_BYTES = 1L << 34;
 
     private static final int ALIGNMENT = 64;
     private static final int COPY = 1 << 26;
     private static final String KIND = "/memfd:";
 
-    private final FileChannel out; // what the process writes
-    private final FileChannel in; // what it reads
+    private final FileChannel out; // file that the process writes
+    private final FileChannel in; // file that it reads
     private final TreeMap<Long, Long> free = new TreeMap<>(); // length by position; guarded by this
     private final Map<Long, Long> used = new HashMap<>(); // length by position; guarded by this
-    private long end; // of the regions; guarded by this
+    private long end; // end of the regions; guarded by this
 
     private Regions(FileChannel out, FileChannel in) {
         this.out = out;
@@ -38,18 +38,18 @@ public final class Regions implements AutoCloseable {
     }
 
     /**
-     * A memfd as its process sees it.
+     * A memfd from the view of its process.
      *
      * @param descriptor in the process; -1 for none
-     * @param inode of the file, by which it is known from here, too
+     * @param inode inode of the file, which identifies it here, too
      */
     public record Memfd(long descriptor, long inode) {}
 
     /**
      * Opens the files by their descriptors in the process.
      *
-     * @param pid of the process, as it sees itself
-     * @throws IOException when they are not these memfds: the process is in another pid namespace, where its pid is that of another one or of none
+     * @param pid pid of the process, in its own namespace
+     * @throws IOException if they are not these memfds, because the process is in another pid namespace
      */
     public static Regions open(long pid, Memfd out, Memfd in) throws IOException {
         FileChannel read = open(pid, out, StandardOpenOption.READ);
@@ -63,7 +63,7 @@ public final class Regions implements AutoCloseable {
 
     private static FileChannel open(long pid, Memfd file, StandardOpenOption option) throws IOException {
         Path path = Path.of("/proc", Long.toString(pid), "fd", Long.toString(file.descriptor()));
-        // anything else, such as a FIFO, could block the open
+        // any other kind of file, such as a FIFO, could block the open
         if (!Files.readSymbolicLink(path).toString().startsWith(KIND) || !Files.isRegularFile(path)) {
             throw new IOException(path + " is no memfd");
         }
@@ -141,7 +141,7 @@ public final class Regions implements AutoCloseable {
         return position;
     }
 
-    /** Frees a region that the process needs no more. */
+    /** Frees a region that the process no longer needs. */
     public synchronized void release(long position) throws ProtocolException {
         Long length = used.remove(position);
         if (length == null) {
@@ -174,9 +174,9 @@ public final class Regions implements AutoCloseable {
     public void close() {
         try (out;
                 in) {
-            // both, whatever the first one throws
+            // closes both, even if the first one throws
         } catch (IOException e) {
-            // nothing was written that has to last
+            // no data in the files needs to survive
         }
     }
 }

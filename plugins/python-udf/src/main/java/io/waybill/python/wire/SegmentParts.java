@@ -9,17 +9,19 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Storages in segments that a process maps, each under a number: it reads in place what arrived, and writes there what it sends.
+ * Numbered storages in segments that a process maps, to read received tensors in place and to write tensors that it
+ * sends.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Holds one count of each storage until the process releases it or sends a message with it. {@link #close} is called when the memory can be
- * used by no other: the process has ended, or the worker that took part in its name.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Holds one count of each storage until the process releases it or
+ * sends a message with it. {@link #close} is called when no process can use the memory any longer, because the process
+ * or its worker has ended.
  */
 public final class SegmentParts implements AutoCloseable {
 
-    /** Smaller storages are copied, which takes less time. */
+    /** Min size of a mapped storage; smaller ones are copied, which is faster. */
     public static final int MIN_BYTES = 1 << 20;
 
-    /** Max parts of a process; below the number of leases that a worker has of another one. */
+    /** Max number of parts of a process; below a worker's max number of leases from one peer. */
     private static final int MAX = 128;
 
     private final boolean usable;
@@ -27,7 +29,7 @@ public final class SegmentParts implements AutoCloseable {
     private long last; // guarded by this
     private boolean closed; // guarded by this
 
-    /** @param usable whether the process can map them; otherwise there are none */
+    /** @param usable whether the process can map parts; otherwise there are none */
     public SegmentParts(boolean usable) {
         this.usable = usable;
     }
@@ -39,16 +41,18 @@ public final class SegmentParts implements AutoCloseable {
     /**
      * A storage that the process may map.
      *
-     * @param number by which it releases it
+     * @param number number with which the process releases it
      */
     record Part(long number, FilePart file) {}
 
-    /** Returns whether a storage is one that the process may map. */
+    /** Returns whether the process may map a storage. */
     boolean mayHave(Storage storage) {
         return usable && storage.sizeBytes() >= MIN_BYTES;
     }
 
-    /** Takes one more count of a storage. Empty when it is small or in no file, or the process has enough of them. */
+    /**
+     * Adds a storage, with an additional count; empty if it is small or in no file, or the process has too many parts.
+     */
     Optional<Part> add(Storage storage) {
         if (!mayHave(storage)) {
             return Optional.empty();
@@ -67,9 +71,9 @@ public final class SegmentParts implements AutoCloseable {
     }
 
     /**
-     * Returns the storage of a message from the process, which uses it no more.
+     * Returns the storage of a message from the process, which no longer uses it.
      *
-     * @return the caller's to release
+     * @return the storage, which the caller releases
      */
     synchronized Storage take(long number, long size) throws ProtocolException {
         Storage found = get(number, size);
@@ -78,9 +82,9 @@ public final class SegmentParts implements AutoCloseable {
     }
 
     /**
-     * Returns the storage of a message from the process, which uses it further.
+     * Returns the storage of a message from the process, which keeps using it.
      *
-     * @return the caller's to release
+     * @return the storage, which the caller releases
      */
     synchronized Storage share(long number, long size) throws ProtocolException {
         return get(number, size).retain();
@@ -95,7 +99,7 @@ public final class SegmentParts implements AutoCloseable {
         return found;
     }
 
-    /** Releases storages that the process uses no more. Those of one that has ended were released with it. */
+    /** Releases storages that the process no longer uses. Ignores numbers after the end of the process. */
     public void release(long... numbers) throws ProtocolException {
         for (long number : numbers) {
             Storage found;
@@ -117,7 +121,7 @@ public final class SegmentParts implements AutoCloseable {
         return byNumber.size();
     }
 
-    /** Releases all. */
+    /** Releases all storages. */
     @Override
     public void close() {
         List<Storage> all;

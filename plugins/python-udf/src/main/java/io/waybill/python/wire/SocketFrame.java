@@ -13,12 +13,12 @@ import java.util.List;
 /**
  * One frame; {@code docs/reference/python-protocol.md} describes its bytes.
  *
- * @param exchange number of the call that it belongs to; 0 for none
+ * @param exchange number of its call; 0 for none
  * @param body little-endian, from position 0
  */
 public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
 
-    /** Bytes of a frame's head. */
+    /** Size of a frame's head, in bytes. */
     public static final int HEAD = 16;
 
     /** Max length of a body. */
@@ -53,7 +53,7 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
         }
     }
 
-    /** Starts a frame whose body has this length: a buffer behind its head. */
+    /** Starts a frame whose body has this length: returns the buffer, positioned after the head. */
     public static ByteBuffer start(Kind kind, long exchange, int length) {
         if (length > MAX_BODY) {
             throw new IllegalArgumentException("a frame's body has at most " + MAX_BODY + " bytes, not " + length);
@@ -101,7 +101,7 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
         return (hasRoot ? frame.putLong(error.rootId()) : frame).flip();
     }
 
-    /** Reads a body that is one value. */
+    /** Decodes a body that is one value. */
     public Value value() throws ProtocolException {
         ValueDecoder decoder = new ValueDecoder(body, List.of());
         try {
@@ -113,7 +113,7 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
         }
     }
 
-    /** Reads a body that is a list of numbers. */
+    /** Decodes a body that is a list of numbers. */
     public long[] numbers() throws ProtocolException {
         if (body.remaining() % Long.BYTES != 0) {
             throw new ProtocolException(
@@ -124,7 +124,7 @@ public record SocketFrame(Kind kind, long exchange, ByteBuffer body) {
         return numbers;
     }
 
-    /** Reads a body that is an error. */
+    /** Decodes a body that is an error. */
     public ProcessError error() throws ProtocolException {
         int rootCode = body.remaining() < 12 ? 0 : Short.toUnsignedInt(body.getShort(6));
         int length = body.remaining() - 12 - (rootCode == 0 ? 0 : Long.BYTES);

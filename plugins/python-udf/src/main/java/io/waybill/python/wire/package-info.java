@@ -1,2 +1,2 @@
-/** Frames between the gateway and a Python process: to bytes and back, with every length checked. */
+/** Frames between the gateway and a Python process: encoding, and decoding with a check of every length. */
 package io.waybill.python.wire;
