@@ -48,11 +48,12 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Distributed autograd in one worker: the contexts, the wrapping of calls, and the service. A component in a node; a program makes one with its
- * worker's {@link Broker}, and adds it with {@link ForwardRequests}, {@link PassRequests} and {@link BackwardRequests} to its worker, and with {@link OptimizerRequests} if the
- * worker owns parameters of optimizers.
+ * Distributed autograd in one worker: the contexts, the wrapping of calls, and the service. In a node it is a
+ * component; a program creates one with its worker's {@link Broker}, and adds it with {@link ForwardRequests},
+ * {@link PassRequests} and {@link BackwardRequests} to its worker, and with {@link OptimizerRequests} if the worker
+ * owns parameters of optimizers.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases what the contexts hold of libtorch.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases the contexts' objects of libtorch.
  */
 @Component(
         service = {Autograd.class, DistAutograd.class, NativeAutograd.class, CallInterceptor.class},
@@ -61,9 +62,11 @@ import org.osgi.service.component.annotations.Reference;
 @IgnoresMessage({"BACKWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ", "RREF_BACKWARD_REQ"})
 public final class Autograd implements DistAutograd, NativeAutograd, CallInterceptor {
 
-    /** Nearer to the program than profilers and compression: what they see is the wrapped call. */
+    /**
+     * Service ranking: nearer to the program than profilers and compression, which therefore receive the wrapped call.
+     */
     static final int RANKING = 1000;
-    /** How often the drivers of contexts are asked whether they have them. */
+    /** Interval at which the drivers of contexts are asked whether they still have them. */
     private static final Duration LOOK_PERIOD = Duration.ofSeconds(30);
 
     private final Broker broker;
@@ -81,7 +84,7 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
     private final BackwardHandler backward;
     private final OptimizerTable optimizers;
 
-    /** Creates the contexts of a node, those that an earlier version of this bundle had. */
+    /** Creates the contexts of a node, with those of an earlier version of this bundle. */
     @Activate
     public Autograd(@Reference Broker broker, @Reference NativeTensors natives, @Reference NativeState state) {
         this(broker, natives, state, LOOK_PERIOD);
@@ -92,12 +95,15 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
         this(broker, natives, LOOK_PERIOD);
     }
 
-    /** @param period how often the contexts of others are looked at, and what was released through an earlier version */
+    /**
+     * @param period interval between checks of other workers' contexts, and of contexts that were released through an
+     *     earlier version
+     */
     Autograd(Broker broker, NativeTensors natives, NativeState state, Duration period) {
         this(broker, natives, Optional.of(state), period);
     }
 
-    /** @param period how often the contexts of others are looked at */
+    /** @param period interval between checks of other workers' contexts */
     Autograd(Broker broker, NativeTensors natives, Duration period) {
         this(broker, natives, Optional.empty(), period);
     }
@@ -130,7 +136,7 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
         context.close();
     }
 
-    /** This version leaves: the next one takes over the contexts and optimizers. */
+    /** Deactivates this version: the next one takes ownership of the contexts and optimizers. */
     @Deactivate
     void leave() {
         contexts.all().forEach(passes::leave);
@@ -138,7 +144,7 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
         optimizers.save(state.orElseThrow());
     }
 
-    /** Ends all passes, contexts and optimizers here. Other workers are not notified. */
+    /** Closes all passes, contexts and optimizers of this worker. Other workers are not notified. */
     public void close() {
         optimizers.closeIf(id -> true);
         for (AutogradContext context : contexts.all()) {
@@ -164,7 +170,7 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
         return optimizers;
     }
 
-    /** Returns the context that a request is about, created at the first one. */
+    /** Returns the context of a request, and creates it at the first one. */
     AutogradContext arrive(Message message, long id) throws RejectedMessageException {
         AutogradContext context = contexts.arrive(id);
         context.know(message.from());
@@ -201,7 +207,7 @@ public final class Autograd implements DistAutograd, NativeAutograd, CallInterce
         if (!contexts.isHandedOver()) {
             cleanUp.release(context);
         }
-        if (contexts.isHandedOver()) { // perhaps meanwhile
+        if (contexts.isHandedOver()) { // it may have happened meanwhile
             state.ifPresent(kept -> ContextArchive.releaseLater(context, kept));
         }
     }

@@ -1,16 +1,17 @@
 package io.waybill.autograd;
 
-/** Which calls a backward pass waits for. */
+/** Selection of the calls that a backward pass waits for. */
 public enum BackwardMode {
 
     /**
-     * Those whose results lead to the roots. They are found before anything is computed, by one round trip per hop, so unused results neither delay
-     * the pass nor cost anything.
+     * Only calls whose results lead to the roots. They are found before the computation, with one round trip per hop,
+     * so unused results neither delay the pass nor have a cost.
      */
     SMART,
 
     /**
-     * All calls of the context, as PyTorch does: without that round trip. The pass does not end if a result does not lead to the roots.
+     * All calls of the context, like PyTorch, without that round trip. The pass never completes if a result does not
+     * lead to the roots.
      */
     FAST
 }

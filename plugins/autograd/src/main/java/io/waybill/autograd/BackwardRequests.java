@@ -9,7 +9,7 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
-/** Serves backward passes from the values of references that others have: it waits for the value. Thread-safe. */
+/** Handler of backward passes from the values of references of other workers. Waits for the value. Thread-safe. */
 @Component
 @HandlesMessage("RREF_BACKWARD_REQ")
 public final class BackwardRequests implements MessageHandler {

@@ -15,10 +15,10 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface ContextGradients extends AutoCloseable {
 
-    /** A leaf and its gradient, live. */
+    /** A live leaf and its gradient. */
     record Entry(NativeTensor leaf, NativeTensor gradient) {}
 
-    /** Returns the gradient of a leaf; empty when there is none here. A sparse one is returned in dense form. */
+    /** Returns the gradient of a leaf; empty if this worker has none. A sparse one is returned in dense form. */
     Optional<Tensor> of(Tensor leaf);
 
     /** Returns the gradient of a leaf if it is sparse. */
@@ -27,7 +27,7 @@ public interface ContextGradients extends AutoCloseable {
     /** Returns the gradient of a live leaf. */
     Optional<NativeTensor> of(NativeTensor leaf);
 
-    /** Returns all leaves that are known, with their gradients, in the order in which they came. */
+    /** Returns all known leaves with their gradients, in the order of their first gradients. */
     List<Entry> entries();
 
     /** Releases the gradients. Idempotent. */

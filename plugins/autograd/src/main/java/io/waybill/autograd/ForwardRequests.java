@@ -13,9 +13,7 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
-/**
- * Serves the calls of contexts, and their release: what waits for nothing. Thread-safe.
- */
+/** Handler of the calls of contexts, and of their release; never waits. Thread-safe. */
 @Component
 @HandlesMessage({"FORWARD_AUTOGRAD_REQ", "CLEANUP_AUTOGRAD_CONTEXT_REQ"})
 @NonBlocking

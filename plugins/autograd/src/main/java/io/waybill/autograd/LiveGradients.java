@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import org.bytedeco.javacpp.PointerScope;
 
-/** The gradients of a context, with counts of all that was returned. */
+/** The gradients of a context, with counts of all returned tensors. */
 @SuppressWarnings("try")
 final class LiveGradients implements ContextGradients {
 

@@ -11,7 +11,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves distributed optimizers whose parameters this worker owns. Waits for the values of references, and for steps of others. Thread-safe.
+ * Handler of distributed optimizers whose parameters this worker owns. Waits for the values of references, and for
+ * other steps. Thread-safe.
  */
 @Component
 @HandlesMessage({OptimizerMessages.CREATE, OptimizerMessages.STEP, OptimizerMessages.CLOSE})

@@ -12,8 +12,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves the messages of backward passes, which wait for nothing, and long computations are left to other threads. Leaves last at an update: passes end with the
- * version that they began with. Thread-safe.
+ * Handler of the messages of backward passes. Never waits, and leaves long computations to other threads. Leaves last
+ * at an update, so that passes complete with the version that began them. Thread-safe.
  */
 @Component
 @HandlesMessage("BACKWARD_AUTOGRAD_REQ")

@@ -12,19 +12,19 @@ import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Live tensors for those that arrived with a message and that a graph may keep. A graph over a message's bytes holds them as long as a context
- * lasts, and a sender has few regions. So small tensors are copied into libtorch's memory, very large ones too, and all of them while many
- * are held.
+ * Creates live tensors for received tensors that a graph may keep. A graph over a message's bytes holds them while the
+ * context exists, and a sender has few regions. Therefore small and very large tensors are copied into libtorch's
+ * memory, and all tensors while many are held.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Each handle that is returned brings a count, which the caller releases.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Each returned handle has a count, which the caller releases.
  */
 public final class ArrivedTensors {
 
-    /** Tensors up to this size are copied: that costs less than to hold a region. */
+    /** Size up to which tensors are copied, because a copy costs less than a held region. */
     static final long MAX_SMALL_BYTES = 4096;
-    /** Storages of messages that this process holds before all are copied: an eighth of what a sender leases. */
+    /** Number of held storages of messages above which all are copied: an eighth of a sender's leases. */
     static final int MAX_HELD = 32;
-    /** Tensors above this size are copied: 32 of them are half of what a worker may lease. */
+    /** Size above which tensors are copied: 32 of them are half of a worker's max leases. */
     static final long MAX_HELD_BYTES = 64L << 20;
 
     private final NativeTensors natives;
@@ -44,7 +44,8 @@ public final class ArrivedTensors {
     }
 
     /**
-     * Passes live tensors for gradients to a function, which keeps none of these objects; undefined ones where there is no gradient.
+     * Passes live tensors for gradients to a function, which must not keep them; a missing gradient is an undefined
+     * tensor.
      *
      * @param gradients of a {@code BackwardMessage}
      */
@@ -88,7 +89,10 @@ public final class ArrivedTensors {
         return bytes <= MAX_SMALL_BYTES || bytes > MAX_HELD_BYTES || natives.storageCount() >= MAX_HELD;
     }
 
-    /** Returns whether a tensor that needs no gradient is copied before a graph takes it: a large one, or any while many are held. */
+    /**
+     * Returns whether a tensor without a gradient must be copied before a graph uses it: a large one, or any while many
+     * are held.
+     */
     boolean isHeldTooLong(Tensor tensor) {
         long bytes = tensor.storage().sizeBytes();
         return bytes > MAX_HELD_BYTES || bytes > MAX_SMALL_BYTES && natives.storageCount() >= MAX_HELD;

@@ -18,14 +18,15 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Wraps the calls of a context in {@code FORWARD_AUTOGRAD_REQ}, and unwraps their responses. Calls of operators only if one of their tensors
- * requires a gradient; all other calls, so that what their handlers call is in the context, too.
+ * Interceptor that wraps the calls of a context in {@code FORWARD_AUTOGRAD_REQ}, and unwraps their responses. Wraps
+ * calls of operators only if one of their tensors requires a gradient, and all other calls, so that the nested calls of
+ * their handlers are in the context, too.
  *
  * <p><b>Threads.</b> Any number at once.
  */
 public final class CallWrapper implements CallInterceptor {
 
-    /** PyTorch's text. */
+    /** PyTorch's text for a stale context. */
     private static final String STALE =
             "Couldn't find autograd context data for current autograd context id: it was released, here or by another worker";
 
@@ -38,7 +39,7 @@ public final class CallWrapper implements CallInterceptor {
     /** A call that was wrapped. */
     private record Wrapped(AutogradContext context, long messageId) {}
 
-    /** @param created is passed each context that begins here with a call, and not with a message */
+    /** @param created receives each context that begins in this worker with a call, and not with a message */
     public CallWrapper(
             CurrentContexts current,
             ContextTable contexts,

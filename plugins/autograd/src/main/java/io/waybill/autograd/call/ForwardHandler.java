@@ -17,7 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * Responds to {@code FORWARD_AUTOGRAD_REQ}: hands the message inside to its handler, whose calls are in the context, and wraps the response.
+ * Responds to {@code FORWARD_AUTOGRAD_REQ}: passes the inner message to its handler, whose calls are in the context,
+ * and wraps the response.
  *
  * <p><b>Threads.</b> Any; never waits.
  */
@@ -48,7 +49,7 @@ public final class ForwardHandler implements MessageHandler {
         inner.whenComplete(dispatched::completed);
     }
 
-    /** A message whose handler runs. */
+    /** A message whose handler is running. */
     private final class Dispatched {
 
         private final AutogradContext context;
@@ -70,7 +71,7 @@ public final class ForwardHandler implements MessageHandler {
                 }
             } catch (RejectedMessageException e) {
                 later.fail(e.code(), e.getMessage(), e);
-            } catch (RuntimeException | Error e) { // of libtorch: the caller must not wait for its deadline
+            } catch (RuntimeException | Error e) { // from libtorch: the caller must not wait for its deadline
                 later.fail(ErrorCode.HANDLER_FAILED, e.toString(), e);
             }
         }

@@ -20,8 +20,8 @@ import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Records the tensors of messages in the graph of their context: those that leave get a send function, those that arrive a receive
- * function.
+ * Records the tensors of messages in the graph of their context: a sent message gets a send function, a received one a
+ * receive function.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -30,7 +30,7 @@ public final class GraphMessages {
     /** Message id of a message without tensors that require a gradient. */
     static final long NONE = 0;
 
-    /** In the counter of an id that was made from that of a request. {@link Broker#nextId} does not get there. */
+    /** Bit in the counter of an id that is derived from a request's id. {@link Broker#nextId} never reaches it. */
     private static final long OF_REQUEST = 1L << 47;
 
     private final Broker broker;
@@ -54,9 +54,10 @@ public final class GraphMessages {
     }
 
     /**
-     * Records a response that is about to be sent, as {@link #send} does. Its id follows from the request's, so a replay gives an equal response.
+     * Records a response that is about to be sent, like {@link #send}. Its id follows from the request's, so a replay
+     * gives an equal response.
      *
-     * @param requestId of the record of the request
+     * @param requestId id of the request on record
      */
     long respond(
             AutogradContext context,
@@ -78,7 +79,7 @@ public final class GraphMessages {
      * Records a message that is about to be sent, if one of its tensors requires a gradient.
      *
      * @return the id of its send function, or {@link #NONE}
-     * @throws RejectedMessageException when libtorch can't take a tensor
+     * @throws RejectedMessageException if libtorch can't use a tensor
      */
     long send(
             AutogradContext context,
@@ -126,10 +127,10 @@ public final class GraphMessages {
     }
 
     /**
-     * Records a message that arrived, and returns its tensors: live ones in the place of those that require a gradient.
+     * Records a received message, and returns its tensors, with live ones in place of those that require a gradient.
      *
-     * @param from the worker that has the send function
-     * @return each brings a count of its storage, which the caller releases or hands over
+     * @param from id of the worker that has the send function
+     * @return tensors with a count of each storage, which the caller releases or transfers
      */
     List<Tensor> receive(
             AutogradContext context,
@@ -212,7 +213,7 @@ public final class GraphMessages {
         return sparse.values().stream().anyMatch(whole -> whole.indices() == tensor || whole.values() == tensor);
     }
 
-    /** Forgets a message that did not arrive. */
+    /** Removes a message that did not arrive. */
     void unsent(AutogradContext context, long messageId) {
         context.graph().unsent(messageId);
     }

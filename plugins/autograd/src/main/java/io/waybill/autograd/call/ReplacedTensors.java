@@ -7,9 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The tensors of a message with live ones in the place of some.
+ * The tensors of a message, some of which are replaced by live ones.
  *
- * <p><b>Threads.</b> One. <b>Ownership.</b> Holds a count of each tensor that was put in, until {@link #take} or {@link #release}.
+ * <p><b>Threads.</b> One. <b>Ownership.</b> Holds a count of each added tensor, until {@link #take} or
+ * {@link #release}.
  */
 final class ReplacedTensors {
 
@@ -22,11 +23,11 @@ final class ReplacedTensors {
     }
 
     /**
-     * Puts in a live tensor, whose count it takes over.
+     * Adds a live tensor, and takes ownership of its count.
      *
-     * @param original the one that arrived, or the values of {@code whole}
-     * @param whole the sparse tensor that arrived; null for a dense one
-     * @param live as {@code NativeTensors.describe} returned it
+     * @param original the received tensor, or the values of {@code whole}
+     * @param whole the received sparse tensor; null for a dense one
+     * @param live result of {@code NativeTensors.describe}
      */
     void put(Tensor original, SparseTensor whole, Value live) {
         if (live instanceof Value.OfSparse sparse) {
@@ -47,7 +48,7 @@ final class ReplacedTensors {
         live.storage().release(); // indices that two sparse tensors share
     }
 
-    /** Returns all tensors: each brings a count of its storage, those that arrived one more than they had. */
+    /** Returns all tensors, each with a count of its storage; a received tensor gets an additional one. */
     List<Tensor> take() {
         List<Tensor> all = new ArrayList<>(replaced.length);
         for (int i = 0; i < replaced.length; i++) {
@@ -62,7 +63,7 @@ final class ReplacedTensors {
         return all;
     }
 
-    /** Releases what was put in and not taken. */
+    /** Releases the added tensors that were not taken. */
     void release() {
         for (int i = 0; i < replaced.length; i++) {
             if (replaced[i] != null) {

@@ -15,15 +15,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Finds the sparse tensors of a message: in its list of tensors their indices and values stand by themselves. Stateless.
+ * Finds the sparse tensors of a message, whose list of tensors contains their indices and values separately. Stateless.
  *
- * <p>Only types whose payload consists of values are searched; elsewhere indices and values are tensors of their own.
+ * <p>Only types whose payload consists of values are searched; in other types, indices and values count as separate
+ * tensors.
  */
 final class SparseParts {
 
     private SparseParts() {}
 
-    /** Returns the sparse tensors by their values; none when the payload can't be read, which is for its handler to report. */
+    /** Returns the sparse tensors by their values; none if the payload can't be read, which its handler reports. */
     static Map<Tensor, SparseTensor> of(
             MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
         if (!mayHave(tensors)) {

@@ -24,9 +24,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongPredicate;
 
 /**
- * One context in this worker: what was sent and received in it, the gradients, and which workers know of it.
+ * Context in this worker: its sent and received messages, its gradients, and the workers that know it.
  *
- * <p><b>Threads.</b> Any. <b>Lifetime.</b> Until it is released; its graph is empty then.
+ * <p><b>Threads.</b> Any. <b>Lifetime.</b> Until it is released; then its graph is empty.
  */
 public final class AutogradContext {
 
@@ -36,10 +36,10 @@ public final class AutogradContext {
     private final ContextGraph graph;
     private final Leaves leaves;
     private final Set<Integer> known = ConcurrentHashMap.newKeySet();
-    private final Map<Long, String> lost = new ConcurrentHashMap<>(0); // messages received, and who sent them
-    private final Map<Integer, Long> lastPasses = new ConcurrentHashMap<>(2); // by the worker that began them
-    private volatile PassFailure lastFailure; // null when no pass has failed
-    private volatile long passedBack = NO_PASS; // the pass that was passed back last, unless it has failed
+    private final Map<Long, String> lost = new ConcurrentHashMap<>(0); // received messages, and their senders
+    private final Map<Integer, Long> lastPasses = new ConcurrentHashMap<>(2); // by initiating worker
+    private volatile PassFailure lastFailure; // null if no pass has failed
+    private volatile long passedBack = NO_PASS; // the last pass that was passed back, unless it has failed
 
     private record PassFailure(long passId, CallException why) {}
 
@@ -60,7 +60,7 @@ public final class AutogradContext {
         return MessageId.worker(id);
     }
 
-    /** Returns what this worker sent and received in it. */
+    /** Returns the graph of its sent and received messages. */
     public ContextGraph graph() {
         return graph;
     }
@@ -70,13 +70,16 @@ public final class AutogradContext {
         return leaves;
     }
 
-    /** Gives up everything that libtorch keeps for it. */
+    /** Releases all of libtorch's objects of the context. */
     public void close() {
         graph.close();
         leaves.close();
     }
 
-    /** Hands over everything, for another version of this bundle: also which passes are over, because their last messages may come later. */
+    /**
+     * Transfers the whole state to another version of this bundle, including the passes that are over, because their
+     * last messages may arrive later.
+     */
     NativeState.Entry archive() {
         GraphArchive archive = graph.archive();
         List<Tensor> tensors = new ArrayList<>();
@@ -106,7 +109,7 @@ public final class AutogradContext {
         return new NativeState.Entry(about, archive.natives(), tensors, handles);
     }
 
-    /** Takes over what {@link #archive} handed over. */
+    /** Restores the state that {@link #archive} transferred. */
     static AutogradContext restored(NativeState.Entry entry, NativeTensors natives) {
         List<Value> about = ((Value.Tuple) entry.about()).values();
         ContextGraph graph = ContextGraph.restored(new GraphArchive(about.get(2), entry.natives()));
@@ -131,7 +134,8 @@ public final class AutogradContext {
                             MessageId.NONE,
                             ((Value.Text) fields.get(2)).value()));
         }
-        restored.passedBack = about.size() > 6 ? number(about.get(6)) : NO_PASS; // one more than earlier versions had
+        // one more field than in earlier versions
+        restored.passedBack = about.size() > 6 ? number(about.get(6)) : NO_PASS;
         restored.leaves.restore(entry.tensors(), entry.handles());
         return restored;
     }
@@ -140,25 +144,25 @@ public final class AutogradContext {
         return ((Value.Int) value).value();
     }
 
-    /** Notes that a worker knows of it: one that was called, or that called. */
+    /** Records that a worker knows the context, because it was called or called. */
     public void know(int worker) {
         known.add(worker);
     }
 
-    /** Returns whether no worker is noted to know of it. */
+    /** Returns whether no worker is known to know the context. */
     public boolean isUnknown() {
         return known.isEmpty();
     }
 
-    /** Returns whether a worker knows of it. */
+    /** Returns whether a worker knows the context. */
     public boolean isKnownTo(int worker) {
         return known.contains(worker);
     }
 
     /**
-     * Notes that a worker has ended, and with it the graph of the messages that came from it.
+     * Records that a worker has ended, and with it the graph of the messages that it sent.
      *
-     * @param isOf which messages the incarnation that ended has sent
+     * @param isOf whether the ended incarnation sent a message
      */
     void lose(WorkerInfo worker, LongPredicate isOf) {
         if (isKnownTo(worker.id())) {
@@ -170,32 +174,32 @@ public final class AutogradContext {
         }
     }
 
-    /** Returns the name of the worker that sent a message, if it has ended. */
+    /** Returns the name of a message's sender, if it has ended. */
     public Optional<String> lostSender(long messageId) {
         return Optional.ofNullable(lost.get(messageId));
     }
 
-    /** Returns whether no pass that the same worker began later is known here. The first call with an id makes it known. */
+    /** Returns whether no later pass of the same worker is known here. The first call with an id makes it known. */
     public boolean isLastPass(long passId) {
         return lastPasses.merge(MessageId.worker(passId), passId, Math::max) == passId;
     }
 
-    /** Returns whether this pass, or one that the same worker began later, is known here. */
+    /** Returns whether this pass, or a later one of the same worker, is known here. */
     public boolean isPassKnown(long passId) {
         return lastPasses.getOrDefault(MessageId.worker(passId), -1L) >= passId;
     }
 
-    /** Returns whether this pass was passed back, and may come again. */
+    /** Returns whether this pass was passed back, and may return. */
     public boolean isPassedBack(long passId) {
         return passedBack == passId;
     }
 
-    /** Notes that this worker has passed a pass back, and has nothing of it; it may come again. */
+    /** Records that this worker has passed a pass back and has no state of it; the pass may return. */
     public void passedBack(long passId) {
         passedBack = passId;
     }
 
-    /** Keeps why a pass failed here, for its messages that come later. */
+    /** Keeps the failure of a pass for its later messages. */
     public void passFailed(long passId, CallException why) {
         lastFailure = new PassFailure(passId, why);
         if (passedBack == passId) {
@@ -203,13 +207,13 @@ public final class AutogradContext {
         }
     }
 
-    /** Returns why a pass failed here, if it was the last one that did. */
+    /** Returns the failure of a pass, if it was the last one that failed here. */
     public Optional<CallException> passFailure(long passId) {
         PassFailure last = lastFailure;
         return last != null && last.passId == passId ? Optional.of(last.why) : Optional.empty();
     }
 
-    /** Returns the workers that know of it, in the order of their ids. */
+    /** Returns the workers that know the context, in the order of their ids. */
     public SortedSet<Integer> knownWorkers() {
         return new TreeSet<>(known);
     }

@@ -11,7 +11,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Releases contexts: here, and at every worker that knows of them, which notify the others that they know of. Any of them may begin.
+ * Releases contexts in this worker and in every worker that knows them, each of which notifies the others that it
+ * knows. Any worker may begin.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -28,8 +29,8 @@ public final class CleanUp {
     /**
      * Creates an object for one worker.
      *
-     * @param ending ends the passes and the graph of a context that was taken out
-     * @param state where a version that has left notes what was released through it
+     * @param ending closes the passes and the graph of a removed context
+     * @param state state in which a former version records releases
      */
     public CleanUp(
             Broker broker,
@@ -45,18 +46,19 @@ public final class CleanUp {
     }
 
     /**
-     * Releases a context everywhere. Does not wait for the others. If it is not here, a message of it that comes later does not create it.
+     * Releases a context in all workers, without waiting for them. If it does not exist here, a later message does not
+     * create it.
      */
     public void release(long contextId) {
         release(contextId, WorkerIds.UNKNOWN);
     }
 
-    /** Releases the contexts that were released through a version of this bundle that had left. */
+    /** Releases the contexts that were released through a version of this bundle that is no longer active. */
     public void releaseLeftBehind() {
         state.ifPresent(kept -> ContextArchive.takeToRelease(kept).forEach(this::release));
     }
 
-    /** Releases a context that another worker has released: that one is not notified, and all others are. */
+    /** Releases a context that another worker has released: that worker is not notified, all others are. */
     public void releasedBy(int other, long contextId) {
         release(contextId, other);
     }
@@ -78,7 +80,7 @@ public final class CleanUp {
     }
 
     private static void failed(long contextId, int worker, CallException failure) {
-        if (!Notifications.isEnd(failure)) { // else its contexts have ended with it, or it never had any
+        if (!Notifications.isEnd(failure)) { // otherwise its contexts have ended with it, or it never had any
             LOG.log(
                     Level.WARNING,
                     "Context " + contextId + " could not be released at worker " + worker

@@ -7,9 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Passes the contexts of a worker from one version of this bundle to the next, through torch-runtime, which stays. Stateless.
+ * Passes the contexts of a worker from one version of this bundle to the next, through torch-runtime, which stays
+ * loaded. Stateless.
  *
- * <p><b>Threads.</b> That of the component that is activated or deactivated.
+ * <p><b>Threads.</b> The one that activates or deactivates the component.
  */
 public final class ContextArchive {
 
@@ -20,7 +21,7 @@ public final class ContextArchive {
 
     private ContextArchive() {}
 
-    /** Hands over all contexts, and the ids of those that were released. */
+    /** Saves all contexts, and the ids of released ones. */
     public static void save(ContextTable contexts, NativeState state) {
         contexts.handOver();
         for (AutogradContext context : contexts.all()) {
@@ -31,18 +32,18 @@ public final class ContextArchive {
         state.put(RELEASED, new NativeState.Entry(new Value.Items(ids), List.of(), List.of(), List.of()));
     }
 
-    /** Notes that a context was released through the service object of a version that has left. */
+    /** Records that a context was released through the service object of a former version. */
     public static void releaseLater(long contextId, NativeState state) {
         try {
             state.put(
                     TO_RELEASE + contextId,
                     new NativeState.Entry(Value.of(contextId), List.of(), List.of(), List.of()));
         } catch (IllegalStateException e) {
-            // it is noted already; or there are too many, and it is released when its worker ends
+            // it is already recorded; or there are too many, and it is released when its worker ends
         }
     }
 
-    /** Takes the ids of contexts that were {@linkplain #releaseLater released later}. */
+    /** Removes and returns the ids of contexts that were {@linkplain #releaseLater released later}. */
     static List<Long> takeToRelease(NativeState state) {
         List<Long> ids = new ArrayList<>();
         for (String name : state.names(TO_RELEASE)) {
@@ -51,7 +52,7 @@ public final class ContextArchive {
         return ids;
     }
 
-    /** Takes over what a version before this one handed over. */
+    /** Restores the state that a former version saved. */
     public static void restore(ContextTable contexts, NativeState state, NativeTensors natives) {
         for (String name : state.names(CONTEXTS)) {
             state.take(name).ifPresent(entry -> contexts.add(AutogradContext.restored(entry, natives)));

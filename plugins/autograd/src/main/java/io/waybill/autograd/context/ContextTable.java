@@ -10,10 +10,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
 
 /**
- * The contexts that this worker knows of.
+ * Table of the contexts that this worker knows.
  *
- * <p>A message of a context that was released here comes too late, and does not create it from scratch: the ids of the last {@value
- * #MAX_RELEASED} are kept for that.
+ * <p>A late message of a released context does not create the context again: the ids of the last {@value #MAX_RELEASED}
+ * released ones are kept for this purpose.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -24,15 +24,14 @@ public final class ContextTable {
     private final Map<Long, AutogradContext> contexts = new ConcurrentHashMap<>(); // written under this
     private final ReleasedIds released = new ReleasedIds(MAX_RELEASED); // guarded by this
     private final LongFunction<AutogradContext> creation;
-    private volatile boolean
-            handedOver; // set by the thread that deactivates, read by those that still use this version
+    private volatile boolean handedOver; // set by the deactivating thread, read by threads that still use this version
 
-    /** @param creation makes a context with this id */
+    /** @param creation factory of a context with an id */
     public ContextTable(LongFunction<AutogradContext> creation) {
         this.creation = creation;
     }
 
-    /** Notes that the next version of this bundle takes the contexts over. */
+    /** Records that the contexts now belong to the next version of this bundle. */
     void handOver() {
         handedOver = true;
     }
@@ -43,10 +42,10 @@ public final class ContextTable {
     }
 
     /**
-     * Throws when the next version of this bundle has the contexts.
+     * Throws if the contexts belong to the next version of this bundle.
      *
-     * @param what belongs to this version
-     * @param instead what to do
+     * @param what name of an object of this version
+     * @param instead instruction for the user
      */
     public void requireHere(String what, String instead) {
         if (handedOver) {
@@ -55,7 +54,7 @@ public final class ContextTable {
         }
     }
 
-    /** Opens a context with an id that no other has. */
+    /** Opens a context with a new id. */
     public synchronized AutogradContext open(long id) {
         AutogradContext opened = creation.apply(id);
         contexts.put(id, opened);
@@ -63,9 +62,9 @@ public final class ContextTable {
     }
 
     /**
-     * Returns the context of a message, created at the first one.
+     * Returns the context of a message, and creates it at the first one.
      *
-     * @throws RejectedMessageException when it was released here
+     * @throws RejectedMessageException if it was released here
      */
     public AutogradContext arrive(long id) throws RejectedMessageException {
         AutogradContext found = contexts.get(id);
@@ -80,23 +79,25 @@ public final class ContextTable {
         return found == null ? open(id) : found;
     }
 
-    /** Returns a context; empty when there is none here. */
+    /** Returns a context; empty if this worker has none. */
     public Optional<AutogradContext> find(long id) {
         return Optional.ofNullable(contexts.get(id));
     }
 
-    /** Returns PyTorch's text for a context that is not here. */
+    /** Returns PyTorch's text for a missing context. */
     public static String missing(long id) {
         return "Could not find autograd context with id: " + id;
     }
 
-    /** Takes a context out; empty when there is none here, and later messages of it don't create it. The caller ends it. */
+    /**
+     * Removes and returns a context, which the caller closes; empty if there is none. Later messages don't create it.
+     */
     public synchronized Optional<AutogradContext> remove(long id) {
         released.add(id);
         return Optional.ofNullable(contexts.remove(id));
     }
 
-    /** Adds a context that another version had. */
+    /** Adds a context of another version. */
     synchronized void add(AutogradContext context) {
         contexts.put(context.id(), context);
     }

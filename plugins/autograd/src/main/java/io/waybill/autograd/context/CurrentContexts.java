@@ -7,14 +7,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The context that a thread is in: a value in its {@link CallContext}, which goes with its calls to their handlers, and with the calls that those
- * make.
+ * Current context of a thread: a value in its {@link CallContext}, which accompanies its calls to their handlers, and
+ * their nested calls.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class CurrentContexts {
 
-    /** No context. */
+    /** Stands for no context. */
     public static final long NONE = -1;
 
     /** The name of the value: the id, 8 bytes, big-endian. */
@@ -22,7 +22,7 @@ public final class CurrentContexts {
 
     private final Map<Long, ContextScope> opened = new ConcurrentHashMap<>();
 
-    /** Returns the context of this thread; {@link #NONE} when it is in none. */
+    /** Returns the context of this thread; {@link #NONE} if it is in none. */
     public long find() {
         CallContext current = CallContext.current();
         return current.isEmpty()
@@ -33,13 +33,13 @@ public final class CurrentContexts {
                         .orElse(NONE);
     }
 
-    /** Makes a context that of this thread, until it {@linkplain #leave leaves} it. */
+    /** Makes a context the current one of this thread, until {@link #leave}. */
     public void enter(long contextId) {
         byte[] id = ByteBuffer.allocate(Long.BYTES).putLong(contextId).array();
         opened.put(contextId, CallContext.current().with(NAME, id).makeCurrent());
     }
 
-    /** Ends that; on another thread it has no effect on this one. */
+    /** Reverts {@link #enter} on the calling thread. */
     public void leave(long contextId) {
         ContextScope scope = opened.remove(contextId);
         try {
@@ -47,8 +47,7 @@ public final class CurrentContexts {
                 scope.close();
             }
         } catch (IllegalStateException e) {
-            // the thread that opened it has it still: there the id is stale, and the next one that is opened replaces
-            // it
+            // the opening thread still has it: its id is stale, and the next opened context replaces it
         }
         if (find() == contextId) { // opened by an earlier version of this bundle
             CallContext.current().without(NAME).makeCurrent();

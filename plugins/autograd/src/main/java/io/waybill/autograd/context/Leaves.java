@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Live tensors for the tensors of messages: the native side that a tensor carries; for one without, a leaf over its bytes, which is the same
- * for the same object as long as the context lasts.
+ * Live tensors for the tensors of messages: the native side that a tensor carries; for a tensor without one, a leaf
+ * over its bytes, which is the same for the same object while the context exists.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Each handle that is returned brings a count, which the caller releases.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Each returned handle has a count, which the caller releases.
  */
 public final class Leaves {
 
@@ -29,8 +29,8 @@ public final class Leaves {
     /**
      * Returns the live tensor.
      *
-     * @param whole the sparse tensor whose values {@code tensor} are; null for a dense one
-     * @throws RejectedMessageException when libtorch can't take it from here
+     * @param whole the sparse tensor with the values {@code tensor}; null for a dense one
+     * @throws RejectedMessageException if libtorch can't use its memory
      */
     public NativeTensor of(Tensor tensor, SparseTensor whole) throws RejectedMessageException {
         Optional<NativeTensor> found = find(tensor);
@@ -45,7 +45,7 @@ public final class Leaves {
         return leaf;
     }
 
-    /** Returns the live tensor; empty when it has no native side, and none was made in this context. */
+    /** Returns the live tensor; empty if it has no native side, and none was created in this context. */
     public Optional<NativeTensor> find(Tensor tensor) {
         Optional<NativeTensor> side = natives.find(tensor);
         if (side.isPresent()) {
@@ -56,7 +56,7 @@ public final class Leaves {
         }
     }
 
-    /** Hands over the leaves that were made, with the tensors that they are for, in the same order. */
+    /** Transfers the created leaves, with their tensors, in the same order. */
     synchronized void archive(List<Tensor> tensors, List<NativeTensor> handles) {
         isClosed = true;
         made.forEach((tensor, handle) -> {
@@ -72,7 +72,7 @@ public final class Leaves {
         }
     }
 
-    /** Gives up the leaves that were made. */
+    /** Releases the created leaves. */
     synchronized void close() {
         isClosed = true;
         made.values().forEach(NativeTensor::release);

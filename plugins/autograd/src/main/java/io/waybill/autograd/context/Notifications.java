@@ -18,10 +18,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * Sends messages that must arrive and may arrive twice: repeatedly, until the receiver has responded or has ended.
+ * Sends messages at least once: repeats them until the receiver has responded or has ended.
  *
- * <p><b>Threads.</b> Any; requests are repeated by the broker's timers. A call may wait for a worker that is starting, so after a worker has ended or did
- * not respond in time, its messages are sent by those timers from the first attempt on, until it responds.
+ * <p><b>Threads.</b> Any; requests are repeated by the broker's timers. A call may wait for a worker that is starting,
+ * so after a worker has ended or did not respond in time, its messages are sent by those timers from the first attempt
+ * on, until it responds.
  */
 public final class Notifications {
 
@@ -37,7 +38,7 @@ public final class Notifications {
         this.broker = broker;
     }
 
-    /** Notes that a worker has ended: the next one of its name may be starting for a while. */
+    /** Records that a worker has ended: the next one of its name may take a while to start. */
     void ended(int worker) {
         unresponsive.add(worker);
     }
@@ -45,8 +46,8 @@ public final class Notifications {
     /**
      * Sends a message. Does not wait.
      *
-     * @param payload of a request without tensors; the same at each attempt
-     * @param failed is passed why the message was refused, or why it did not arrive in {@value #MAX_ATTEMPTS} attempts
+     * @param payload payload of a request without tensors; the same for each attempt
+     * @param failed receives the reason of a refusal, or of the failure of {@value #MAX_ATTEMPTS} attempts
      */
     public void send(int worker, MessageType type, ByteBuffer payload, Consumer<CallException> failed) {
         Attempts attempts = new Attempts(worker, type, payload, failed);
@@ -57,7 +58,7 @@ public final class Notifications {
         }
     }
 
-    /** The requests with one message, until one arrives. */
+    /** Repeated requests with one message, until one arrives. */
     private final class Attempts implements ResponseListener, Runnable {
 
         private final int worker;
@@ -113,7 +114,7 @@ public final class Notifications {
             };
         }
 
-        /** Returns false when the worker ends, or too much is scheduled. */
+        /** Schedules the next attempt; returns false if the worker is closing, or too many tasks are scheduled. */
         private boolean schedule(Duration after) {
             try {
                 broker.schedule(after, this);
@@ -124,7 +125,7 @@ public final class Notifications {
         }
     }
 
-    /** Returns whether a message did not arrive because its receiver ended, or this worker does. */
+    /** Returns whether a message did not arrive because its receiver ended, or this worker is closing. */
     static boolean isEnd(CallException failure) {
         return switch (failure.code()) {
             case WORKER_LOST, UNKNOWN_WORKER, UNKNOWN_TYPE, CLOSED -> true;

@@ -19,18 +19,20 @@ import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
 
 /**
- * Releases the contexts that their driver no longer has, and what else a worker that has ended made, and notifies passes that wait for a worker that has ended.
+ * Releases contexts that their driver no longer has, and other objects of workers that have ended, and notifies passes
+ * that wait for such workers.
  *
- * <p>A clean-up follows the calls of a context, so it ends at a worker that has ended. Those behind it ask the driver: it either notes that they have
- * the context, or has released it, and then they do. They do so when a worker that they know of ends, and for each context at each look.
+ * <p>A clean-up follows the calls of a context, so it stops at a worker that has ended. The workers after it ask the
+ * driver, which either records that they have the context, or has released it, so that they release it, too. They ask
+ * when a worker that they know ends, and for each context at each check.
  *
- * <p><b>Threads.</b> One call of a listener at a time, on a thread of the bundle; looks on another one.
+ * <p><b>Threads.</b> One call of a listener at a time, on a thread of the bundle; checks run on another one.
  */
 public final class Orphans implements PeerListener, Runnable {
 
     private static final Logger LOG = System.getLogger(Orphans.class.getName());
 
-    /** Bits of an id that an incarnation counts itself; the bits above them grow with its epoch. */
+    /** Number of bits of an id that an incarnation counts itself; the bits above them grow with its epoch. */
     private static final int BITS_OF_INCARNATION = 24;
 
     private final Broker broker;
@@ -39,14 +41,14 @@ public final class Orphans implements PeerListener, Runnable {
     private final Notifications notifications;
     private final Consumer<WorkerInfo> ended;
     private final Consumer<LongPredicate> madeThere;
-    private Duration period; // of looks; set at the start
-    private Set<Long> seen = Set.of(); // contexts of others at the last look
+    private Duration period; // of checks; set at the start
+    private Set<Long> seen = Set.of(); // contexts of others at the last check
 
     /**
      * Creates a listener.
      *
-     * @param ended is passed each worker that has ended
-     * @param madeThere is passed then whether an id was made by that incarnation
+     * @param ended receives each worker that has ended
+     * @param madeThere receives then whether that incarnation created an id
      */
     public Orphans(
             Broker broker,
@@ -64,9 +66,9 @@ public final class Orphans implements PeerListener, Runnable {
     }
 
     /**
-     * Begins to listen and to look, until the broker is revoked.
+     * Starts listening and checking, until the broker is revoked.
      *
-     * @param lookPeriod how often all contexts are looked at
+     * @param lookPeriod interval between checks of all contexts
      */
     public void start(Duration lookPeriod) {
         period = lookPeriod;
@@ -109,7 +111,7 @@ public final class Orphans implements PeerListener, Runnable {
         madeThere.accept(isOrphan);
     }
 
-    /** Returns whether an incarnation made this id; not the next one, whose ids begin at the next block. */
+    /** Returns whether an incarnation created this id; the ids of the next one begin at the next block. */
     private static boolean isBefore(long id, long epoch) {
         return MessageId.counter(id) >>> BITS_OF_INCARNATION < epoch;
     }
@@ -130,7 +132,7 @@ public final class Orphans implements PeerListener, Runnable {
                 });
     }
 
-    /** Looks at all contexts of others that were there at the last look. */
+    /** Checks all contexts of other workers that existed at the last check. */
     @Override
     public void run() {
         if (contexts.isHandedOver()) {

@@ -5,21 +5,21 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The ids that were added last, up to a number; each of them takes 24 bytes at most.
+ * Set of the last added ids, up to a number; each needs at most 24 bytes.
  *
  * <p><b>Threads.</b> One at a time.
  */
 final class ReleasedIds {
 
     private static final int MIN_CAPACITY = 64;
-    /** No id: they are 0 or more. */
+    /** Stands for no id: ids are 0 or more. */
     private static final long NONE = -1;
 
     private final int max;
-    private long[] ring = new long[MIN_CAPACITY]; // in their order; its length is a power of two
+    private long[] ring = new long[MIN_CAPACITY]; // in order of addition; the length is a power of two
     private int first;
     private int size;
-    private long[] table = empty(2 * MIN_CAPACITY); // each at the first free place from its hash on
+    private long[] table = empty(2 * MIN_CAPACITY); // each at the first free slot from its hash on
 
     /** @param max a power of two, {@value #MIN_CAPACITY} or more */
     ReleasedIds(int max) {
@@ -40,7 +40,7 @@ final class ReleasedIds {
         return table[place(id)] == id;
     }
 
-    /** Adds an id in the place of the oldest one if there are too many. Does nothing when it is there. */
+    /** Adds an id, in place of the oldest one if there are too many. Has no effect if the id is present. */
     void add(long id) {
         if (contains(id)) {
             return;
@@ -54,7 +54,7 @@ final class ReleasedIds {
         table[place(id)] = id;
     }
 
-    /** Returns them in the order in which they were added. */
+    /** Returns the ids in the order of addition. */
     List<Long> all() {
         List<Long> ids = new ArrayList<>(size);
         for (int i = 0; i < size; i++) {
@@ -80,7 +80,7 @@ final class ReleasedIds {
         size--;
         int mask = table.length - 1;
         for (int at = (free + 1) & mask; table[at] != NONE; at = (at + 1) & mask) {
-            if (((at - hash(table[at])) & mask) >= ((at - free) & mask)) { // it would not be found behind a free place
+            if (((at - hash(table[at])) & mask) >= ((at - free) & mask)) { // it would not be found after a free slot
                 table[free] = table[at];
                 free = at;
             }
@@ -88,7 +88,7 @@ final class ReleasedIds {
         table[free] = NONE;
     }
 
-    /** Returns where an id is, or the free place where it would be. */
+    /** Returns the slot of an id, or the free slot where it would be. */
     private int place(long id) {
         int at = hash(id);
         while (table[at] != NONE && table[at] != id) {

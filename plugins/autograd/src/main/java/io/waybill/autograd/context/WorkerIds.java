@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Ids of workers by the texts that calls are addressed with. A name keeps its id as long as the home lasts.
+ * Ids of workers by the addresses of calls. A name keeps its id as long as the home exists.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class WorkerIds {
 
-    /** A worker that this one has not seen yet. */
+    /** Stands for a worker that this one does not know yet. */
     public static final int UNKNOWN = -1;
 
     private static final int MAX_KNOWN = 10_000;
@@ -29,7 +29,10 @@ public final class WorkerIds {
         return broker.self().worker().id();
     }
 
-    /** Returns the id of a receiver: a name, an address, or an id in decimal; {@link #UNKNOWN} when none is called like that. */
+    /**
+     * Returns the id of a receiver: a name, an address, or an id in decimal; {@link #UNKNOWN} if there is none with
+     * this address.
+     */
     public int of(String to) {
         Integer id = known.get(to);
         if (id != null) {

@@ -1,5 +1,5 @@
 /**
- * The contexts of this worker: which there are, which one a thread or a request is in, which workers know of each, and how it ends
- * everywhere. Start at {@link io.waybill.autograd.context.ContextTable}.
+ * Contexts of this worker: their table, the current one of a thread or request, the workers that know each, and its
+ * release in all of them. Start at {@link io.waybill.autograd.context.ContextTable}.
  */
 package io.waybill.autograd.context;

@@ -1,6 +1,9 @@
 package io.waybill.autograd.graph;
 
-/** A backward pass that can't be computed: an operator or a hook failed, or the graph can't be differentiated here. */
+/**
+ * Signals that a backward pass can't be computed: an operator or a hook failed, or the graph can't be differentiated
+ * here.
+ */
 public class BackwardException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

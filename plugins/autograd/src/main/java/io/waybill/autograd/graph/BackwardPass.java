@@ -8,16 +8,19 @@ import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The part of a backward pass that one worker computes: gradients enter it at roots and send functions, and leave it at receive functions or stay as those of
- * leaves.
+ * The part of a backward pass that one worker computes: gradients enter it at roots and send functions, and leave it at
+ * receive functions or stay as those of leaves.
  *
- * <p><b>Use.</b> In a {@link PassMode#SMART} pass, {@link #roots} and {@link #discover} find what takes part, before anything is computed; they return the
- * messages whose senders must discover next. Then, and in a {@link PassMode#FAST} pass at once, {@link #start} passes ones into the roots, and {@link #feed} what
- * other workers computed. After the first of these nothing more can be discovered.
+ * <p><b>Use.</b> In a {@link PassMode#SMART} pass, {@link #roots} and {@link #discover} find the participating
+ * functions before the computation; they return the messages whose senders must discover next. Then, and in a
+ * {@link PassMode#FAST} pass immediately, {@link #start} passes ones into the roots, and {@link #feed} the results of
+ * other workers. After the first of these calls discovery is closed.
  *
- * <p><b>Threads.</b> Any. None is blocked until gradients arrive: {@link #start} and {@link #feed} compute what became possible and return. If another thread is
- * computing, they leave the work to it. A thread that may compute only briefly hands the rest over ({@link PassListener#isBrief}). Grad mode is off meanwhile and then as before, callbacks included. <b>Ownership.</b> Tensors that are passed stay the
- * caller's; tensors in callbacks are the pass's. <b>Order.</b> Sums are computed in an order that depends on the graph and the message ids alone.
+ * <p><b>Threads.</b> Any. None is blocked until gradients arrive: {@link #start} and {@link #feed} compute all ready
+ * nodes and return. If another thread is computing, they leave the work to it. A thread that may compute only briefly
+ * hands the rest over ({@link PassListener#isBrief}). Grad mode is off during this time, callbacks included, and then
+ * restored. <b>Ownership.</b> The caller owns the tensors that it passes; the pass owns the tensors in callbacks.
+ * <b>Order.</b> Sums are computed in an order that depends only on the graph and the message ids.
  */
 public final class BackwardPass {
 
@@ -27,7 +30,7 @@ public final class BackwardPass {
         ENDED
     }
 
-    /** What the computing thread does next. */
+    /** Next step of the computing thread. */
     private enum Next {
         ENTRY,
         HAND_OVER,
@@ -43,15 +46,15 @@ public final class BackwardPass {
 
     private final ReentrantLock lock = new ReentrantLock();
     private PassGraph graph; // guarded by lock until it is sealed
-    private PassEntry origin; // guarded by lock: what start feeds; null for none
-    private boolean isLink; // guarded by lock: what is computed leads to one message, which the pass is passed on with
+    private PassEntry origin; // guarded by lock: the entry that start feeds; null for none
+    // guarded by lock: whether the computation leads to one message, with which the pass is passed on
+    private boolean isLink;
     private final Deque<PassEntry> fed = new ArrayDeque<>(2); // guarded by lock
     private boolean isComputing; // guarded by lock: a thread has taken the work
-    private boolean isHandedOver; // guarded by lock: until another thread goes on with the work that was taken
+    private boolean isHandedOver; // guarded by lock: true until another thread continues the taken work
     private NodeRunner runner; // written under lock; used by the thread that computes
-    private PassEntry entry; // of the thread that computes
-    private volatile State state =
-            State.ENTERING; // written under lock; the computing thread looks whether it was cancelled
+    private PassEntry entry; // owned by the thread that computes
+    private volatile State state = State.ENTERING; // written under lock; the computing thread checks for a cancellation
 
     BackwardPass(ContextGraph context, PassMode mode, GraphUse use, PassListener listener) {
         this.context = context;
@@ -70,7 +73,8 @@ public final class BackwardPass {
      * Sets the roots: on the worker that starts the pass.
      *
      * @param roots scalars that were computed
-     * @return the messages whose gradients this pass will compute because of them; empty in a {@link PassMode#FAST} pass
+     * @return the messages whose gradients this pass will compute because of them; empty in a {@link PassMode#FAST}
+     *     pass
      * @throws BackwardException when one can't be differentiated
      * @throws IllegalStateException when the pass has begun or ended, or has roots
      */
@@ -89,7 +93,8 @@ public final class BackwardPass {
     }
 
     /**
-     * Adds the send function of this message to a {@link PassMode#SMART} pass: its gradients will be fed.
+     * Adds the send function of this message to a {@link PassMode#SMART} pass: its gradients will arrive with
+     * {@link #feed}.
      *
      * @return the messages whose gradients this pass will compute because of it, without those returned before
      * @throws UnknownSendException when the message was not sent in this context
@@ -109,9 +114,10 @@ public final class BackwardPass {
     }
 
     /**
-     * Lets a {@link PassMode#SMART} pass be passed on, if all that was entered leads to one received message and to nothing else, and returns whether it
-     * does. Then {@link #start} or {@link #feed} ends with {@link PassListener#passOn}, after which more can be entered. That never leads to what was
-     * computed: what a message depends on was there before the message was received, and what was computed was not.
+     * Lets a {@link PassMode#SMART} pass be passed on, if all entries lead to one received message and nowhere else,
+     * and returns whether they do. Then {@link #start} or {@link #feed} ends with {@link PassListener#passOn}, after
+     * which more entries are possible. They never lead to computed nodes: the dependencies of a message existed before
+     * the message was received, and the computed nodes did not.
      *
      * @throws IllegalStateException when the pass has begun or ended
      */
@@ -130,7 +136,7 @@ public final class BackwardPass {
      * Keeps the gradients of a message that was {@linkplain #discover discovered} for {@link #start}.
      *
      * @param gradients as for {@link #feed}
-     * @throws BackwardException when the message takes no part in this pass
+     * @throws BackwardException if the message takes no part in this pass
      * @throws IllegalStateException when the pass has begun or ended, or has roots
      */
     public void keep(long messageId, List<Tensor> gradients) {
@@ -153,7 +159,8 @@ public final class BackwardPass {
     }
 
     /**
-     * Passes ones into the roots, or the gradients that were {@linkplain #keep kept} into their message, and computes what is possible.
+     * Passes ones into the roots, or the gradients that were {@linkplain #keep kept} into their message, and computes
+     * all ready nodes.
      *
      * @throws IllegalStateException when there are none, or they were started, or the pass has ended
      */
@@ -178,8 +185,9 @@ public final class BackwardPass {
     }
 
     /**
-     * Passes the gradients of a sent message into the graph, and computes what became possible. If they don't fit the tensors of the message, the pass fails
-     * with a {@link GradientMismatchException}, since it can't be done without them.
+     * Passes the gradients of a sent message into the graph, and computes all ready nodes. If they don't fit the
+     * tensors of the message, the pass fails with a {@link GradientMismatchException}, since it can't be done without
+     * them.
      *
      * @param gradients one for each tensor of the message that required grad, in its order; undefined ones are allowed
      * @throws UnknownSendException when the message was not sent in this context; the pass goes on
@@ -236,7 +244,7 @@ public final class BackwardPass {
         }
     }
 
-    /** Runs what is ready, and what is fed meanwhile, until there is nothing more. */
+    /** Runs all ready nodes, including those that become ready meanwhile. */
     private void compute() {
         boolean before = GradMode.is_enabled();
         GradMode.set_enabled(false);
@@ -250,7 +258,7 @@ public final class BackwardPass {
     }
 
     private boolean isDoneAfterRunning() {
-        NodeRunner mine = runner; // another thread may begin to compute as soon as there is nothing more
+        NodeRunner mine = runner; // another thread may begin to compute as soon as no work is left
         Next next = Next.ENTRY;
         try {
             mine.brief(listener.isBrief());
@@ -275,7 +283,7 @@ public final class BackwardPass {
         }
     }
 
-    /** Runs the nodes that are ready, as far as this thread may. */
+    /** Runs ready nodes, up to the limit of this thread. */
     private Next runReady() {
         while (state == State.RUNNING) {
             if (runner.isTooMuch()) {
@@ -298,7 +306,7 @@ public final class BackwardPass {
         }
     }
 
-    /** Goes on with what was handed over, unless the pass was cancelled meanwhile. */
+    /** Continues a computation that was handed over, unless the pass was cancelled meanwhile. */
     private void computeRest() {
         lock.lock();
         try {
@@ -312,7 +320,7 @@ public final class BackwardPass {
         compute();
     }
 
-    /** Takes an entry that was fed. If there is none, another thread may compute. */
+    /** Takes the next fed entry. If there is none, another thread may compute. */
     private Next next() {
         lock.lock();
         try {
@@ -359,7 +367,7 @@ public final class BackwardPass {
         listener.failed(cause);
     }
 
-    /** Ends the pass without a callback: nothing more is computed, at the latest when the node that is running has returned. */
+    /** Cancels the pass without a callback. The computation stops at the latest when the running node has returned. */
     public void cancel() {
         lock.lock();
         try {

@@ -12,15 +12,17 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * What one worker knows of one autograd context: the tensors that it sent and received in it, by message, and the gradients of its leaves.
+ * State of one autograd context in one worker: its sent and received tensors, by message, and the gradients of its
+ * leaves.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Tensors that are passed stay the caller's; tensors that are returned are new objects, which the caller's
- * {@code PointerScope} frees, or else the garbage collector. What is held here is freed by {@link #close}.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> The caller owns the tensors that it passes; returned tensors are new
+ * objects, which the caller's {@code PointerScope} or the garbage collector frees. {@link #close} frees the objects of
+ * this class.
  */
 public final class ContextGraph implements AutoCloseable {
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<Long, SendFunction> sends = new HashMap<>(); // guarded by lock, as all below
+    private final Map<Long, SendFunction> sends = new HashMap<>(); // guarded by lock, like all fields below
     private final Map<Long, RecvFunction> recvs = new HashMap<>();
     private final Map<Long, RecvFunction> hosts = new HashMap<>(); // by the address of their node
     private final List<SendFunction> unsent = new ArrayList<>(0);
@@ -30,7 +32,7 @@ public final class ContextGraph implements AutoCloseable {
     private boolean isClosed;
 
     /**
-     * Records a message that is sent. The graph of its tensors stays until {@link #close}.
+     * Records a sent message. The graph of its tensors stays until {@link #close}.
      *
      * @param messageId the autograd message id, which is new in this context
      * @param tensors those of the message that require grad
@@ -53,12 +55,12 @@ public final class ContextGraph implements AutoCloseable {
     }
 
     /**
-     * Records a message that was received, and connects its tensors to this context: a backward pass that reaches them computes their gradients for the sender.
-     * They may then be modified in place.
+     * Records a received message, and connects its tensors to this context: a backward pass that reaches them computes
+     * their gradients for the sender. They may then be modified in place.
      *
      * @param messageId the autograd message id, which is new in this context
      * @param worker the sender
-     * @param tensors those of the message that require grad, which no operator has used; they are the connected ones when this returns
+     * @param tensors those of the message that require grad, which no operator has used; on return they are connected
      * @throws IllegalArgumentException when the message is known
      * @throws IllegalStateException when this is closed
      */
@@ -88,7 +90,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Forgets a message that was recorded by {@link #sent}, and did not arrive: no pass waits for its gradients. */
+    /** Removes a message that was recorded by {@link #sent} and did not arrive: no pass waits for its gradients. */
     public void unsent(long messageId) {
         lock.lock();
         try {
@@ -119,7 +121,8 @@ public final class ContextGraph implements AutoCloseable {
     }
 
     /**
-     * Lists a leaf in {@link #gradients()}, also where libtorch's node of it does not tell its tensor. Leaves that were sent are listed without.
+     * Lists a leaf in {@link #gradients()}, also if its tensor can't be read from libtorch's node. Sent leaves are
+     * always listed.
      *
      * @throws IllegalArgumentException when the tensor was computed, or does not require grad
      */
@@ -132,13 +135,13 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns the leaves that have a gradient, in the order in which they became known. */
+    /** Returns the leaves that have a gradient, in the order of their first record. */
     public List<LeafGradient> gradients() {
         return gradients.list();
     }
 
     /**
-     * Returns the gradient of any leaf; empty when no pass has reached it.
+     * Returns the gradient of any leaf; empty if no pass has reached it.
      *
      * @throws IllegalArgumentException when the tensor was computed, or does not require grad
      */
@@ -180,7 +183,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns the backward pass that has not ended. */
+    /** Returns the backward pass that is not complete. */
     public Optional<BackwardPass> pass() {
         lock.lock();
         try {
@@ -190,7 +193,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns how many messages with send functions there are. */
+    /** Returns the number of messages with send functions. */
     public int sendCount() {
         lock.lock();
         try {
@@ -200,7 +203,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns how many messages with receive functions there are. */
+    /** Returns the number of messages with receive functions. */
     public int recvCount() {
         lock.lock();
         try {
@@ -223,12 +226,12 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Returns how many leaves have a gradient. */
+    /** Returns the number of leaves with a gradient. */
     public int gradientCount() {
         return gradients.size();
     }
 
-    /** Returns the bytes of all tensors that were sent and received. */
+    /** Returns the size of all sent and received tensors, in bytes. */
     public long bytes() {
         lock.lock();
         try {
@@ -238,7 +241,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Ends the pass and hands over everything, for another version of this bundle. This is closed then. */
+    /** Cancels the pass, transfers the whole state to another version of this bundle, and closes this object. */
     public GraphArchive archive() {
         BackwardPass running = markClosed();
         if (running != null) {
@@ -261,7 +264,7 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Takes over what {@link #archive} handed over, in this or another version. */
+    /** Restores the state that {@link #archive} transferred, in this or another version. */
     public static ContextGraph restored(GraphArchive archive) {
         ContextGraph graph = new ContextGraph();
         Iterator<Pointer> natives = archive.pointers();
@@ -285,12 +288,12 @@ public final class ContextGraph implements AutoCloseable {
         }
     }
 
-    /** Ends the pass and frees everything; a node that is running is freed when it returns. A second call does nothing. */
+    /** Cancels the pass and frees all objects; a running node is freed when it returns. Idempotent. */
     @Override
     public void close() {
         BackwardPass running = markClosed();
         if (running != null) {
-            running.cancel(); // after this it reads nothing of what is freed below
+            running.cancel(); // after this it does not access the objects that are freed below
         }
         lock.lock();
         try {

@@ -3,7 +3,10 @@ package io.waybill.autograd.graph;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
-/** Edges into libtorch's graph: the nodes that the gradients of some tensors go to, and the number of the input there. Owns its nodes. */
+/**
+ * Edges into libtorch's graph: the nodes that receive the gradients of some tensors, and the number of the input there.
+ * Owns its nodes.
+ */
 final class GradientEdges {
 
     final Node[] nodes;

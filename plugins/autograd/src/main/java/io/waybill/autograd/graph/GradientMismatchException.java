@@ -1,6 +1,6 @@
 package io.waybill.autograd.graph;
 
-/** Gradients that don't fit the tensors they are for: another number of them, or another shape. */
+/** Signals gradients that don't fit their tensors: a different number of them, or a different shape. */
 public final class GradientMismatchException extends BackwardException {
 
     private static final long serialVersionUID = 1;

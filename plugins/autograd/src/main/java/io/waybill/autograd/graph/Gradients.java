@@ -12,8 +12,8 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The gradients of a context, by the node that would have accumulated them into the leaf's {@code .grad}. The node has the leaf's tensor; where it can't be read, a
- * leaf is listed once its tensor is known otherwise.
+ * The gradients of a context, by the node that would have accumulated them into the leaf's {@code .grad}. The node has
+ * the leaf's tensor; where it can't be read, a leaf is listed once its tensor is known otherwise.
  *
  * <p><b>Threads.</b> Any; a sum is computed under the lock.
  */
@@ -24,14 +24,14 @@ final class Gradients {
         Node accumulator;
         Tensor tensor;
         Tensor gradient;
-        boolean isOwn; // no other object holds the gradient's memory
+        boolean isOwn; // whether no other object holds the gradient's memory
     }
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<Long, Leaf> leaves = new LinkedHashMap<>(); // guarded by lock
     private boolean isClosed; // guarded by lock
 
-    /** Makes the leaf of this node known. Both stay the caller's. */
+    /** Registers the leaf of a node. The caller keeps ownership of both. */
     void leaf(Node accumulator, Tensor tensor) {
         lock.lock();
         try {
@@ -47,7 +47,10 @@ final class Gradients {
         }
     }
 
-    /** Adds a gradient, which stays the caller's. Grad mode is off. After {@link #close} this does nothing: a pass may end later. */
+    /**
+     * Adds a gradient, which the caller owns. Grad mode is off. Has no effect after {@link #close}, because a pass may
+     * end later.
+     */
     void add(Node accumulator, Tensor gradient) {
         lock.lock();
         try {
@@ -100,7 +103,10 @@ final class Gradients {
         }
     }
 
-    /** Returns a new object of the gradient, whose holder may change it in place: what another holds, too, is copied when it is first returned. */
+    /**
+     * Returns a new object of the gradient, which its holder may change in place: a shared gradient is copied when it
+     * is first returned.
+     */
     private static Tensor own(Leaf leaf) {
         if (!leaf.isOwn && isShared(leaf.gradient)) {
             Tensor shared = leaf.gradient;
@@ -111,7 +117,10 @@ final class Gradients {
         return new Tensor(leaf.gradient);
     }
 
-    /** Whether others hold a gradient, or its elements overlap. Views of the parts of a sparse one don't count: they can't be told from its own. */
+    /**
+     * Returns whether other objects hold a gradient, or its elements overlap. Views of the parts of a sparse gradient
+     * don't count, because they can't be distinguished from its own.
+     */
     private static boolean isShared(Tensor gradient) {
         return gradient.use_count() > 1
                 || !gradient.is_sparse()
@@ -130,7 +139,7 @@ final class Gradients {
         }
     }
 
-    /** Hands over all leaves, and is closed then. */
+    /** Transfers all leaves, and closes this object. */
     void archive(GraphArchive.Writer writer) {
         lock.lock();
         try {

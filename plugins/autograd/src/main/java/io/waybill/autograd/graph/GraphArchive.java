@@ -9,15 +9,16 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * A graph of a context as plain values and libtorch's objects, so that another version of this bundle can take it over. Both versions know this form:
- * a list of the messages that were sent, of those that were received, and of the leaves.
+ * A graph of a context as plain values and libtorch's objects, so that another version of this bundle can restore it.
+ * Both versions know this form: a list of the messages that were sent, of those that were received, and of the leaves.
  *
  * @param about the values
- * @param natives the objects, in the order in which {@code about} mentions them, with a reference each; null where there is none
+ * @param natives the objects, in the order in which {@code about} mentions them, with a reference each; null for a
+ *     missing one
  */
 public record GraphArchive(Value about, List<Pointer> natives) {
 
-    /** Builds an archive. */
+    /** Builder of an archive. */
     static final class Writer {
 
         private final List<Value> sends = new ArrayList<>();

@@ -3,15 +3,17 @@ package io.waybill.autograd.graph;
 import org.bytedeco.pytorch.Node;
 
 /**
- * One of libtorch's nodes in a pass: its edges to the nodes that its gradients go to, and the gradients that have arrived for it.
+ * One of libtorch's nodes in a pass: its edges to the nodes that receive its gradients, and the gradients that have
+ * arrived for it.
  *
- * <p><b>Threads.</b> Built under the lock of the pass, then used by the thread that runs it. <b>Ownership.</b> Of libtorch's node and the gradients.
+ * <p><b>Threads.</b> Built under the lock of the pass, then used by the thread that runs it. <b>Ownership.</b> Owns
+ * libtorch's node and the gradients.
  */
 final class GraphNode implements Comparable<GraphNode> {
 
-    /** What a node does with its gradients. */
+    /** Treatment of a node's gradients. */
     enum Kind {
-        /** Computes those for its edges. */
+        /** Computes the gradients for its edges. */
         COMPUTE,
         /** Keeps them in the context: the node of a leaf. */
         ACCUMULATE,
@@ -19,7 +21,7 @@ final class GraphNode implements Comparable<GraphNode> {
         RECEIVE
     }
 
-    /** Of a node that the search that orders them has not reached, and of one that it has not left. */
+    /** Order of a node that the ordering search has not reached, or not left. */
     static final int UNORDERED = -2;
 
     static final int OPEN = -1;
@@ -30,17 +32,17 @@ final class GraphNode implements Comparable<GraphNode> {
     final int inputs;
     final InputSlots slots = new InputSlots();
 
-    /** Per edge; a target is null where no gradient is needed. */
+    /** Targets per edge; null if no gradient is needed. */
     final GraphNode[] targets;
 
     final int[] targetInputs;
     final int[] numbers;
 
-    /** Place in an order in which each node comes before those that its gradients go to. */
+    /** Position in an order in which each node precedes the nodes that receive its gradients. */
     int order = UNORDERED;
-    /** Contributions that this still waits for. */
+    /** Number of missing contributions. */
     int pending;
-    /** The edge at which the search that orders the nodes continues. */
+    /** Edge at which the ordering search continues. */
     int next;
 
     GraphNode(Node node, Kind kind, RecvFunction recv, int inputs, int edges) {

@@ -1,6 +1,6 @@
 package io.waybill.autograd.graph;
 
-/** Whether the graph can be differentiated again after a pass. */
+/** Use of the graph after a pass. */
 public enum GraphUse {
 
     /** The pass frees the tensors that the graph saved; a second pass over them fails. */

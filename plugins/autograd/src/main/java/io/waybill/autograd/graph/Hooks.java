@@ -12,16 +12,20 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The hooks of a node, in the order of libtorch's engine: those of the tensors that it computed, those before it, and those after it.
+ * The hooks of a node, in the order of libtorch's engine: hooks of the tensors that it computed, pre-hooks, and
+ * post-hooks.
  *
- * <p>A hook of a node that is written in Java can be called from here if it was added by {@link NodeHooks}; otherwise libtorch says that it can't. Hooks of
- * tensors can.
+ * <p>A hook of a node that is written in Java can be called from here if it was added by {@link NodeHooks}; otherwise
+ * libtorch fails. Hooks of tensors can.
  */
 final class Hooks {
 
     private Hooks() {}
 
-    /** Returns the gradients of the inputs after the hooks before the node. Takes {@code in} over, and gives the result to the caller. */
+    /**
+     * Returns the gradients of the inputs after the hooks before the node. Takes ownership of {@code in}; the caller
+     * owns the result.
+     */
     static TensorVector before(Node node, TensorVector in, RetainedGradients retained) {
         return run(node.pre_hooks(), retained.keep(node, run(node.tensor_pre_hooks(), in)));
     }
@@ -47,7 +51,8 @@ final class Hooks {
     }
 
     /**
-     * Returns the results of a node after the hooks for them. Takes {@code out} over, and gives the result to the caller.
+     * Returns the results of a node after the hooks for them. Takes ownership of {@code out}; the caller owns the
+     * result.
      *
      * @param out null for the node of a leaf, which has no results
      */
@@ -74,17 +79,20 @@ final class Hooks {
     }
 
     /**
-     * Runs the hooks that {@code retain_grad} of a tensor puts on the node that computed it: they add the gradient to the tensor's {@code .grad}.
+     * Runs the hooks that {@code retain_grad} of a tensor puts on the node that computed it: they add the gradient to
+     * the tensor's {@code .grad}.
      *
-     * <p>libtorch lists these hooks nowhere; they can be taken off a node and put back. A look at their number in the node says whether there are any, so
-     * that a node without pays one read. Where the number lies is found by putting one on.
+     * <p>libtorch does not list these hooks, but they can be removed from a node and added again. The node's field with
+     * their number shows whether there are any, so a node without hooks costs one read. The field is found by adding a
+     * hook.
      *
-     * <p><b>Threads.</b> One, that which runs a pass; of several passes one at a time takes hooks off. Passes of libtorch's own engine over the same node at the same time are not allowed, as with two
-     * of its own: the tensor has one {@code .grad}. <b>Lifetime.</b> libtorch is loaded before this class is.
+     * <p><b>Threads.</b> The one that runs a pass; only one pass at a time removes hooks. Passes of libtorch's own
+     * engine over the same node at the same time are not allowed, as with two of its own: the tensor has one
+     * {@code .grad}. <b>Lifetime.</b> libtorch is loaded before this class is.
      */
     static final class RetainedGradients {
 
-        /** The first bytes of a node that are searched; its inputs' metadata, which come last, are larger. */
+        /** Number of a node's bytes that are searched; its inputs' metadata, which come last, are larger. */
         private static final int SEARCHED_BYTES = 320;
 
         private static final int NONE = -1;
@@ -95,7 +103,7 @@ final class Hooks {
 
         private final NativeLayout.Word word = new NativeLayout.Word();
 
-        /** Runs the hooks of a node. Takes {@code in} over, and gives the result to the caller. */
+        /** Runs the hooks of a node. Takes ownership of {@code in}; the caller owns the result. */
         TensorVector keep(Node node, TensorVector in) {
             if (POSITION == NONE || word.at(node.address() + POSITION) == 0) {
                 return in;
@@ -118,7 +126,7 @@ final class Hooks {
             } finally {
                 Pointers.free(in);
                 node.add_retains_grad_hook(hook, input);
-                Pointers.free(hook); // what is left of it: the node has the hook
+                Pointers.free(hook); // frees the rest: the node owns the hook
             }
         }
 

@@ -8,7 +8,7 @@ import org.bytedeco.pytorch.TypeMeta;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Brings gradients to the shape and the element type of the tensors that they are for, as libtorch's engine does between two nodes.
+ * Converts gradients to the shape and the element type of their tensors, like libtorch's engine between two nodes.
  *
  * <p><b>Threads.</b> One.
  */
@@ -19,11 +19,11 @@ final class InputFit {
     /**
      * Returns a gradient that fits an input: summed over dimensions that were broadcast, and with its element type.
      *
-     * @param gradient a defined one, which stays the caller's
-     * @param source the node or the entry that it comes from, for the text of an error
-     * @param edge its number there
+     * @param gradient a defined gradient, which the caller owns
+     * @param source node or entry of its origin, for the text of an error
+     * @param edge number of its edge there
      * @return the gradient itself, or a new object, which the caller frees
-     * @throws GradientMismatchException when its shape does not fit
+     * @throws GradientMismatchException if its shape does not fit
      */
     Tensor of(Tensor gradient, GraphNode target, int input, Object source, int edge) {
         InputMetadata wanted = target.node.input_metadata(input);

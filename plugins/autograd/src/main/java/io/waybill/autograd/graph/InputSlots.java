@@ -5,25 +5,27 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * The gradients for the inputs of one node while they arrive. Each input has a fixed number of contributions, and they are added in their order, whatever the
- * order of arrival: one that is early waits. So the sum has the same bits in every run.
+ * Accumulator of the gradients for the inputs of one node. Each input has a fixed number of contributions, which are
+ * added in their order, regardless of the order of arrival: an early one waits. The sum therefore has the same bits in
+ * every run.
  *
  * <p>An undefined contribution is null here; the sum of none or of undefined ones is undefined.
  *
- * <p><b>Threads.</b> One at a time: the one that runs the pass. <b>Ownership.</b> Of sums and of what waits.
+ * <p><b>Threads.</b> One at a time: the one that runs the pass. <b>Ownership.</b> Owns the sums and the waiting
+ * contributions.
  */
 final class InputSlots {
 
-    /** A contribution that arrived early and is undefined. */
+    /** Stands for an undefined contribution that arrived early. */
     private static final Object UNDEFINED = new Object();
 
     private int inputs;
     private int[] expected = new int[1];
     private int[] added;
     private TensorVector sums; // null before the first contribution
-    private Object[][] early; // by input, then by number; null as long as none came early
+    private Object[][] early; // by input, then by number; null until one arrives early
 
-    /** Announces one more contribution to an input, and returns its number there. Only before the first {@link #add}. */
+    /** Announces a contribution to an input, and returns its number there. Only before the first {@link #add}. */
     int expect(int input) {
         if (input >= expected.length) {
             expected = Arrays.copyOf(expected, Math.max(input + 1, 2 * expected.length));
@@ -41,7 +43,7 @@ final class InputSlots {
     /**
      * Adds a contribution. Grad mode is off.
      *
-     * @param gradient null when undefined; stays the caller's
+     * @param gradient gradient, which the caller owns; null if undefined
      */
     void add(int input, int number, Tensor gradient) {
         if (number != added[input]) {
@@ -98,7 +100,7 @@ final class InputSlots {
         return Pointers.own(first.is_sparse() && !second.is_sparse() ? second.add(first) : first.add(second));
     }
 
-    /** Returns how many elements the sums of all inputs have. */
+    /** Returns the number of elements of all sums. */
     long elements() {
         long count = 0;
         for (int i = 0; sums != null && i < inputs; i++) {
@@ -108,7 +110,7 @@ final class InputSlots {
         return count;
     }
 
-    /** Takes the sums of all inputs. The caller frees them. */
+    /** Removes and returns the sums of all inputs, which the caller frees. */
     TensorVector take() {
         TensorVector taken = sums == null ? Pointers.own(new TensorVector(inputs)) : sums;
         sums = null;

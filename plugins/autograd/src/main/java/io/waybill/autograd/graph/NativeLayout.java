@@ -13,12 +13,14 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * Reads fields of libtorch's objects in place: the node of an edge, and the element type of an input, because libtorch's functions for them return objects
- * that must be freed, which costs more than the rest of a small node's work; and the tensor of a leaf's node, for which the binding has no function.
+ * Reads fields of libtorch's objects in place: the node of an edge, and the element type of an input, because
+ * libtorch's functions for them return objects that must be freed, which costs more than the rest of a small node's
+ * work; and the tensor of a leaf's node, for which the binding has no function.
  *
- * <p>Where the fields lie is checked once against what is known. If one does not agree, libtorch's functions are used, or there is no tensor.
+ * <p>The offsets of the fields are checked once against known objects. If one does not agree, libtorch's functions are
+ * used, or there is no tensor.
  *
- * <p><b>Threads.</b> One: that which walks or runs a pass. <b>Lifetime.</b> libtorch is loaded before this class is.
+ * <p><b>Threads.</b> The one that traverses or runs a pass. <b>Lifetime.</b> libtorch is loaded before this class is.
  */
 final class NativeLayout {
 
@@ -50,7 +52,10 @@ final class NativeLayout {
         }
     }
 
-    /** An edge begins with its pointer to the node; the options of an input have the element type's number after a device of two bytes. */
+    /**
+     * An edge begins with its pointer to the node; the options of an input have the element type's number after a
+     * device of two bytes.
+     */
     private static final int TYPE_SHIFT = 16;
 
     private static final int TYPE_MASK = 0xffff;
@@ -58,12 +63,15 @@ final class NativeLayout {
     private static final boolean IS_KNOWN = agrees();
 
     private static final String LEAF_NODE = "AccumulateGrad";
-    /** Where the node of a leaf has its tensor, its only field; 0 where this is not known. */
+    /** Offset of the tensor in the node of a leaf, its only field; 0 if unknown. */
     private static final int LEAF_FIELD = leafField();
 
     private final Word word = new Word();
 
-    /** Returns the node of a valid edge: one that the graph keeps alive, or else a counted one. In both cases the caller frees it. */
+    /**
+     * Returns the node of a valid edge: either a node that the graph keeps alive, or a counted one. In both cases the
+     * caller frees the object.
+     */
     Node node(Edge edge) {
         return IS_KNOWN ? nodeInPlace(edge) : Pointers.own(edge.function());
     }
@@ -88,13 +96,13 @@ final class NativeLayout {
         return number;
     }
 
-    /** Returns the tensor that the node of a leaf accumulates into, which the caller frees; null where it can't be told. */
+    /** Returns the tensor that the node of a leaf accumulates into, which the caller frees; null if it is unknown. */
     static Tensor leaf(Node accumulator) {
         boolean isLeaf = LEAF_FIELD != 0 && accumulator.name().getString().endsWith(LEAF_NODE);
         return isLeaf ? Pointers.keep(new TensorView(accumulator.address() + LEAF_FIELD)) : null;
     }
 
-    /** The node of a leaf is a node, with the tensor behind it. */
+    /** Finds the offset of the tensor, which follows the base part of a leaf's node. */
     private static int leafField() {
         int behind = Loader.sizeof(Node.class);
         boolean agrees = behind > Long.BYTES;

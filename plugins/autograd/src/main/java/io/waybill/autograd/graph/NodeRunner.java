@@ -10,16 +10,17 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * Runs the nodes of a pass as their gradients become complete: what libtorch's own engine does around each of them, which is its hooks, the node, the check of
- * its results and, unless the graph is retained, the release of what it saved. Nodes of leaves are not run: their gradient goes to the context.
+ * Runs the nodes of a pass as their gradients become complete. Around each node it works like libtorch's own engine:
+ * hooks, the node, the check of its results and, unless the graph is retained, the release of its saved tensors. Nodes
+ * of leaves are not run: their gradient goes to the context.
  *
  * <p><b>Threads.</b> One at a time, with grad mode off.
  */
 final class NodeRunner {
 
-    /** Nodes that a thread with little time runs: about a third of a millisecond. */
+    /** Max nodes of a thread with little time: about a third of a millisecond. */
     private static final int MAX_BRIEF_NODES = 64;
-    /** Elements of the gradients for a node that such a thread runs. */
+    /** Max elements of the gradients for a node on such a thread. */
     private static final long MAX_BRIEF_ELEMENTS = 16_384;
 
     private final PassMode mode;
@@ -34,13 +35,14 @@ final class NodeRunner {
     private List<Tensor> reachedGradients = List.of();
     private int left;
     private int leavesLeft;
-    private int brief; // nodes that may be run before the rest is handed over; negative for any number
+    private int brief; // number of nodes until the rest is handed over; negative for any number
 
     /**
      * Creates a runner.
      *
      * @param graph the sealed graph of the pass
-     * @param isLink whether the gradients of a received message are kept for {@link #reachedGradients}, and not reported
+     * @param isLink whether the gradients of a received message are kept for {@link #reachedGradients}, and not
+     *     reported
      */
     NodeRunner(
             PassMode mode, GraphUse use, Gradients gradients, PassListener listener, PassGraph graph, boolean isLink) {
@@ -67,7 +69,7 @@ final class NodeRunner {
         return next != null && (brief-- == 0 || next.slots.elements() > MAX_BRIEF_ELEMENTS);
     }
 
-    /** Returns how many nodes are to be run. */
+    /** Returns the number of nodes that did not run yet. */
     int left() {
         return left;
     }
@@ -84,7 +86,7 @@ final class NodeRunner {
         }
     }
 
-    /** Runs the next node whose gradients are complete; returns false when there is none. */
+    /** Runs the next node whose gradients are complete; returns false if there is none. */
     boolean runNext() {
         GraphNode node = ready.poll();
         if (node == null) {
@@ -134,7 +136,7 @@ final class NodeRunner {
         Pointers.free(Hooks.after(node.node, null, in));
     }
 
-    /** Reports the gradients of a received message. What the listener throws is not of the node. */
+    /** Reports the gradients of a received message. An exception of the listener is not the node's. */
     private void report(GraphNode node) {
         List<Tensor> complete = new ArrayList<>(node.inputs);
         try {
@@ -149,7 +151,10 @@ final class NodeRunner {
         }
     }
 
-    /** Returns whether all nodes but the one that runs are of leaves that wait for nothing: none waits for gradients of other workers. */
+    /**
+     * Returns whether all nodes except the running one are of leaves with complete gradients, so that none waits for
+     * other workers.
+     */
     private boolean isLast() {
         return left - 1 == leavesLeft && ready.size() == leavesLeft;
     }
@@ -165,7 +170,7 @@ final class NodeRunner {
         return reached;
     }
 
-    /** Returns the gradients of that message, which stay here. */
+    /** Returns the gradients of that message, which this object owns. */
     List<Tensor> reachedGradients() {
         return reachedGradients;
     }
@@ -207,7 +212,7 @@ final class NodeRunner {
         if (!Hooks.isAfter(node)) {
             return Pointers.own(node.apply(in));
         }
-        TensorVector copy = Pointers.own(new TensorVector(in.get())); // the node takes its inputs away
+        TensorVector copy = Pointers.own(new TensorVector(in.get())); // the node consumes its inputs
         try {
             return Pointers.own(node.apply(copy));
         } finally {
@@ -242,7 +247,7 @@ final class NodeRunner {
     /**
      * Adds a contribution in the form that the input needs.
      *
-     * @param gradient null when undefined; stays the caller's
+     * @param gradient gradient, which the caller owns; null if undefined
      */
     private void add(GraphNode target, int input, int number, Tensor gradient, Object source, int edge) {
         Tensor fitting = gradient == null ? null : fit.of(gradient, target, input, source, edge);

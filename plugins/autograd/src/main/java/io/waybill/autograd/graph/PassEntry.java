@@ -5,7 +5,7 @@ import java.util.Locale;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Where gradients enter a pass: a send function, or the roots. Its edges belong to the send function or to the roots.
+ * Entry of gradients into a pass: a send function, or the roots. Its edges belong to the send function or to the roots.
  *
  * <p><b>Threads.</b> Under the lock of the pass until it is fed; then the thread that runs the pass.
  */
@@ -17,8 +17,8 @@ final class PassEntry implements Comparable<PassEntry> {
     final GraphNode[] targets;
     final int[] numbers;
     boolean isFed;
-    private Tensor[] gradients; // null when there are none
-    private boolean isOwner; // of the gradients
+    private Tensor[] gradients; // null if there are none
+    private boolean isOwner; // whether this object owns the gradients
 
     private PassEntry(boolean isRoots, long messageId, GradientEdges edges) {
         this.isRoots = isRoots;
@@ -37,16 +37,16 @@ final class PassEntry implements Comparable<PassEntry> {
     }
 
     /**
-     * Takes new objects of the gradients, for a thread that reads them later; undefined ones are null.
+     * Creates new objects of the gradients, for a thread that reads them later; undefined ones are null.
      *
-     * @param from which stay the caller's
+     * @param from gradients, which the caller owns
      */
     void feedLater(List<Tensor> from) {
         keep(from);
         isFed = true;
     }
 
-    /** Takes new objects of the gradients, as {@link #feedLater}, and is not fed yet. */
+    /** Keeps new objects of the gradients, like {@link #feedLater}, without feeding them. */
     void keep(List<Tensor> from) {
         Tensor[] copies = new Tensor[from.size()];
         for (int i = 0; i < copies.length; i++) {
@@ -61,7 +61,7 @@ final class PassEntry implements Comparable<PassEntry> {
         return gradient.requires_grad() ? Pointers.own(gradient.detach()) : Pointers.keep(gradient);
     }
 
-    /** Uses the caller's gradients, which it keeps until the calling thread has passed them on. */
+    /** Uses the caller's gradients, which stay valid until the calling thread has passed them on. */
     void feedNow(List<Tensor> from) {
         Tensor[] same = new Tensor[from.size()];
         for (int i = 0; i < same.length; i++) {
@@ -76,7 +76,7 @@ final class PassEntry implements Comparable<PassEntry> {
         isFed = true;
     }
 
-    /** Sets the gradients of roots, which are taken over. */
+    /** Sets the gradients of roots, and takes ownership. */
     void set(Tensor[] ones) {
         gradients = ones;
         isOwner = true;
@@ -85,7 +85,7 @@ final class PassEntry implements Comparable<PassEntry> {
     /**
      * Checks the number of gradients.
      *
-     * @throws GradientMismatchException when it is not that of the tensors
+     * @throws GradientMismatchException if it is not that of the tensors
      */
     void requireAll() {
         if (gradients.length != targets.length) {
@@ -98,12 +98,12 @@ final class PassEntry implements Comparable<PassEntry> {
         }
     }
 
-    /** Returns a gradient, which stays here; null when undefined. */
+    /** Returns a gradient, which this object owns; null if undefined. */
     Tensor gradient(int i) {
         return gradients[i];
     }
 
-    /** Frees the gradients once they were passed on. */
+    /** Frees the gradients after they were passed on. */
     void freeGradients() {
         if (isOwner) {
             Pointers.free(gradients);
@@ -119,7 +119,7 @@ final class PassEntry implements Comparable<PassEntry> {
         }
     }
 
-    /** The roots come first, then messages by their id: this order is part of the order of sums. */
+    /** Orders roots first, then messages by their id, which is part of the order of sums. */
     @Override
     public int compareTo(PassEntry other) {
         return isRoots != other.isRoots

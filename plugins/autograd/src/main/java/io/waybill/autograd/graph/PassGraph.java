@@ -13,16 +13,16 @@ import org.bytedeco.pytorch.EdgeVector;
 import org.bytedeco.pytorch.Node;
 
 /**
- * The nodes that the gradients of a pass go through on this worker: those reachable from its entries.
+ * Graph of the nodes of a pass on this worker: those reachable from its entries.
  *
- * <p>{@link #seal} orders them and numbers the contributions to each input. Both depend on the graph and the ids of the messages alone, so sums have the same
- * bits in each run.
+ * <p>{@link #seal} orders them and numbers the contributions to each input. Both depend only on the graph and the ids
+ * of the messages, so sums have the same bits in each run.
  *
  * <p><b>Threads.</b> Under the lock of the pass until sealed; then read by the thread that runs the pass.
  */
 final class PassGraph {
 
-    /** A node of a leaf has this sequence number in libtorch, so that it runs first. */
+    /** libtorch's sequence number of a leaf's node, which makes it run first. */
     private static final long OF_LEAF = -1;
 
     private final NativeLayout layout = new NativeLayout();
@@ -47,20 +47,20 @@ final class PassGraph {
         return nodes.size();
     }
 
-    /** Returns how many of the nodes are those of leaves. */
+    /** Returns the number of nodes of leaves. */
     int leaves() {
         return leaves;
     }
 
-    /** Returns whether all that was entered leads to one received message and to nothing else. */
+    /** Returns whether all entries lead to one received message and nowhere else. */
     boolean isLink() {
         return recvCount == 1 && leaves == 0 && entries.size() == 1;
     }
 
     /**
-     * Adds an entry and what is reachable from it.
+     * Adds an entry and all nodes that are reachable from it.
      *
-     * @return the messages reached that no earlier entry reached
+     * @return the received messages that no earlier entry reached
      */
     List<RecvId> enter(PassEntry entry) {
         entries.add(entry);
@@ -86,9 +86,9 @@ final class PassGraph {
     }
 
     /**
-     * Takes over libtorch's node, and returns ours.
+     * Takes ownership of libtorch's node, and returns its node here.
      *
-     * @param edge that leads to it; null when the node is counted
+     * @param edge edge that leads to it; null if the node is counted
      */
     private GraphNode visit(Node node, Edge edge) {
         GraphNode known = nodes.get(node.address());
@@ -122,7 +122,7 @@ final class PassGraph {
         return new GraphNode(node, GraphNode.Kind.COMPUTE, null, node.num_inputs(), edges);
     }
 
-    /** The node of a leaf outlives the pass, with its gradient. */
+    /** Returns a counted node of a leaf, because it outlives the pass, with its gradient. */
     private static Node counted(Node node, Edge edge) {
         Pointers.free(node);
         return Pointers.own(edge.function());
@@ -164,7 +164,10 @@ final class PassGraph {
         }
     }
 
-    /** Returns the nodes so that each comes after all that its gradients go to: in the order in which a depth-first search leaves them. */
+    /**
+     * Returns the nodes in the order in which a depth-first search leaves them, so that each follows all nodes that
+     * receive its gradients.
+     */
     private List<GraphNode> ordered() {
         List<GraphNode> left = new ArrayList<>(nodes.size());
         Deque<GraphNode> path = new ArrayDeque<>();
@@ -196,7 +199,7 @@ final class PassGraph {
         }
     }
 
-    /** Returns the entry of this message; null when it takes no part. */
+    /** Returns the entry of this message; null if it takes no part. */
     PassEntry entry(long messageId) {
         for (PassEntry entry : entries) {
             if (!entry.isRoots && entry.messageId == messageId) {

@@ -5,28 +5,31 @@ import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * What a backward pass of one worker reports.
+ * Listener for a backward pass of one worker.
  *
- * <p><b>Threads.</b> The one that gave the pass what it needed for this, or one that did so at the same moment; one callback at a time, and without
- * locks of the context. A callback may call the pass. An exception of {@link #received} fails the pass; others are thrown to the caller of the pass.
+ * <p><b>Threads.</b> The thread that provided the missing input, or a concurrent one; one callback at a time, and
+ * without locks of the context. A callback may call the pass. An exception of {@link #received} fails the pass; others
+ * are thrown to the caller of the pass.
  */
 public interface PassListener {
 
     /**
-     * The gradients for a message that was received are complete: they go to its sender.
+     * Called when the gradients for a received message are complete: they belong to its sender.
      *
-     * @param gradients one for each tensor of the message that required grad, in its order. Undefined ones are zeros in a {@link PassMode#FAST} pass,
-     *     and undefined tensors in a {@link PassMode#SMART} one. They are the pass's, and freed when the callback returns
+     * @param gradients one for each tensor of the message that required grad, in its order. Undefined ones are zeros in
+     *     a {@link PassMode#FAST} pass, and undefined tensors in a {@link PassMode#SMART} one. The pass owns them, and
+     *     frees them when the callback returns
      */
     void received(RecvId recv, List<Tensor> gradients);
 
-    /** The gradients for a message are complete, as with {@link #received}, and what is left are gradients of leaves, which are complete, too. */
+    /** Called like {@link #received}, if all remaining gradients are of leaves and complete, too. */
     default void receivedLast(RecvId recv, List<Tensor> gradients) {
         received(recv, gradients);
     }
 
     /**
-     * The gradients for the only message that a {@linkplain BackwardPass#link link} leads to are complete: they go to its sender, and with them the pass.
+     * Called when the gradients for the only message of a {@linkplain BackwardPass#link link} are complete: they, and
+     * the pass, belong to its sender.
      *
      * @param gradients as for {@link #received}
      */
@@ -34,28 +37,31 @@ public interface PassListener {
         received(recv, gradients);
     }
 
-    /** Returns whether the calling thread may compute only briefly. Asked when it begins to compute. */
+    /** Returns whether the calling thread may compute only briefly. Called when it begins to compute. */
     default boolean isBrief() {
         return false;
     }
 
-    /** Runs the rest of a computation on a thread that may take long. What it throws fails the pass. */
+    /** Runs the rest of a computation on a thread that may take long. An exception fails the pass. */
     default void handOver(Runnable rest) {
         rest.run();
     }
 
-    /** Returns the observation of the operators that the calling thread runs, which it closes; null when nothing wants them. Asked for each node. */
+    /**
+     * Returns the observation of the operators that the calling thread runs, which the caller closes; null if there is
+     * no observer. Called for each node.
+     */
     default OperatorEvents.Observation observe() {
         return null;
     }
 
-    /** Everything in the pass was computed, and all callbacks of {@link #received} have returned. */
+    /** Called when the computation is complete, and all callbacks of {@link #received} have returned. */
     void done();
 
     /**
-     * The pass failed: nothing more is computed. What was accumulated into gradients stays.
+     * Called when the pass failed: the computation stops, and accumulated gradients stay.
      *
-     * @param cause a {@link BackwardException}, or what a callback threw
+     * @param cause a {@link BackwardException}, or an exception of a callback
      */
     void failed(Throwable cause);
 }

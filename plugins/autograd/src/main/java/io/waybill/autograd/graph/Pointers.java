@@ -7,8 +7,9 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Ownership of JavaCPP's objects: each that is held beyond a call has one reference here, so that a {@code PointerScope} of the caller does not
- * free it, and its owner frees it at a known time instead of the garbage collector.
+ * Ownership of JavaCPP's objects: each object that outlives a call has one reference here, so that a
+ * {@code PointerScope} of the caller does not free it, and its owner frees it at a known time instead of the garbage
+ * collector.
  */
 final class Pointers {
 
@@ -19,12 +20,12 @@ final class Pointers {
         return own(new Tensor(tensor));
     }
 
-    /** Takes over an object that a call of libtorch returned. */
+    /** Takes ownership of an object that a call of libtorch returned. */
     static <P extends Pointer> P own(P pointer) {
         return pointer.retainReference();
     }
 
-    /** Frees an object; null is none. */
+    /** Frees an object; ignores null. */
     static void free(Pointer pointer) {
         if (pointer != null) {
             pointer.releaseReference();
@@ -41,12 +42,15 @@ final class Pointers {
         return pointer == null || pointer.isNull();
     }
 
-    /** Enables grad mode on this thread, if it is not; the caller closes the result, which may be null. */
+    /** Enables grad mode on this thread, unless it is enabled; the caller closes the result, which may be null. */
     static AutoGradMode gradMode() {
         return GradMode.is_enabled() ? null : own(new AutoGradMode(true));
     }
 
-    /** Returns the node that accumulates into this leaf, owned by the caller. It is the same as long as any graph or owner holds it. */
+    /**
+     * Returns the node that accumulates into this leaf, owned by the caller. It is the same while any graph or owner
+     * holds it.
+     */
     static Node accumulator(Tensor leaf) {
         AutoGradMode enabled = gradMode();
         try {

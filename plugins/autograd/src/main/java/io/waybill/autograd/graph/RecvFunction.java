@@ -9,18 +9,20 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The tensors of one received message: a node of the graph at which backward passes end here, because the rest of the graph is at the sender.
+ * The tensors of one received message: a node of the graph at which backward passes end here, because the rest of the
+ * graph is at the sender.
  *
- * <p>libtorch lets no Java class be a node. So this takes a host node, of an operator that ran for this purpose only, and hangs the tensors on it as if they were
- * its results. It is recognised by its address and never applied.
+ * <p>A Java class can't be a node of libtorch. This class therefore uses a host node, of an operator that ran only for
+ * this purpose, and attaches the tensors to it as if they were its results. The node is recognised by its address and
+ * never applied.
  *
  * <p><b>Threads.</b> Immutable.
  */
 final class RecvFunction {
 
     /**
-     * The leaf that host nodes are computed from, loaded once libtorch is. It is empty, so that libtorch's own engine fails at a host node: no gradient
-     * has this shape.
+     * Leaf from which host nodes are computed, loaded after libtorch. It is empty, so that libtorch's own engine fails
+     * at a host node: no gradient has this shape.
      */
     private static final class Source {
 
@@ -43,7 +45,7 @@ final class RecvFunction {
         this.node = node;
     }
 
-    /** Hangs the tensors on a new node. Their inputs there are numbered from 0 on. */
+    /** Attaches the tensors to a new node, with inputs numbered from 0. */
     static RecvFunction hang(RecvId id, List<Tensor> tensors) {
         Node node = makeHost();
         node.clear_input_metadata();

@@ -4,15 +4,15 @@ import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
-/** The checks of roots, with PyTorch's texts, and their gradients: ones. */
+/** Validation of roots, with PyTorch's texts, and their gradients, which are ones. */
 final class Roots {
 
     private Roots() {}
 
     /**
-     * Makes an entry of roots.
+     * Creates an entry of roots.
      *
-     * @throws BackwardException when one can't be differentiated
+     * @throws BackwardException if one can't be differentiated
      */
     static PassEntry entry(List<Tensor> roots) {
         if (roots.isEmpty()) {

@@ -7,8 +7,8 @@ import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * The tensors of one sent message: where their gradients enter the graph. It holds the graph of tensors that were computed, and leaves themselves. Later
- * operators in place on a sent tensor don't change it.
+ * The tensors of one sent message, where their gradients enter the graph. It holds the graph of computed tensors, and
+ * leaves themselves. Later operators in place on a sent tensor don't change it.
  *
  * <p><b>Threads.</b> {@link #edges} under the lock of the pass; otherwise immutable.
  */
@@ -49,7 +49,7 @@ final class SendFunction {
         return leaves.length;
     }
 
-    /** Returns the edges, those to leaves included, and lists the leaves. */
+    /** Returns the edges, including those to leaves, and lists the leaves. */
     GradientEdges edges(Gradients gradients) {
         for (int i = 0; i < leaves.length; i++) {
             if (leaves[i] != null && edges.nodes[i] == null) {

@@ -1,6 +1,6 @@
 package io.waybill.autograd.graph;
 
-/** Gradients for a message that was not sent in this context. */
+/** Signals gradients for a message that was not sent in this context. */
 public final class UnknownSendException extends BackwardException {
 
     private static final long serialVersionUID = 1;

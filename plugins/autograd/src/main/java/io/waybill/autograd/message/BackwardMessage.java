@@ -16,7 +16,7 @@ import java.util.List;
  *
  * @param isPassedOn whether nothing else of the pass is in flight: the receiver finds out what follows, and responds when that has ended
  * @param mayReturn whether the response may have gradients for a message that the sender of this one has sent
- * @param content the value
+ * @param content the content
  */
 public record BackwardMessage(
         long contextId,
@@ -29,11 +29,11 @@ public record BackwardMessage(
         boolean mayReturn,
         Value content) {
 
-    /** What the message does. */
+    /** Kind of the message. */
     public enum Kind {
         /** Feeds a send function with gradients. */
         GRADIENTS,
-        /** Asks which send functions take part in a pass, before anything is computed. */
+        /** Queries the send functions that take part in a pass, before the computation. */
         DISCOVER,
         /** Ends a pass that has failed elsewhere. */
         FAILED,
@@ -54,7 +54,7 @@ public record BackwardMessage(
         this(contextId, passId, messageId, kind, keepsGraph, isFast, false, false, content);
     }
 
-    /** Bytes of a payload with its tensors, in the order of their indices. */
+    /** Encoded payload with its tensors, in the order of their indices. */
     public record Encoded(ByteBuffer payload, List<Tensor> tensors) {
 
         /** Releases a count of each tensor's storage. */
@@ -68,12 +68,12 @@ public record BackwardMessage(
         return new BackwardMessage(contextId, 0, 0, Kind.HELD, false, false, Value.NONE);
     }
 
-    /** Returns the gradients, one for each tensor; {@link Value#NONE} where there is none. */
+    /** Returns the gradients, one for each tensor; {@link Value#NONE} for a missing one. */
     public List<Value> gradients() {
         return ((Value.Items) content).values();
     }
 
-    /** Returns whether the message needs nothing that was sent before in the pass: it may be the first one here. */
+    /** Returns whether the message may be the first one of the pass here. */
     public boolean entersPass() {
         return kind == Kind.DISCOVER || isPassedOn;
     }
@@ -83,7 +83,7 @@ public record BackwardMessage(
         return Value.tuple(Value.of(code.number()), Value.of(text));
     }
 
-    /** Returns the code of a failure; {@link ErrorCode#UNKNOWN} when the sender knows one that this worker does not. */
+    /** Returns the code of a failure; {@link ErrorCode#UNKNOWN} if this worker does not know the sender's code. */
     public ErrorCode failureCode() {
         long number = ((Value.Int) ((Value.Tuple) content).values().get(0)).value();
         return number == (int) number ? ErrorCode.of((int) number) : ErrorCode.UNKNOWN;
@@ -94,7 +94,7 @@ public record BackwardMessage(
         return ((Value.Text) ((Value.Tuple) content).values().get(1)).value();
     }
 
-    /** Returns payload and tensors. */
+    /** Encodes the message to payload and tensors. */
     public Encoded encode() {
         ValueEncoder encoder = new ValueEncoder().value(content);
         byte[] value = encoder.toBytes();
@@ -115,7 +115,7 @@ public record BackwardMessage(
     /**
      * Decodes the payload of a request.
      *
-     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} if it is malformed
      */
     public static BackwardMessage decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
         return decode(new PayloadReader("BACKWARD_AUTOGRAD_REQ", payload, HEAD), tensors);
@@ -124,8 +124,8 @@ public record BackwardMessage(
     /**
      * Decodes the payload of a response that is not empty.
      *
-     * @param request what it responds to
-     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none, or does not fit the request
+     * @param request request of the response
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} if it is malformed, or does not fit the request
      */
     public static BackwardMessage decodeResponse(BackwardMessage request, ByteBuffer payload, List<Tensor> tensors)
             throws RejectedMessageException {

@@ -19,7 +19,7 @@ final class PayloadReader {
      * Creates a reader of the buffer's remaining bytes.
      *
      * @param name of the message, for errors
-     * @throws RejectedMessageException when there are fewer bytes than the head has
+     * @throws RejectedMessageException if there are fewer bytes than the head has
      */
     PayloadReader(String name, ByteBuffer payload, int headBytes) throws RejectedMessageException {
         this.bytes = payload.slice().order(ByteOrder.LITTLE_ENDIAN);
@@ -29,7 +29,7 @@ final class PayloadReader {
         }
     }
 
-    /** Reads an id of a context, a message or a pass: not negative. */
+    /** Reads a nonnegative id of a context, a message or a pass. */
     long id(String what) throws RejectedMessageException {
         long id = bytes.getLong();
         if (id < 0) {
@@ -46,15 +46,15 @@ final class PayloadReader {
         return Short.toUnsignedInt(bytes.getShort());
     }
 
-    /** Returns what follows. */
+    /** Returns the bytes after the head. */
     ByteBuffer rest() {
         return bytes.slice();
     }
 
     /**
-     * Ends the payload.
+     * Checks that the payload is complete.
      *
-     * @throws RejectedMessageException when something follows
+     * @throws RejectedMessageException if further bytes follow
      */
     void end() throws RejectedMessageException {
         if (bytes.hasRemaining()) {

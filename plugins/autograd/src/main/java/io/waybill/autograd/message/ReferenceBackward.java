@@ -9,7 +9,7 @@ public record ReferenceBackward(long contextId, boolean keepsGraph, boolean isFa
 
     private static final int HEAD = 9;
 
-    /** Returns the payload. */
+    /** Encodes the payload. */
     public ByteBuffer encode() {
         return ByteBuffer.allocate(HEAD)
                 .order(ByteOrder.LITTLE_ENDIAN)

@@ -1,2 +1,2 @@
-/** The payloads of the messages of distributed autograd, byte by byte. Nothing here knows of contexts or libtorch. */
+/** Payloads of the messages of distributed autograd, byte by byte. Independent of contexts and of libtorch. */
 package io.waybill.autograd.message;

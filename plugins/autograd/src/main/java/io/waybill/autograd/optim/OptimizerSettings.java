@@ -1,6 +1,6 @@
 package io.waybill.autograd.optim;
 
-/** The algorithm of an optimizer, with PyTorch's names and defaults. */
+/** Algorithm of an optimizer, with PyTorch's names and defaults. */
 public sealed interface OptimizerSettings {
 
     /** Returns the learning rate. */
@@ -57,7 +57,7 @@ public sealed interface OptimizerSettings {
     }
 
     /**
-     * Adam with decoupled weight decay; parameters as those of {@link Adam}.
+     * Adam with decoupled weight decay; parameters like those of {@link Adam}.
      *
      * @param lr learning rate
      * @param beta1 decay of the running average of gradients, below 1

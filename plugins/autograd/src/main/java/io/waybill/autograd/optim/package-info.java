@@ -1,5 +1,6 @@
 /**
- * Distributed optimizers, as in {@code torch.distributed.optim}. Start at {@link io.waybill.autograd.optim.DistributedOptimizer}; its algorithms are
+ * Distributed optimizers, as in {@code torch.distributed.optim}. Start at
+ * {@link io.waybill.autograd.optim.DistributedOptimizer}; its algorithms are
  * {@link io.waybill.autograd.optim.OptimizerSettings}.
  */
 @Version("1.0.0")

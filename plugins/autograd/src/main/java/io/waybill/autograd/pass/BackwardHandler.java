@@ -14,9 +14,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Responds to {@code BACKWARD_AUTOGRAD_REQ}. The response comes when the pass has ended here, or at once if another request waits for that.
+ * Handler of {@code BACKWARD_AUTOGRAD_REQ}. Responds when the pass has completed here, or immediately if another
+ * request waits for that.
  *
- * <p><b>Threads.</b> Any number at once; computes on the thread that calls, and never waits for other workers.
+ * <p><b>Threads.</b> Any number at once; computes on the calling thread, and never waits for other workers.
  */
 public final class BackwardHandler implements MessageHandler {
 
@@ -53,7 +54,7 @@ public final class BackwardHandler implements MessageHandler {
         }
     }
 
-    /** The deferred response to a request. */
+    /** Deferred response to a request. */
     private final class Responding implements PassEnd {
 
         private final LateResponse later;

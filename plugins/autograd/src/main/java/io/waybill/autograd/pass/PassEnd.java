@@ -4,30 +4,34 @@ import io.waybill.api.CallException;
 import io.waybill.autograd.message.BackwardMessage;
 import java.util.function.Consumer;
 
-/** Waits for the end of a pass in this worker, or of its part of a discovery. One of the methods is called, once, on any thread. */
+/**
+ * Listener for the end of a pass in this worker, or of its part of a discovery. One of the methods is called, once, on
+ * any thread.
+ */
 public interface PassEnd {
 
-    /** All is done, here and in the workers that were called for it. */
+    /** Called when the work has completed, here and in the workers that were called for it. */
     void done();
 
-    /** It failed, here or elsewhere. */
+    /** Called when the work failed, here or elsewhere. */
     void failed(CallException failure);
 
-    /** Returns whether gradients for a message from this worker may go with what {@link #done} sends. */
+    /** Returns whether the message that {@link #done} sends may carry gradients for a message from this worker. */
     default boolean mayReturnTo(int worker) {
         return false;
     }
 
     /**
-     * Keeps gradients for {@link #done}, or until it failed. Only if they {@linkplain #mayReturnTo may} go with it, and once.
+     * Keeps gradients for {@link #done}, or until a failure. Only if it {@linkplain #mayReturnTo may} carry them, and
+     * once.
      *
-     * @param gradients whose tensors are taken over
+     * @param gradients gradients, whose tensors change ownership
      */
     default void keep(BackwardMessage.Encoded gradients) {
         gradients.release();
     }
 
-    /** Creates one of two functions. */
+    /** Creates a listener from two functions. */
     static PassEnd of(Runnable done, Consumer<CallException> failed) {
         return new PassEnd() {
             @Override

@@ -27,7 +27,7 @@ import java.util.Optional;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Sends the messages of backward passes. None waits for its response.
+ * Sends the messages of backward passes. Methods do not wait for responses.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -44,9 +44,9 @@ final class PassMessages {
     }
 
     /**
-     * Sends gradients to the worker that a message came from.
+     * Sends gradients to the sender of a message.
      *
-     * @param isPassedOn whether the pass goes there with them
+     * @param isPassedOn whether the pass moves there with them
      */
     void gradients(
             PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, boolean isPassedOn, PassEnd end) {
@@ -70,11 +70,11 @@ final class PassMessages {
     }
 
     /**
-     * Encodes gradients for the response to the worker that a message came from.
+     * Encodes gradients for the response to the sender of a message.
      *
-     * @param isPassedOn whether the pass goes back there with them
-     * @return the caller's
-     * @throws CallException when one does not travel
+     * @param isPassedOn whether the pass moves back there with them
+     * @return the gradients, which the caller owns
+     * @throws CallException if one can't be sent
      */
     BackwardMessage.Encoded returned(
             PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, boolean isPassedOn) {
@@ -101,7 +101,7 @@ final class PassMessages {
         }
     }
 
-    /** Describes a gradient for a message to another worker, which gets its bytes. */
+    /** Describes a gradient for a message to another worker, which receives its bytes. */
     @SuppressWarnings("try")
     private static Value described(org.bytedeco.pytorch.Tensor gradient) throws RejectedMessageException {
         DescribedResults described = LeasedTensors.forCall().results();
@@ -117,7 +117,7 @@ final class PassMessages {
         }
     }
 
-    /** Asks the worker that a message came from for what its send function leads to. */
+    /** Asks the sender of a message to discover the functions that its send function leads to. */
     void discover(PassRun run, RecvId to, PassEnd end) {
         if (!isLost(run, to, end)) {
             send(
@@ -134,11 +134,11 @@ final class PassMessages {
                 .encode()
                 .payload();
         notifications.send(worker, MessageType.BACKWARD_AUTOGRAD_REQ, payload, failure -> {
-            // it has ended, or does not respond: then its part ends with the context
+            // it has ended, or does not respond: its part is then released with the context
         });
     }
 
-    /** Fails the request if the worker that a message came from has ended. */
+    /** Fails the request if the sender of a message has ended. */
     private static boolean isLost(PassRun run, RecvId to, PassEnd end) {
         Optional<String> sender = run.context().lostSender(to.messageId());
         sender.ifPresent(name -> end.failed(Passes.failure(
@@ -165,7 +165,7 @@ final class PassMessages {
         }
     }
 
-    /** Sends a message on a thread that may wait until there is room for it. */
+    /** Sends a message on a thread that may wait for room. */
     private void sendLater(int worker, BackwardMessage.Encoded encoded, Ended end) {
         encoded.tensors().forEach(tensor -> tensor.storage().retain());
         Runnable sending = () -> {
@@ -177,13 +177,13 @@ final class PassMessages {
         };
         try {
             broker.schedule(Duration.ZERO, sending);
-        } catch (IllegalStateException e) { // the worker ends, or too much waits
+        } catch (IllegalStateException e) { // the worker is closing, or too many tasks wait
             encoded.release();
             end.onFailure(Passes.failure(ErrorCode.BACK_PRESSURE, e.getMessage()));
         }
     }
 
-    /** Passes an outcome on. */
+    /** Listener that passes an outcome on. */
     private static class Ended implements ResponseListener {
 
         final PassEnd end;
@@ -203,7 +203,7 @@ final class PassMessages {
         }
     }
 
-    /** Passes an outcome on, and the gradients that the response to others may have. */
+    /** Listener that passes an outcome on, and the gradients that a response to gradients may carry. */
     private final class Returning extends Ended {
 
         private final PassRun run;

@@ -4,14 +4,14 @@ import io.waybill.autograd.graph.GraphUse;
 import io.waybill.autograd.graph.PassMode;
 
 /**
- * How a pass is run; the same in all workers.
+ * Options of a pass; the same in all workers.
  *
- * @param mode which send functions take part
- * @param use whether the graph stays for another pass
+ * @param mode selection of send functions
+ * @param use use of the graph after the pass
  */
 public record PassOptions(PassMode mode, GraphUse use) {
 
-    /** Returns the options that a message carries. */
+    /** Returns the options of a message. */
     public static PassOptions of(boolean isFast, boolean keepsGraph) {
         return new PassOptions(
                 isFast ? PassMode.FAST : PassMode.SMART, keepsGraph ? GraphUse.RETAIN : GraphUse.RELEASE);

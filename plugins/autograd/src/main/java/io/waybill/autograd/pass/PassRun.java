@@ -18,12 +18,13 @@ import java.util.concurrent.Executor;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * A backward pass in this worker, from the first message or the roots until everything here is computed and every worker that got
- * gradients from here has responded. It fails once, at the first failure.
+ * A backward pass in this worker, from the first message or the roots until the computation here is complete and every
+ * worker that received gradients from here has responded. It fails once, at the first failure.
  *
- * <p><b>A pass that is passed on.</b> As long as a SMART pass leads to one message and nothing else, it goes on with the gradients for that message, and nothing has
- * to be discovered. Who takes it over responds when what follows has ended. If it leads back to where it came from, the gradients go with the response, and it goes on
- * there. The first worker where it leads to several messages, or to leaves, discovers the rest.
+ * <p><b>A pass that is passed on.</b> While a SMART pass leads only to one message, it moves on with the gradients for
+ * that message, without a discovery. The worker that receives it responds when the rest has completed. If it leads back
+ * to its origin, the response carries the gradients, and the pass continues there. The first worker where it leads to
+ * several messages, or to leaves, discovers the rest.
  *
  * <p><b>Threads.</b> Any: no thread waits in it, and no callback is called under its lock.
  */
@@ -75,13 +76,13 @@ final class PassRun implements PassListener {
         pass = begun;
     }
 
-    // ---- the worker that begins it
+    // ---- the initiating worker
 
     /**
      * Runs the pass from its roots.
      *
-     * @param thread passed what computes, once everything that takes part is known
-     * @throws IllegalArgumentException when one can't be differentiated
+     * @param thread executor of the computation, after the discovery
+     * @throws IllegalArgumentException if one can't be differentiated
      */
     void start(List<Tensor> roots, Executor thread, PassEnd end) {
         List<RecvId> reached;
@@ -89,7 +90,7 @@ final class PassRun implements PassListener {
             List<RecvId> found = pass.roots(roots);
             reached = pass.link() ? List.of() : found;
         } catch (RuntimeException e) {
-            if (state.hasEnded()) { // another pass, or the end of the context, has ended it meanwhile
+            if (state.hasEnded()) { // another pass, or the release of the context, has ended it meanwhile
                 end.failed(Passes.over(context, id));
                 return;
             }
@@ -103,12 +104,12 @@ final class PassRun implements PassListener {
         discover(reached, then(() -> thread.execute(() -> computing(pass::start))));
     }
 
-    /** Goes on, or fails the pass. */
+    /** Creates a listener that continues or fails the pass. */
     private PassEnd then(Runnable next) {
         return PassEnd.of(() -> computing(next), this::fail);
     }
 
-    /** Asks the senders of these messages; ends when all have responded. */
+    /** Sends the discovery to the senders of these messages; completes when all have responded. */
     private void discover(Collection<RecvId> reached, PassEnd end) {
         Wave wave = new Wave(reached.size(), end);
         for (RecvId recv : reached) {
@@ -119,7 +120,7 @@ final class PassRun implements PassListener {
 
     // ---- messages from other workers
 
-    /** Another worker's discovery reaches a send function. */
+    /** Handles another worker's discovery of a send function. */
     void discover(long messageId, PassEnd end) {
         List<RecvId> reached;
         try {
@@ -131,7 +132,7 @@ final class PassRun implements PassListener {
         discover(reached, end);
     }
 
-    /** Another worker feeds a send function, and passes the pass on. */
+    /** Handles gradients for a send function with which another worker passes the pass on. */
     void takeOver(long messageId, List<Tensor> gradients, PassEnd end) {
         try {
             goOn(messageId, gradients, end);
@@ -141,14 +142,14 @@ final class PassRun implements PassListener {
     }
 
     /**
-     * Goes on with a pass that was passed here.
+     * Continues a pass that was passed here.
      *
-     * @param from where it came from; null when it was passed on from here, and passed back
+     * @param from its origin; null if it was passed on from here, and passed back
      */
     private void goOn(long messageId, List<Tensor> gradients, PassEnd from) {
         List<RecvId> reached = pass.discover(messageId);
         boolean isLink = pass.link();
-        boolean isKnown = isLink || reached.isEmpty(); // all that takes part from here on
+        boolean isKnown = isLink || reached.isEmpty(); // whether all further participants are known
         if (!isKnown) {
             pass.keep(messageId, gradients);
         }
@@ -165,7 +166,7 @@ final class PassRun implements PassListener {
         }
     }
 
-    /** The response to gradients from here has others, for a send function. */
+    /** Handles gradients for a send function in the response to gradients from here. */
     void returned(BackwardMessage message, List<Tensor> gradients, PassEnd end) {
         if (message.isPassedOn()) {
             computing(() -> goOn(message.messageId(), gradients, null));
@@ -177,7 +178,7 @@ final class PassRun implements PassListener {
         state.fed().notifyDone();
     }
 
-    /** Another worker feeds a send function. */
+    /** Handles gradients of another worker for a send function. */
     void feed(long messageId, List<Tensor> gradients, PassEnd end) {
         PassState.Fed fed = state.feed(end);
         if (fed == PassState.Fed.TOO_LATE) {
@@ -199,7 +200,7 @@ final class PassRun implements PassListener {
         }
     }
 
-    // ---- what the graph reports
+    // ---- reports of the graph
 
     @Override
     public boolean isBrief() {
@@ -230,7 +231,7 @@ final class PassRun implements PassListener {
         }
     }
 
-    /** Passes the pass back to where it came from: the response has the gradients. */
+    /** Passes the pass back to its origin: the response carries the gradients. */
     private void passBack(RecvId recv, List<Tensor> gradients, PassEnd from) {
         BackwardMessage.Encoded encoded = home.messages().returned(this, recv, gradients, true);
         PassState.Left left = state.passBack(from);
@@ -239,7 +240,7 @@ final class PassRun implements PassListener {
             return;
         }
         if (left == PassState.Left.NOTHING) {
-            pass.cancel(); // nothing more is entered
+            pass.cancel(); // no more entries are accepted
             home.passedBack(this);
         }
         from.keep(encoded);
@@ -254,7 +255,7 @@ final class PassRun implements PassListener {
     private void followingEnded() {
         PassState.Ends ends = state.followingEnded();
         if (ends.isOver()) {
-            pass.cancel(); // nothing more is entered
+            pass.cancel(); // no more entries are accepted
         }
         ended(ends);
     }
@@ -266,7 +267,7 @@ final class PassRun implements PassListener {
         }
     }
 
-    /** Gradients that end the computation here go with the response that its end sends, if they are for its receiver. */
+    /** Keeps the last gradients of the computation for the final response, if its receiver is their owner. */
     @Override
     public void receivedLast(RecvId recv, List<Tensor> gradients) {
         PassEnd end = isLost(recv) ? null : state.lastEnd(recv.worker());
@@ -305,7 +306,7 @@ final class PassRun implements PassListener {
         if (ends == null) {
             return;
         }
-        for (int worker : context.knownWorkers()) { // first: what the ends do is foreign
+        for (int worker : context.knownWorkers()) { // first, because the listeners run foreign code
             if (worker != home.self()) {
                 home.messages().failed(this, worker, failure.code(), home.prefixed(failure));
             }
@@ -321,7 +322,7 @@ final class PassRun implements PassListener {
         }
     }
 
-    /** Ends the pass; returns those that wait for it, or null when it has ended before. */
+    /** Ends the pass; returns its listeners, or null if it had already ended. */
     private List<PassEnd> stop(CallException failure) {
         List<PassEnd> ends = state.stop(() -> context.passFailed(id, failure));
         if (ends == null) {

@@ -7,28 +7,30 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * What a pass waits for in this worker, and what waits for it here: when each {@link PassEnd} is notified.
+ * State of a pass in this worker: its missing inputs, and its listeners, which decides when each {@link PassEnd} is
+ * notified.
  *
- * <p><b>Termination.</b> Where a pass was passed on, the worker that it came from has its response when what followed has ended, or with the gradients that pass it
- * back. Otherwise, in a SMART pass, the message that finds this worker idle is responded to when the worker is idle again: it computes nothing, and
- * everything that it sent is responded to. Other messages have their response when they are computed. So the pass is over when all messages of its initiator
- * are responded to, and no response depends on a message that comes later. A FAST pass is not idle before all its gradients have come, so that it doesn't end
- * without them.
+ * <p><b>Termination.</b> Where a pass was passed on, its origin gets the response when the rest has completed, or with
+ * the gradients that pass it back. Otherwise, in a SMART pass, the message that finds this worker idle is responded to
+ * when the worker is idle again: no computation is running, and all its messages have responses. Other messages get
+ * their response when they are computed. The pass is therefore over when all messages of its initiator have responses,
+ * and no response depends on a later message. A FAST pass is not idle before all its gradients have arrived, so it
+ * doesn't complete without them.
  *
- * <p><b>Threads.</b> Any. Ends are notified by the caller, not under the lock.
+ * <p><b>Threads.</b> Any. The caller notifies the listeners, not under the lock.
  */
 final class PassState {
 
-    /** Whether a message feeds the pass. */
+    /** Time of the response to a message that feeds the pass. */
     enum Fed {
         TOO_LATE,
-        /** It is responded to when this worker is idle. */
+        /** The response follows when this worker is idle. */
         AT_THE_END,
-        /** It is responded to when it is computed. */
+        /** The response follows when the message is computed. */
         COMPUTED
     }
 
-    /** What is left here of a pass that was passed back. */
+    /** Remainder of a pass here after it was passed back. */
     enum Left {
         TOO_LATE,
         SOMETHING,
@@ -36,7 +38,7 @@ final class PassState {
     }
 
     /**
-     * What is notified now.
+     * Listeners to notify now.
      *
      * @param isOver whether the pass has ended here
      */
@@ -50,13 +52,13 @@ final class PassState {
     }
 
     private final boolean isFast;
-    private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this, as all below
-    private int calls; // in flight, without those that the pass was passed on with
-    private int passedOn; // how often it was, where what follows has not ended
-    private final Deque<PassEnd> takenOver = new ArrayDeque<>(1); // where it came from, the last one first
-    private PassEnd takenToEnd; // the one of them after which it was not passed on; null for none
-    private boolean isComputed; // nothing more is computed here
-    private int feeding; // threads that feed it, and computations that were handed over
+    private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this, like all fields below
+    private int calls; // calls in flight, except those with which the pass was passed on
+    private int passedOn; // number of times that it was passed on without a response so far
+    private final Deque<PassEnd> takenOver = new ArrayDeque<>(1); // its origins, the last one first
+    private PassEnd takenToEnd; // the origin after which it was not passed on; null for none
+    private boolean isComputed; // true when no computation is left here
+    private int feeding; // number of threads that feed it, and of computations that were handed over
     private boolean isInitiator;
     private boolean hasEnded;
 
@@ -68,7 +70,7 @@ final class PassState {
         return hasEnded;
     }
 
-    /** Adds what waits for a pass that begins here; returns false when it has ended, and would miss that. */
+    /** Adds a listener of a pass that begins here; returns false if the pass has already ended. */
     synchronized boolean begin(PassEnd end) {
         isInitiator = true;
         return !hasEnded && waiting.add(end);
@@ -77,9 +79,9 @@ final class PassState {
     // ---- passed on
 
     /**
-     * Notes that the pass was passed here; returns false when it has ended.
+     * Records that the pass was passed here; returns false if it has ended.
      *
-     * @param from where it came from; null when it was passed on from here, and passed back
+     * @param from its origin; null if it was passed on from here, and passed back
      * @param isLink whether it will be passed on from here
      */
     synchronized boolean arrived(PassEnd from, boolean isLink) {
@@ -95,13 +97,13 @@ final class PassState {
         return true;
     }
 
-    /** Returns where the pass came from if it can go back there, to this worker; else null. */
+    /** Returns the origin of the pass if it can be passed back to this worker; otherwise null. */
     synchronized PassEnd origin(int worker) {
         PassEnd from = hasEnded ? null : takenOver.peek();
         return from != null && from.mayReturnTo(worker) ? from : null;
     }
 
-    /** Notes that the pass is passed back with the response to where it came from. It has ended here if nothing is left. */
+    /** Records that the pass is passed back with the response to its origin. It has ended here if no work is left. */
     synchronized Left passBack(PassEnd from) {
         if (hasEnded) {
             return Left.TOO_LATE;
@@ -111,13 +113,13 @@ final class PassState {
         return hasEnded ? Left.NOTHING : Left.SOMETHING;
     }
 
-    /** Notes that the pass is passed on; returns false when it has ended. */
+    /** Records that the pass is passed on; returns false if it has ended. */
     synchronized boolean passOn() {
         passedOn += hasEnded ? 0 : 1;
         return !hasEnded;
     }
 
-    /** Notes that everything has ended that followed where the pass was passed on last. */
+    /** Records that the work after the last passing-on has completed. */
     synchronized Ends followingEnded() {
         if (hasEnded) {
             return Ends.NONE;
@@ -132,7 +134,7 @@ final class PassState {
 
     // ---- fed
 
-    /** Notes that a message feeds the pass, until {@link #fed}. */
+    /** Records that a message feeds the pass, until {@link #fed}. */
     synchronized Fed feed(PassEnd end) {
         if (hasEnded) {
             return Fed.TOO_LATE;
@@ -145,9 +147,9 @@ final class PassState {
         return isFirst ? Fed.AT_THE_END : Fed.COMPUTED;
     }
 
-    /** Notes that something else feeds the pass, or computes for it, until {@link #fed}. */
+    /** Records that other code feeds the pass, or computes for it, until {@link #fed}. */
     synchronized void feed() {
-        feeding++; // this worker is not idle before
+        feeding++; // this worker is not idle until then
     }
 
     synchronized Ends fed() {
@@ -155,7 +157,7 @@ final class PassState {
         return idle();
     }
 
-    /** Returns the messages that have their response now, if this worker is idle. */
+    /** Returns the listeners to notify now, if this worker is idle. */
     private Ends idle() {
         boolean isIdle = feeding == 0 && calls == 0 && !hasEnded;
         return isIdle && !isInitiator && !isFast ? new Ends(takeWaiting(), false) : Ends.NONE;
@@ -163,13 +165,13 @@ final class PassState {
 
     // ---- sent and computed
 
-    /** Notes that gradients are sent; returns false when the pass has ended. */
+    /** Records that gradients are sent; returns false if the pass has ended. */
     synchronized boolean call() {
         calls += hasEnded ? 0 : 1;
         return !hasEnded;
     }
 
-    /** Notes that gradients were responded to. */
+    /** Records the response to gradients. */
     synchronized Ends callEnded() {
         calls--;
         return advance();
@@ -197,7 +199,10 @@ final class PassState {
         return idle();
     }
 
-    /** Returns what is notified, with gradients for this worker, as soon as everything here is computed; null for none. */
+    /**
+     * Returns the listener that can carry gradients for this worker when the computation here is complete; null for
+     * none.
+     */
     synchronized PassEnd lastEnd(int worker) {
         if (hasEnded || calls > 0) {
             return null;
@@ -207,7 +212,7 @@ final class PassState {
         return last != null && last.mayReturnTo(worker) ? last : null;
     }
 
-    /** Lets gradients go with an end, unless the pass has ended. */
+    /** Attaches gradients to a listener, unless the pass has ended. */
     synchronized void keep(PassEnd end, BackwardMessage.Encoded gradients) {
         if (hasEnded) {
             gradients.release();
@@ -219,9 +224,9 @@ final class PassState {
     // ---- ended
 
     /**
-     * Ends the pass; returns those that wait for it, or null when it has ended before.
+     * Ends the pass; returns its listeners, or null if it had already ended.
      *
-     * @param before runs before others see that it has ended
+     * @param before action that runs before the end is visible
      */
     synchronized List<PassEnd> stop(Runnable before) {
         if (hasEnded) {

@@ -23,9 +23,9 @@ import org.bytedeco.pytorch.Tensor;
 /**
  * The backward passes that run in this worker: at most one per context.
  *
- * <p>If two meet in a worker, one of them ends, the same in each worker: of two that one worker began the earlier one, which it has given up; of two that
- * different workers began that of the driver continues, else that of the worker with the lower id. A message of a pass that has ended comes too late and begins
- * nothing.
+ * <p>If two passes meet in a worker, one of them ends, the same one in each worker: of two passes of one worker the
+ * earlier one, which that worker has abandoned; of passes of different workers the driver's continues, otherwise that
+ * of the worker with the lower id. A late message of an ended pass has no effect.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -50,7 +50,10 @@ public final class Passes {
         return broker.self().worker().id();
     }
 
-    /** Returns the refusal of a message of a context that is not here. In a replay no request may have begun it: the worker's program did. */
+    /**
+     * Returns the refusal of a message of a missing context. In a replay the worker's program may have begun the
+     * context, which is not recorded.
+     */
     RejectedMessageException missing(long context) {
         broker.replay()
                 .ifPresent(replay -> replay.lacks("the context " + context + ", which the worker's program began"));
@@ -58,20 +61,21 @@ public final class Passes {
                 ErrorCode.REFUSED, "Error on Node " + self() + ": " + ContextTable.missing(context));
     }
 
-    /** Returns the observation of this thread's operators; null when nothing wants them. */
+    /** Returns the observation of this thread's operators; null if there is no observer. */
     OperatorEvents.Observation observe() {
         return operators.observe();
     }
 
-    /** Returns whether this thread may take long, or wait for room: not the poller. */
+    /** Returns whether this thread may run long, or wait for room: true except on the poller. */
     boolean mayTakeLong() {
         return broker.mayWait();
     }
 
     /**
-     * Runs work on a thread that may take long: this one, or one of the bundle.
+     * Runs work on a thread that may run long: this one, or one of the bundle.
      *
-     * @throws IllegalStateException when there is no such thread: the worker ends, or too much is scheduled
+     * @throws IllegalStateException if there is no such thread, because the worker is closing, or too many tasks are
+     *     scheduled
      */
     void compute(Runnable work) {
         if (mayTakeLong()) {
@@ -81,19 +85,19 @@ public final class Passes {
         }
     }
 
-    /** Returns how many passes run. */
+    /** Returns the number of running passes. */
     public synchronized int count() {
         return running.size();
     }
 
     /**
-     * Begins a pass of this worker's own.
+     * Begins a pass that this worker initiates.
      *
      * @param roots whose gradients are ones; the caller keeps them
-     * @param thread passed what computes from the roots; it may take long
-     * @param end notified when the pass has ended in all workers
-     * @throws IllegalStateException when another pass of the context runs
-     * @throws IllegalArgumentException when a root can't be differentiated
+     * @param thread executor of the computation from the roots, which may run long
+     * @param end listener for the completion of the pass in all workers
+     * @throws IllegalStateException if another pass of the context runs
+     * @throws IllegalArgumentException if a root can't be differentiated
      */
     void begin(AutogradContext context, List<Tensor> roots, PassOptions options, Executor thread, PassEnd end) {
         PassRun run = new PassRun(this, context, broker.nextId(), options);
@@ -107,7 +111,7 @@ public final class Passes {
         run.start(roots, thread, end);
     }
 
-    /** Begins a pass; returns the one that runs in its context, if any. */
+    /** Begins a pass unless another one runs in its context; returns the other one, if any. */
     private synchronized PassRun beginUnlessOther(PassRun run) {
         PassRun other = running.get(run.context().id());
         if (other == null) {
@@ -123,7 +127,7 @@ public final class Passes {
         running.put(run.context().id(), run);
     }
 
-    /** Takes a message of a pass. */
+    /** Handles a message of a pass. */
     public void take(AutogradContext context, BackwardMessage message, List<Tensor> gradients, PassEnd end) {
         PassRun run;
         try {
@@ -131,7 +135,7 @@ public final class Passes {
         } catch (CallException e) {
             end.failed(e);
             return;
-        } catch (IllegalStateException e) { // the context is released meanwhile
+        } catch (IllegalStateException e) { // the context was released meanwhile
             end.failed(failure(ErrorCode.REFUSED, ContextTable.missing(context.id())));
             return;
         }
@@ -160,9 +164,9 @@ public final class Passes {
     }
 
     /**
-     * Returns the run that a message belongs to, begun if it is the first.
+     * Returns the run of a message, and begins it at the first message.
      *
-     * @throws CallException when it comes too late, or another pass runs
+     * @throws CallException if the message is late, or another pass runs
      */
     private PassRun run(AutogradContext context, BackwardMessage message) {
         while (true) {
@@ -191,11 +195,11 @@ public final class Passes {
         }
     }
 
-    /** Returns whether a pass that is not over replaces the one that runs in its context. */
+    /** Returns whether a pass replaces the running one of its context. */
     private static boolean isPreferred(long passId, PassRun other) {
         int worker = MessageId.worker(passId);
         int driver = other.context().driver();
-        return isBegunBy(other, worker) // one at a time: it has given up the other
+        return isBegunBy(other, worker) // one at a time: the worker has abandoned the other
                 || worker == driver
                 || !isBegunBy(other, driver) && worker < MessageId.worker(other.id());
     }
@@ -204,7 +208,7 @@ public final class Passes {
         return MessageId.worker(run.id()) == worker;
     }
 
-    /** Returns the text for a pass that ends because of another one: PyTorch's, and which that is. */
+    /** Returns the text for a pass that ends because of another one: PyTorch's text, and the name of the other one. */
     private static String conflict(PassRun other) {
         return "Cannot set GraphTask multiple times for the same autograd context "
                 + other.context().id() + ": the backward pass " + MessageId.text(other.id()) + ", which worker "
@@ -215,7 +219,7 @@ public final class Passes {
         running.remove(run.context().id(), run);
     }
 
-    /** Takes out a pass that was passed back: it may come again. */
+    /** Removes a pass that was passed back: it may return. */
     synchronized void passedBack(PassRun run) {
         run.context().passedBack(run.id());
         ended(run);
@@ -228,7 +232,7 @@ public final class Passes {
                 "Autograd context no longer valid! It was released while a backward pass ran in it: " + context.id());
     }
 
-    /** Ends the passes of a context that another version of this bundle takes over. */
+    /** Ends the passes of a context that moves to another version of this bundle. */
     public void leave(AutogradContext context) {
         end(context, "the autograd bundle was updated while a backward pass ran in context " + context.id());
     }
@@ -270,14 +274,14 @@ public final class Passes {
         }
     }
 
-    /** Returns the error of a message that comes too late: what the pass failed with, because that may not have reached its sender. */
+    /** Returns the error of a late message: the failure of its pass, which may not have reached its sender. */
     static CallException over(AutogradContext context, long passId) {
         return context.passFailure(passId)
                 .orElseGet(() ->
                         failure(ErrorCode.REFUSED, "the backward pass " + MessageId.text(passId) + " has ended here"));
     }
 
-    /** Returns the text of a failure as another worker gets it. */
+    /** Returns the text of a failure for another worker. */
     public String prefixed(CallException failure) {
         return "Error on Node " + self() + ": " + failure.getMessage();
     }

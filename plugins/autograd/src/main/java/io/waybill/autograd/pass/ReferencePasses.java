@@ -22,9 +22,9 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Backward passes from the value of a reference, which begin at its owner. Responds to {@code RREF_BACKWARD_REQ}.
+ * Handler of {@code RREF_BACKWARD_REQ}: backward passes from the value of a reference, which begin at its owner.
  *
- * <p><b>Threads.</b> Any that may wait: for the value, and {@link #run} for the end of the pass.
+ * <p><b>Threads.</b> Any that may wait: for the value, and in {@link #run} for the end of the pass.
  */
 public final class ReferencePasses implements MessageHandler {
 
@@ -43,7 +43,7 @@ public final class ReferencePasses implements MessageHandler {
     /**
      * Runs a pass from the value of a reference, and waits for its end.
      *
-     * @throws CallException when it fails
+     * @throws CallException if the pass fails
      */
     public void run(AutogradContext context, RRef reference, boolean keepsGraph) {
         if (reference.isOwner()) {
@@ -87,7 +87,7 @@ public final class ReferencePasses implements MessageHandler {
         }
     }
 
-    /** The deferred response. */
+    /** Deferred response to a request. */
     private record Responding(LateResponse later) implements PassEnd {
 
         @Override

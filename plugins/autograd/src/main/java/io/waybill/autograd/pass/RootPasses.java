@@ -18,9 +18,10 @@ import java.util.concurrent.Executor;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * Backward passes that begin in this worker, from roots. A thread that waits for one computes what follows from the roots here, and polls.
+ * Backward passes that begin in this worker, from roots. A waiting thread computes the local part, and polls.
  *
- * <p><b>Threads.</b> Any. <b>Errors.</b> {@link IllegalArgumentException} with PyTorch's text for roots that can't be differentiated.
+ * <p><b>Threads.</b> Any. <b>Errors.</b> {@link IllegalArgumentException} with PyTorch's text for roots that can't be
+ * differentiated.
  */
 public final class RootPasses {
 
@@ -37,7 +38,7 @@ public final class RootPasses {
     /**
      * Runs a pass, and waits for its end in all workers.
      *
-     * @throws CallException when it fails
+     * @throws CallException if the pass fails
      */
     public void run(AutogradContext context, List<Tensor> roots, boolean keepsGraph, boolean isFast) {
         CompletableFuture<Void> ended = new CompletableFuture<>();

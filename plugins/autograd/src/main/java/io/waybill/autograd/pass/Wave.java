@@ -3,7 +3,7 @@ package io.waybill.autograd.pass;
 import io.waybill.api.CallException;
 
 /**
- * The requests of one step of a discovery.
+ * Counter of the requests in one step of a discovery.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -13,7 +13,7 @@ final class Wave implements PassEnd {
     private int left; // guarded by this
     private boolean isOver; // guarded by this
 
-    /** Creates one that waits for this many requests, and for {@link #done} of the thread that sends them. */
+    /** Creates a counter for this many requests, and for {@link #done} of the thread that sends them. */
     Wave(int requests, PassEnd end) {
         this.end = end;
         this.left = requests + 1; // and one for the thread that sends them

@@ -15,9 +15,10 @@ import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * An optimizer over values of references of this worker. A context knows its leaves by the tensors of these values, so it is asked by them.
+ * An optimizer over values of references of this worker. A context identifies its leaves by the tensors of these
+ * values.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Has a count of each tensor's storage until it is closed.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Holds a count of each tensor's storage until it is closed.
  */
 final class HostedOptimizer {
 
@@ -30,11 +31,11 @@ final class HostedOptimizer {
     }
 
     /**
-     * Creates one.
+     * Creates an optimizer.
      *
-     * @param parameters each with a count of its storage, which goes to the result
-     * @throws IllegalArgumentException when one is no parameter
-     * @throws RejectedMessageException when libtorch can't take one
+     * @param parameters parameters, each with a count of its storage, which the result takes
+     * @throws IllegalArgumentException if one is no parameter
+     * @throws RejectedMessageException if libtorch can't use one
      */
     @SuppressWarnings("try")
     static HostedOptimizer of(List<Tensor> parameters, OptimizerSettings settings, NativeTensors natives)
@@ -49,7 +50,7 @@ final class HostedOptimizer {
         }
     }
 
-    /** Updates the parameters that have a gradient; returns how many. */
+    /** Updates the parameters that have a gradient; returns their number. */
     int step(AutogradContext context) {
         return optimizer.step(i -> gradient(context, parameters.get(i)));
     }
@@ -66,7 +67,7 @@ final class HostedOptimizer {
         }
     }
 
-    /** Hands over everything; empty when it is closed. */
+    /** Transfers the whole state; empty if it is closed. */
     Optional<NativeState.Entry> archive(long id) {
         List<Pointer> natives = optimizer.archive();
         return natives.isEmpty()
@@ -78,7 +79,7 @@ final class HostedOptimizer {
         return new HostedOptimizer(entry.tensors(), LocalOptimizer.restored(new ArrayList<>(entry.natives())));
     }
 
-    /** Closes it, once. */
+    /** Closes the optimizer, once. */
     void close() {
         optimizer.close();
         parameters.forEach(parameter -> parameter.storage().release());

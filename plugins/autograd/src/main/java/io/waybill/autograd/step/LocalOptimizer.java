@@ -21,11 +21,12 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /**
- * One of libtorch's optimizers over parameters of this worker. A step takes the gradients of an autograd context; the {@code .grad} of the parameters is as
- * before when it returns.
+ * One of libtorch's optimizers over parameters of this worker. A step uses the gradients of an autograd context, and
+ * restores the {@code .grad} of the parameters.
  *
- * <p><b>Threads.</b> Any; steps run one after another. A forward pass that uses the parameters at the same moment may see some of them before and some
- * after the step. <b>Ownership.</b> Holds the parameters, and the optimizer's state, until {@link #close}.
+ * <p><b>Threads.</b> Any; steps run one after another. A concurrent forward pass that uses the parameters may see some
+ * of them before and some after the step. <b>Ownership.</b> Holds the parameters, and the optimizer's state, until
+ * {@link #close}.
  */
 public final class LocalOptimizer implements AutoCloseable {
 
@@ -37,8 +38,8 @@ public final class LocalOptimizer implements AutoCloseable {
     /**
      * Creates an optimizer.
      *
-     * @param parameters leaves that require grad; they stay the caller's
-     * @throws IllegalArgumentException when one is none or comes twice, or there are none
+     * @param parameters leaves that require grad, which the caller owns
+     * @throws IllegalArgumentException if one is no parameter or duplicate, or there are none
      */
     @SuppressWarnings("try")
     public LocalOptimizer(List<Tensor> parameters, OptimizerSettings settings) {
@@ -108,7 +109,9 @@ public final class LocalOptimizer implements AutoCloseable {
         return options;
     }
 
-    /** Sets a C++ tuple of two. Its elements lie in an order that the compiler chose: the larger default is the second one's. */
+    /**
+     * Sets a C++ tuple of two. The compiler chose the order of its elements: the larger default is the second one's.
+     */
     private static void putBetas(DoublePointer betas, double first, double second) {
         int firstAt = betas.get(0) < betas.get(1) ? 0 : 1;
         betas.put(firstAt, first);
@@ -118,9 +121,10 @@ public final class LocalOptimizer implements AutoCloseable {
     /**
      * Updates the parameters that have a gradient in this context.
      *
-     * @return how many these were
-     * @throws IllegalStateException when this or the context is closed
-     * @throws RuntimeException libtorch's, such as that Adam takes no sparse gradients; parameters may be updated in part
+     * @return number of updated parameters
+     * @throws IllegalStateException if this object or the context is closed
+     * @throws RuntimeException exception from libtorch, for example because Adam accepts no sparse gradients;
+     *     parameters may be updated in part
      */
     public int step(ContextGraph context) {
         return step(i -> context.gradient(parameters.get(i)));
@@ -129,7 +133,7 @@ public final class LocalOptimizer implements AutoCloseable {
     /**
      * Updates the parameters that have a gradient.
      *
-     * @param gradients of the parameter with this number
+     * @param gradients function from a parameter's number to its gradient
      */
     @SuppressWarnings("try")
     int step(IntFunction<Optional<Tensor>> gradients) {
@@ -160,9 +164,9 @@ public final class LocalOptimizer implements AutoCloseable {
     }
 
     /**
-     * Hands over what this holds, for another version of this bundle, and is closed.
+     * Transfers the objects to another version of this bundle, and closes this object.
      *
-     * @return libtorch's optimizer, then the parameters, each with a reference; empty when this is closed
+     * @return libtorch's optimizer, then the parameters, each with a reference; empty if this object is closed
      */
     List<Pointer> archive() {
         lock.lock();
@@ -179,12 +183,12 @@ public final class LocalOptimizer implements AutoCloseable {
         }
     }
 
-    /** Takes over what {@link #archive} handed over. */
+    /** Restores the objects that {@link #archive} transferred. */
     static LocalOptimizer restored(List<Pointer> natives) {
         return new LocalOptimizer((Optimizer) natives.get(0), natives.subList(1, natives.size()));
     }
 
-    /** Frees what this holds. A second call does nothing. */
+    /** Frees the objects. Idempotent. */
     @Override
     public void close() {
         lock.lock();

@@ -13,19 +13,21 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The operations by which a program reaches the optimizers at the owners of its parameters, and their fields. Stateless.
+ * Operations, with their fields, through which a program uses the optimizers at the owners of its parameters.
+ * Stateless.
  *
- * <p>Each has the id of the optimizer in {@code optimizer}. {@link #CREATE} has the algorithm in {@code settings}, a tuple of its name and its numbers in the
- * order of {@link OptimizerSettings}, and references to the parameters in {@code parameters}. {@link #STEP} has the id of a context in {@code context}, and
- * the number of updated parameters is in {@code updated} of each response.
+ * <p>Each has the id of the optimizer in {@code optimizer}. {@link #CREATE} has the algorithm in {@code settings}, a
+ * tuple of its name and its numbers in the order of {@link OptimizerSettings}, and references to the parameters in
+ * {@code parameters}. {@link #STEP} has the id of a context in {@code context}, and the number of updated parameters is
+ * in {@code updated} of each response.
  */
 public final class OptimizerMessages {
 
-    /** Creates an optimizer. */
+    /** Operation that creates an optimizer. */
     public static final String CREATE = "autograd.optimizer.create";
-    /** Updates its parameters. */
+    /** Operation that updates its parameters. */
     public static final String STEP = "autograd.optimizer.step";
-    /** Gives it up. */
+    /** Operation that closes it. */
     public static final String CLOSE = "autograd.optimizer.close";
 
     private static final String OPTIMIZER = "optimizer";
@@ -59,7 +61,7 @@ public final class OptimizerMessages {
         return request;
     }
 
-    /** Returns the id of the optimizer that a request is about. */
+    /** Returns the id of a request's optimizer. */
     public static long id(Message request) throws RejectedMessageException {
         return request.int64(OPTIMIZER);
     }
@@ -69,7 +71,7 @@ public final class OptimizerMessages {
         return request.int64(CONTEXT);
     }
 
-    /** Writes the response to a step; others are 0. */
+    /** Writes the response to a step. */
     public static void respond(Outbox outbox, int updated) {
         outbox.response().int64(UPDATED, updated);
     }
@@ -81,7 +83,7 @@ public final class OptimizerMessages {
     /**
      * Returns the references to the parameters.
      *
-     * @throws RejectedMessageException when there is something else among them, or one is not the receiver's
+     * @throws RejectedMessageException if there are other values among them, or one is not the receiver's
      */
     public static List<RRef> parameters(Message request) throws RejectedMessageException {
         if (!(request.value(PARAMETERS) instanceof Value.Items items)) {
@@ -127,7 +129,7 @@ public final class OptimizerMessages {
                 Value.of(amsgrad));
     }
 
-    /** Returns the algorithm of an optimizer that is to be created. */
+    /** Returns the algorithm of a new optimizer. */
     public static OptimizerSettings settings(Message request) throws RejectedMessageException {
         try {
             List<Value> fields = ((Value.Tuple) request.value(SETTINGS)).values();

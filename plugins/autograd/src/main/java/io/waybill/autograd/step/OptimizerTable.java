@@ -20,9 +20,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongPredicate;
 
 /**
- * The optimizers over parameters of this worker, by the ids that their creators gave them. One step runs at a time, since two optimizers may share parameters.
+ * The optimizers over parameters of this worker, by the ids that their creators gave them. One step runs at a time,
+ * since two optimizers may share parameters.
  *
- * <p><b>Threads.</b> Any that may wait. <b>Ownership.</b> Has the optimizers until they are closed, or their creator ends.
+ * <p><b>Threads.</b> Any that may wait. <b>Ownership.</b> Owns the optimizers until they are closed, or their creator
+ * ends.
  */
 public final class OptimizerTable {
 
@@ -40,9 +42,10 @@ public final class OptimizerTable {
     /**
      * Creates an optimizer. Waits for the values of the references.
      *
-     * @param id in which the creator is
+     * @param id id, which contains the creator's
      * @param parameters references of this worker
-     * @throws RejectedMessageException {@link ErrorCode#REFUSED} when one is no parameter, or there is an optimizer with this id
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED} if one is no parameter, or there is an optimizer with
+     *     this id
      */
     public void create(long id, List<RRef> parameters, OptimizerSettings settings) throws RejectedMessageException {
         if (optimizers.size() >= MAX_OPTIMIZERS) {
@@ -83,8 +86,8 @@ public final class OptimizerTable {
     /**
      * Updates parameters.
      *
-     * @return how many
-     * @throws RejectedMessageException {@link ErrorCode#REFUSED} when there is no such optimizer, or libtorch fails
+     * @return number of updated parameters
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED} if there is no such optimizer, or libtorch fails
      */
     @SuppressWarnings("try")
     public int step(long id, AutogradContext context) throws RejectedMessageException {
@@ -98,7 +101,7 @@ public final class OptimizerTable {
         stepping.lock();
         try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
             return optimizer.step(context);
-        } catch (RuntimeException e) { // of libtorch
+        } catch (RuntimeException e) { // from libtorch
             throw refused(firstLine(e), e);
         } finally {
             stepping.unlock();
@@ -113,7 +116,7 @@ public final class OptimizerTable {
         return new RejectedMessageException(ErrorCode.REFUSED, text, cause);
     }
 
-    /** Gives up an optimizer. Does nothing when it is not here. */
+    /** Closes an optimizer. Has no effect if it does not exist. */
     public void close(long id) {
         HostedOptimizer closed = optimizers.remove(id);
         if (closed != null) {
@@ -121,17 +124,17 @@ public final class OptimizerTable {
         }
     }
 
-    /** Gives up those with such ids. */
+    /** Closes the optimizers with matching ids. */
     public void closeIf(LongPredicate isClosed) {
         optimizers.keySet().stream().filter(isClosed::test).toList().forEach(this::close);
     }
 
-    /** Returns how many there are. */
+    /** Returns the number of optimizers. */
     public int count() {
         return optimizers.size();
     }
 
-    /** Hands over all, for another version of this bundle. */
+    /** Saves all optimizers for another version of this bundle. */
     public void save(NativeState state) {
         for (Long id : List.copyOf(optimizers.keySet())) {
             HostedOptimizer left = optimizers.remove(id);
@@ -141,7 +144,7 @@ public final class OptimizerTable {
         }
     }
 
-    /** Takes over what a version before this one handed over. */
+    /** Restores the optimizers that a former version saved. */
     public void restore(NativeState state) {
         for (String name : state.names(NAMES)) {
             state.take(name)

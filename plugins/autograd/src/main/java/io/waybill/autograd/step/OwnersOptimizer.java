@@ -50,7 +50,7 @@ public final class OwnersOptimizer implements DistributedOptimizer {
     /**
      * Creates an optimizer at each owner, and waits for all.
      *
-     * @throws CallException when one can't be created; then there is none
+     * @throws CallException if one can't be created; then none exists
      */
     public static OwnersOptimizer create(
             Broker broker, ContextTable contexts, List<? extends RRef> parameters, OptimizerSettings settings) {
@@ -90,13 +90,16 @@ public final class OwnersOptimizer implements DistributedOptimizer {
         if (isClosed.compareAndSet(false, true)) {
             try {
                 call(owner -> OptimizerMessages.close(WorkerInfo.address(owner), id));
-            } catch (CallException | IllegalStateException e) { // or this version has left
+            } catch (CallException | IllegalStateException e) { // or this version is no longer active
                 LOG.log(Level.DEBUG, "An owner gives an optimizer up when this worker ends", e);
             }
         }
     }
 
-    /** Sends a request to each owner, and waits for all. Returns the sum of updated parameters. Throws the first failure, with the others suppressed. */
+    /**
+     * Sends a request to each owner, waits for all, and returns the sum of updated parameters. Throws the first
+     * failure, with the others suppressed.
+     */
     private int call(Function<Integer, Request> request) {
         List<CompletableFuture<Response>> calls = new ArrayList<>();
         for (Integer owner : owners) {

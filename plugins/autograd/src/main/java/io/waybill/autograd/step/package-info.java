@@ -1,5 +1,6 @@
 /**
- * How distributed optimizers work. {@link io.waybill.autograd.step.OwnersOptimizer} is the side of the program, {@link io.waybill.autograd.step.OptimizerTable}
- * that of an owner of parameters, and {@link io.waybill.autograd.step.LocalOptimizer} one of libtorch's optimizers there.
+ * Implementation of distributed optimizers. {@link io.waybill.autograd.step.OwnersOptimizer} is the program's side,
+ * {@link io.waybill.autograd.step.OptimizerTable} the side of an owner of parameters, and
+ * {@link io.waybill.autograd.step.LocalOptimizer} one of libtorch's optimizers there.
  */
 package io.waybill.autograd.step;
