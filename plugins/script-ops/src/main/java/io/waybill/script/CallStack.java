@@ -23,9 +23,10 @@ import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * libtorch's stack for one call, and the arguments that are put on it.
+ * libtorch's stack for one call, with its arguments.
  *
- * <p><b>Lifetime.</b> The {@code PointerScope} that is open when it is made frees it with all it made. <b>Threads.</b> One.
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open at its creation frees it with all its objects.
+ * <b>Threads.</b> One.
  */
 final class CallStack {
 
@@ -58,7 +59,7 @@ final class CallStack {
     }
 
     /**
-     * Returns what a run left: its result, or a tuple of several in their order.
+     * Returns the result of a run, or a tuple of several results in their order.
      *
      * @param count number of results in the schema
      */
@@ -70,7 +71,7 @@ final class CallStack {
         return count == 1 ? stack.get(0) : new IValue(Tuple.create(stack));
     }
 
-    /** libtorch's form of a value that fits the type. */
+    /** Converts a value that fits the type to libtorch's form. */
     IValue convert(ParameterType type, Value value) throws RejectedMessageException {
         switch (type.kind()) {
             case TENSOR:
@@ -183,7 +184,7 @@ final class CallStack {
         return calls.reference(type, value.value());
     }
 
-    /** A value as what it is. */
+    /** Converts a value to its own type. */
     private IValue any(Value value) throws RejectedMessageException {
         if (value instanceof Value.None) {
             return new IValue();

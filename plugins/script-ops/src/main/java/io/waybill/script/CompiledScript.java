@@ -40,24 +40,24 @@ import org.bytedeco.pytorch.global.torch;
  */
 final class CompiledScript implements AutoCloseable {
 
-    /** Scripts of this process that are compiled and not freed. */
+    /** Number of scripts of this process that are compiled and not freed. */
     private static final AtomicInteger LIVE = new AtomicInteger();
 
     private static final int MAX_FUNCTIONS = 1_000;
 
-    /** Functions of a source that libtorch refuses one after the other, before the source is refused. */
+    /** Max number of refused functions of a source, after which the source is refused. */
     private static final int MAX_REFUSED = 100;
 
     private final String module;
     private final int ranking;
     private final List<ScriptFunction> functions = new ArrayList<>();
-    /** Why functions of a source are not served, by their name. */
+    /** Reasons why functions of a source are not served, by function name. */
     private final Map<String, String> refusals = new LinkedHashMap<>();
     /** Native objects; each holds one reference. */
     private final List<Pointer> owned = new ArrayList<>(2);
-    /** The numbers of the sites at which it calls other workers. */
+    /** Numbers of the sites that call other workers. */
     private final List<Long> sites = new ArrayList<>(0);
-    /** The maker's use of it, and one for each call in it. */
+    /** Count of uses: one by the creator, and one for each call in it. */
     private final AtomicInteger uses = new AtomicInteger(1);
 
     private CompiledScript(Script script) {
@@ -69,7 +69,7 @@ final class CompiledScript implements AutoCloseable {
     /**
      * Compiles a source, or loads a module.
      *
-     * @throws ScriptRefusedException with libtorch's text when it can't be compiled
+     * @throws ScriptRefusedException with libtorch's text if it can't be compiled
      */
     @SuppressWarnings("try")
     static CompiledScript of(Script script) throws ScriptRefusedException {
@@ -136,7 +136,7 @@ final class CompiledScript implements AutoCloseable {
     }
 
     /**
-     * Compiles the functions of a source, and refuses those in it that can't be.
+     * Compiles the functions of a source, and refuses those that can't be compiled.
      *
      * @param calls whether they call other workers
      */
@@ -178,8 +178,8 @@ final class CompiledScript implements AutoCloseable {
     }
 
     /**
-     * Returns the type that libtorch infers for a function's result, if the function makes no calls and so compiles by
-     * itself.
+     * Returns the type that libtorch infers for a function's result, if the function has no calls, so that it compiles
+     * by itself.
      */
     private String resultType(Path file, String function, String textWithoutCalls) throws ScriptRefusedException {
         String why = "it calls other workers itself";
@@ -242,7 +242,7 @@ final class CompiledScript implements AutoCloseable {
     }
 
     private <P extends Pointer> P own(P pointer) {
-        pointer.retainReference(); // so that the scope does not free it
+        pointer.retainReference(); // prevents the scope from freeing it
         owned.add(pointer);
         return pointer;
     }
@@ -260,7 +260,7 @@ final class CompiledScript implements AutoCloseable {
         return ranking;
     }
 
-    /** Begins a use; false when it is closed. */
+    /** Begins a use; returns false if the script is closed. */
     boolean enter() {
         return uses.getAndUpdate(held -> held == 0 ? 0 : held + 1) > 0;
     }
@@ -281,7 +281,7 @@ final class CompiledScript implements AutoCloseable {
         leave();
     }
 
-    /** Returns how many scripts of this process are compiled and not freed. */
+    /** Returns the number of scripts of this process that are compiled and not freed. */
     static int liveCount() {
         return LIVE.get();
     }

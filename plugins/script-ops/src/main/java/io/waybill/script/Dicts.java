@@ -50,10 +50,10 @@ final class Dicts {
     }
 
     /**
-     * A dict, in the order of the keys.
+     * Creates a dict, in the order of the keys.
      *
-     * @param keyType one that {@link #isKeyType} knows
-     * @param valueType of the values, or one above it
+     * @param keyType type for which {@link #isKeyType} is true
+     * @param valueType type of the values, or a supertype
      */
     static IValue of(String keyType, Type.TypePtr valueType, List<IValue> keys, List<IValue> values) {
         GenericList pairs = new GenericList(GivenType.pointer("(" + keyType + ", " + GivenType.ANY + ")"));

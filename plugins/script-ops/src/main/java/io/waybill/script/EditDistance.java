@@ -5,7 +5,7 @@ final class EditDistance {
 
     private EditDistance() {}
 
-    /** The distance, or any number above {@code worst} when it is greater than that. */
+    /** Returns the distance, or any number above {@code worst} if it is greater than {@code worst}. */
     static int between(String from, String to, int worst) {
         if (Math.abs(from.length() - to.length()) > worst) {
             return worst + 1;

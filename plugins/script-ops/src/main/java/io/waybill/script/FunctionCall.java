@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Serves SCRIPT_CALL for the functions of one script. Functions may run long: this runs on the bundle's threads.
+ * Handler of SCRIPT_CALL for the functions of one script. Functions may run long, so it runs on the bundle's threads.
  *
  * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#run}.
  */

@@ -19,7 +19,7 @@ final class Functions {
 
     private static final int NEAREST_COUNT = 5;
 
-    /** Guarded by itself. The first of a list is found. */
+    /** Guarded by itself. The first function of a list is called. */
     private final Map<String, List<ScriptFunction>> byName = new TreeMap<>();
 
     private final Map<Object, Map<String, String>> refused = new ConcurrentHashMap<>();
@@ -38,16 +38,16 @@ final class Functions {
     }
 
     /**
-     * Notes why functions are not served, for the errors of calls to them.
+     * Records why functions are not served, for the errors of calls to them.
      *
-     * @param owner whose functions they are, until it is {@linkplain #forget forgotten}
+     * @param owner owner of the functions, until {@link #forget}
      * @param refusals by the function's name; by the module's name and a dot for all of its functions
      */
     void refuse(Object owner, Map<String, String> refusals) {
         refused.put(owner, Map.copyOf(refusals));
     }
 
-    /** Forgets what was refused of this owner. */
+    /** Removes the refusals of an owner. */
     void forget(Object owner) {
         refused.remove(owner);
     }
@@ -72,9 +72,9 @@ final class Functions {
     }
 
     /**
-     * The function of a name.
+     * Returns the function with a name.
      *
-     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when there is none, with the nearest names
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} if there is none, with the nearest names
      */
     ScriptFunction find(String name) throws RejectedMessageException {
         synchronized (byName) {
@@ -86,7 +86,7 @@ final class Functions {
         throw unknown(name);
     }
 
-    /** The refusal of a call to a function that there is not. */
+    /** Returns the refusal of a call to a missing function. */
     RejectedMessageException unknown(String name) {
         Optional<String> refusal = refusal(name);
         if (refusal.isPresent()) {

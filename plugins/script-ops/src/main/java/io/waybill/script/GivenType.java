@@ -9,7 +9,10 @@ import org.bytedeco.pytorch.FunctionSchema;
 import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
-/** libtorch's type of a value where the parameter leaves it open, in the language of schemas: {@code int[]}, {@code Dict(str, Any)}. */
+/**
+ * libtorch's type of a value where the parameter leaves it open, in the language of schemas: {@code int[]},
+ * {@code Dict(str, Any)}.
+ */
 final class GivenType {
 
     static final String ANY = "Any";
@@ -24,7 +27,7 @@ final class GivenType {
 
     private GivenType() {}
 
-    /** The type; null when libtorch has no such value. */
+    /** Returns the type of a value; null if libtorch has no such value. */
     static String of(Value value) {
         if (value instanceof Value.Items items) {
             String element = items.values().isEmpty() ? EMPTY : common(items.values());
@@ -55,7 +58,7 @@ final class GivenType {
         return value == null || !Dicts.isKeyType(key) ? null : "Dict(" + key + ", " + value + ")";
     }
 
-    /** The type of all of these: theirs when it is one, or any. */
+    /** Returns the common type of values; the type any if they differ. */
     static String common(List<Value> values) {
         String common = of(values.get(0));
         for (Value value : values) {
@@ -68,7 +71,7 @@ final class GivenType {
         return common;
     }
 
-    /** libtorch's object for it, which stays with the process or belongs to the open scope. */
+    /** Returns libtorch's object for a type, which lives as long as the process or belongs to the open scope. */
     @SuppressWarnings("try")
     static Type.TypePtr pointer(String text) {
         Type.TypePtr known = KNOWN.get(text);

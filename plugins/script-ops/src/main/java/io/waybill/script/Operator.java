@@ -10,7 +10,7 @@ import java.util.Map;
 /**
  * All overloads of one name that a message can call. Immutable, and safe for several threads.
  *
- * @param name as the call gave it
+ * @param name name in the call
  * @param overloads in the order in which they are tried: the dispatcher's first, each in the order of registration
  */
 record Operator(OperatorName name, List<Overload> overloads) {
@@ -18,18 +18,19 @@ record Operator(OperatorName name, List<Overload> overloads) {
     private static final String SEEDING = "aten::manual_seed";
 
     /**
-     * Returns whether a run without a result has the response {@code None}. As in PyTorch no other operator without a
-     * result can be called, but PyTorch seeds before it detects this, and a caller has no other way to seed a node.
+     * Returns whether a run without a result has the response {@code None}. Like in PyTorch, no other operator without
+     * a result can be called, but PyTorch seeds before it detects this, and a caller has no other way to seed a node.
      */
     boolean respondsNothing(Overload overload) {
         return name.qualified().equals(SEEDING) && overload.signature().returnCount() == 0;
     }
 
     /**
-     * The overload that the arguments fit best: the first that takes them as they are; when there is none, the one that costs the
-     * fewest conversions, and the first among equals.
+     * Returns the overload that fits the arguments best: the first one without conversions; otherwise the first one
+     * with the lowest cost of conversions.
      *
-     * @throws RejectedMessageException {@link ErrorCode#NO_MATCHING_SCHEMA}, with every schema and what is wrong with it
+     * @throws RejectedMessageException {@link ErrorCode#NO_MATCHING_SCHEMA}, with every schema and the reason why it
+     *     does not fit
      */
     Overload choose(Invocation call) throws RejectedMessageException {
         List<Value> positional = call.positional();

@@ -6,10 +6,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An operator's name as a call gives it. Immutable.
+ * Operator's name in a call. Immutable.
  *
- * @param qualified with its namespace, such as {@code aten::add}
- * @param overload such as {@code Tensor}; {@link #ANY_OVERLOAD} when the call leaves the choice to its arguments
+ * @param qualified name with its namespace, such as {@code aten::add}
+ * @param overload such as {@code Tensor}; {@link #ANY_OVERLOAD} if the arguments determine the overload
  */
 record OperatorName(String qualified, String overload) {
 
@@ -23,10 +23,10 @@ record OperatorName(String qualified, String overload) {
             Pattern.compile("(?:torch\\.ops\\.(\\w+)\\.|(\\w+)::)([A-Za-z_]\\w*)(?:\\.(\\w+))?");
 
     /**
-     * Reads {@code aten::add}, {@code aten::add.Tensor}, {@code torch.ops.aten.add} or {@code torch.ops.aten.add.Tensor}. Python's
-     * {@code .default} is the overload without a name.
+     * Parses {@code aten::add}, {@code aten::add.Tensor}, {@code torch.ops.aten.add} or
+     * {@code torch.ops.aten.add.Tensor}. Python's {@code .default} is the overload without a name.
      *
-     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when the text has none of these forms
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} if the text has none of these forms
      */
     static OperatorName parse(String text) throws RejectedMessageException {
         Matcher parts = FORM.matcher(text);
@@ -43,7 +43,7 @@ record OperatorName(String qualified, String overload) {
         return new OperatorName(namespace + "::" + parts.group(3), overload);
     }
 
-    /** Whether a call with this name is to an operator, and not to a function. */
+    /** Returns whether a name is that of an operator, and not of a function. */
     static boolean isOne(String text) {
         return text.contains("::") || text.startsWith("torch.ops.");
     }

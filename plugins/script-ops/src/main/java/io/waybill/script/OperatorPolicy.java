@@ -11,17 +11,18 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * Which operators a call may run. Operators compute: what reaches beyond its arguments and its result, to files, to the network or to the
- * process, is refused unless the configuration names it, and so is what was not reviewed. Immutable.
+ * Policy that decides which operators a call may run. An operator with effects beyond its result, on files, the network
+ * or the process, or one that was not reviewed, is refused unless the configuration names it. Immutable.
  *
- * <p>The lists are those of libtorch 2.10. A test reads all schemas of the libtorch at hand and fails when one is new to them.
+ * <p>The lists are those of libtorch 2.10. A test reads all schemas of the present libtorch and fails if a list lacks
+ * one.
  */
 final class OperatorPolicy {
 
-    /** The setting, as texts name it. */
+    /** Name of the setting in texts. */
     static final String SETTING = "operators.allow in conf/" + ScriptEngine.class.getName() + ".cfg";
 
-    /** Whose operators compute only, but for {@link #BY_NAME}. */
+    /** Namespaces whose operators only compute, except those in {@link #BY_NAME}. */
     static final Set<String> COMPUTING = Set.of(
             "aten",
             "mkldnn",
@@ -40,7 +41,7 @@ final class OperatorPolicy {
     private static final String OBJECTS = "gives out objects of the process as bytes";
     private static final String OUTPUT = "writes to the node's output";
 
-    /** Effects of all operators of a namespace. */
+    /** Effects of all operators of namespaces. */
     private static final Map<String, String> BY_NAMESPACE = Map.of(
             "c10d",
             NETWORK,
@@ -89,9 +90,9 @@ final class OperatorPolicy {
     /**
      * Returns the policy with additional operators from the configuration.
      *
-     * @param names such as {@code aten::from_file}, or {@code profiler::*} for all of a namespace, with commas between;
-     * empty for none
-     * @throws IllegalArgumentException when one has another form, or is of an operator that is allowed anyway
+     * @param names such as {@code aten::from_file}, or {@code profiler::*} for all of a namespace, separated by commas;
+     *     empty for none
+     * @throws IllegalArgumentException if one has another form, or names an operator that is always allowed
      */
     static OperatorPolicy allowing(String names) {
         Set<String> allowed = new TreeSet<>();
@@ -115,10 +116,11 @@ final class OperatorPolicy {
     }
 
     /**
-     * Passes an operator that a call may run.
+     * Checks that a call may run an operator.
      *
-     * @param qualified its name with its namespace, without an overload
-     * @throws RejectedMessageException {@link ErrorCode#REFUSED}, with what it does and the setting that allows it
+     * @param qualified name with its namespace, without an overload
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED}, with the operator's effect and the setting that
+     *     allows it
      */
     void check(String qualified) throws RejectedMessageException {
         String reach = reach(qualified);
@@ -130,12 +132,12 @@ final class OperatorPolicy {
         }
     }
 
-    /** Whether an operator uses the generator of the process without libtorch's tag. */
+    /** Returns whether an operator uses the generator of the process without libtorch's tag. */
     static boolean isUntaggedRandom(String qualified) {
         return UNTAGGED_RANDOM.contains(qualified);
     }
 
-    /** Returns the effects of an operator besides computing; null when there are none. */
+    /** Returns the effects of an operator besides computing; null if there are none. */
     static String reach(String qualified) {
         String namespace = namespace(qualified);
         String ofNamespace = BY_NAMESPACE.get(namespace);

@@ -14,13 +14,13 @@ import org.bytedeco.pytorch.Symbol;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The operators of this process's libtorch, by name. Thread-safe.
+ * Operators of this process's libtorch, by name. Thread-safe.
  *
  * <p>The names are read once, at construction; an operator's overloads when it is first called. Only names that
  * libtorch knows are cached or passed to it, so that unknown ones cost no memory.
  *
- * <p>Operators for the interpreter alone are excluded: those that need a graph node, or a count of arguments on the
- * stack.
+ * <p>Operators that only the interpreter can run are excluded: those that need a graph node, or a count of arguments on
+ * the stack.
  */
 final class Operators {
 
@@ -29,13 +29,13 @@ final class Operators {
 
     private static final int NEAREST_COUNT = 5;
 
-    /** All names, with the number of their overloads. */
+    /** All names, with their numbers of overloads. */
     private final Map<String, Integer> overloadCounts;
 
     private final int rememberedMax;
     private volatile Permitted permitted; // written when the settings change, read by callers
 
-    /** A policy, and what it has let calls find. */
+    /** A policy, with the operators that it has allowed. */
     private record Permitted(OperatorPolicy policy, Map<String, Operator> byText) {
         Permitted(OperatorPolicy policy) {
             this(policy, new ConcurrentHashMap<>());
@@ -54,10 +54,10 @@ final class Operators {
     }
 
     /**
-     * The operator that a call names.
+     * Returns the operator that a call names.
      *
-     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when there is none, with the nearest names;
-     *     {@link ErrorCode#REFUSED} when calls may not run it
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} if there is none, with the nearest names;
+     *     {@link ErrorCode#REFUSED} if calls may not run it
      */
     Operator find(String text) throws RejectedMessageException {
         Permitted now = permitted;
@@ -72,7 +72,7 @@ final class Operators {
         return found;
     }
 
-    /** Has further calls run what another policy lets them. */
+    /** Sets another policy for further calls. */
     final void permit(OperatorPolicy other) {
         permitted = new Permitted(other);
     }
@@ -82,7 +82,7 @@ final class Operators {
         return overloadCounts.size();
     }
 
-    /** Returns how many names are cached with their overloads. */
+    /** Returns the number of names that are cached with their overloads. */
     int rememberedCount() {
         return permitted.byText().size();
     }
@@ -115,7 +115,7 @@ final class Operators {
             for (long i = 0; i < found.size(); i++) {
                 org.bytedeco.pytorch.Operator operator = found.get(i);
                 if (operator.schema().is_vararg()) {
-                    continue; // it takes as many as the interpreter says, and this is not the interpreter
+                    continue; // it has a variable number of arguments, which only the interpreter knows
                 } else if (operator.isC10Op()) {
                     ofDispatcher.add(Overload.of(operator));
                 } else if (operator.hasOperation()) {

@@ -14,14 +14,17 @@ import org.bytedeco.pytorch.global.torch.Tag;
 /**
  * One overload of an operator. Immutable, and safe for several threads.
  *
- * <p><b>Random numbers.</b> A run draws from a generator of its own: from the argument of an overload that takes one, or of its twin that
- * does. Overloads without either draw from the generator of the process, which is seeded for each run, one run at a time.
+ * <p><b>Random numbers.</b> A run draws from its own generator, which is an argument of the overload or of its twin.
+ * Overloads without either draw from the generator of the process, which is seeded for each run, one run at a time.
  *
- * <p><b>Ownership.</b> Holds a handle as small as a pointer. It is freed when the overload is no longer reachable, because a call may still be running when its component is deactivated.
+ * <p><b>Ownership.</b> Holds a handle as small as a pointer. It is freed when the overload is no longer reachable,
+ * because a call may still be running when its component is deactivated.
  */
 final class Overload implements Routine {
 
-    /** Guards the generator of the process; an object of libtorch's, so that it is one for all versions of this bundle. */
+    /**
+     * Guards the generator of the process; an object of libtorch's, so that it is one for all versions of this bundle.
+     */
     private static final Object PROCESS_GENERATOR = Generator.class;
 
     private final String name;
@@ -29,7 +32,7 @@ final class Overload implements Routine {
     private final OperatorHandle handle;
     private final Operation operation;
     private final boolean isRandom;
-    /** The overload that takes a generator besides the same arguments; null without one. */
+    /** Overload with the same arguments and a generator; null if there is none. */
     private final Overload twin;
 
     private Overload(
@@ -48,7 +51,7 @@ final class Overload implements Routine {
     }
 
     /**
-     * Reads an overload from libtorch. What it keeps outlives the caller's {@code PointerScope}.
+     * Reads an overload from libtorch. Its objects outlive the caller's {@code PointerScope}.
      *
      * @param operator that can be run without a graph and has a fixed number of parameters
      */
@@ -81,7 +84,7 @@ final class Overload implements Routine {
                 .orElse(this);
     }
 
-    /** Whether a run draws random numbers, or may do so, and needs a seed. */
+    /** Returns whether a run may draw random numbers, and needs a seed. */
     boolean isRandom() {
         return isRandom;
     }
@@ -89,7 +92,7 @@ final class Overload implements Routine {
     /**
      * Runs on the arguments on the stack.
      *
-     * @param seed of the numbers that the run draws, unless an argument is a generator
+     * @param seed seed of the run's random numbers, unless an argument is a generator
      */
     void run(IValueVector stack, long seed) {
         int generator = signature.generatorIndex();
@@ -123,7 +126,7 @@ final class Overload implements Routine {
         return at;
     }
 
-    /** Empty for the overload without a name. */
+    /** Returns the name; empty for the overload without a name. */
     String name() {
         return name;
     }

@@ -9,11 +9,11 @@ import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch.TypeKind;
 
 /**
- * The type of a parameter, and how well a value fits it. Immutable, and safe for several threads.
+ * Type of a parameter, which computes how well a value fits it. Immutable, and safe for several threads.
  *
- * <p>A fit is a cost: {@link #EXACT} when the value is of the type, more when it has to be converted, {@link #NO_FIT} when it can't be.
- * The conversions are those that PyTorch makes when it calls an operator with Python values, except that an int does not pass for a
- * bool, and none not for a tensor.
+ * <p>A fit is a cost: {@link #EXACT} if the value is of the type, more if it must be converted, {@link #NO_FIT} if it
+ * can't be. The conversions are those of PyTorch for Python values, except that an int does not pass for a bool, and
+ * none not for a tensor.
  */
 final class ParameterType {
 
@@ -36,11 +36,11 @@ final class ParameterType {
         DICT("Dict"),
         /** A generator of random numbers, given by its seed. */
         GENERATOR("Generator"),
-        /** Any value of libtorch: for a variable type or {@code Any}. */
+        /** Any value that libtorch has: for a variable type or {@code Any}. */
         ANY("Any"),
         /** One of several types. */
         UNION("Union"),
-        /** A reference to a value elsewhere, which a function knows as a future. */
+        /** A reference to a value of another worker, which is a future in a function. */
         REFERENCE("RRef"),
         /** Accepts only its default: streams, objects of classes. */
         OTHER("");
@@ -54,11 +54,11 @@ final class ParameterType {
 
     static final int NO_FIT = -1;
     static final int EXACT = 0;
-    /** An int for a float, a single int for a list of fixed length. */
+    /** Cost of an int for a float, or of a single int for a list of fixed length. */
     static final int CONVERTED = 1;
-    /** Whatever it is: an overload that names the type comes first. */
+    /** Cost of any value for an open type: an overload that names the type precedes it. */
     static final int OPEN = 2;
-    /** A number for a tensor: the last resort, so that {@code add(tensor, 3)} is add.Scalar. */
+    /** Cost of a number for a tensor: the last resort, so that {@code add(tensor, 3)} is add.Scalar. */
     static final int WRAPPED = 16;
 
     private final Kind kind;
@@ -79,9 +79,9 @@ final class ParameterType {
     /**
      * Reads a type.
      *
-     * @param type as the parameter declares it
-     * @param onStack as the interpreter knows it: there an element type is an int
-     * @param fixedLength of the list that a single number may stand for; 0 for none
+     * @param type declared type of the parameter
+     * @param onStack type in the interpreter, where an element type is an int
+     * @param fixedLength length of the list that a single number may stand for; 0 for none
      */
     static ParameterType of(Type type, Type onStack, int fixedLength) {
         TypeKind typeKind = type.kind().intern();
@@ -132,7 +132,7 @@ final class ParameterType {
         return new ParameterType(Kind.LIST, List.of(element), fixedLength, listType, element.text + "[" + length + "]");
     }
 
-    /** Returns the element type; null when it is open and the value determines it. */
+    /** Returns the element type; null if it is open and the value determines it. */
     private static Type.TypePtr elementType(Type onStack, int index) {
         Type.TypePtr declared = onStack.containedType(index);
         if (declared.get().hasFreeVariables()) {
@@ -173,7 +173,7 @@ final class ParameterType {
         for (int i = 0; i < count; i++) {
             elements.add(of(contained(type, i), contained(onStack, i), 0));
         }
-        // One with names has its fields by position on the stack, too.
+        // a named tuple has its fields by position on the stack, too
         boolean isPlain = elements.stream().noneMatch(element -> element.kind == Kind.OTHER);
         String texts = elements.stream().map(ParameterType::toString).collect(Collectors.joining(", ", "(", ")"));
         return isPlain ? new ParameterType(Kind.TUPLE, List.copyOf(elements), 0, null, texts) : other(type);
@@ -228,7 +228,10 @@ final class ParameterType {
         return elements;
     }
 
-    /** libtorch's type of a list's elements, or a dict's values, which an empty one needs too; null when the schema leaves it open. */
+    /**
+     * Returns libtorch's type of a list's elements, or a dict's values, which an empty one needs, too; null if the
+     * schema leaves it open.
+     */
     Type.TypePtr listType() {
         return listType;
     }
@@ -338,7 +341,7 @@ final class ParameterType {
         return worst;
     }
 
-    /** Returns the member of a union that a value fits best, the first of several; null when it fits none. */
+    /** Returns the member of a union that a value fits best, the first of several; null if it fits none. */
     ParameterType choice(Value value) {
         ParameterType best = null;
         for (ParameterType choice : elements) {

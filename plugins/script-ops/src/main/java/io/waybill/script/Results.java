@@ -24,8 +24,8 @@ import org.bytedeco.pytorch.TupleElements;
  * Converts the result of an operator on the stack to a value for the response. Tensors of one result that share a
  * storage share it in the value.
  *
- * <p><b>Ownership.</b> Each tensor of the value brings one count of its storage, which goes to the outbox with it; when
- * a conversion fails they are released. Libtorch's memory stays alive through them, the message's own storages by being
+ * <p><b>Ownership.</b> Each tensor of the value has a count of its storage, which it transfers to the outbox; if a
+ * conversion fails, they are released. Libtorch's memory stays alive through them, the message's own storages by being
  * retained.
  *
  * <p><b>Threads.</b> One.
@@ -46,16 +46,16 @@ final class Results {
         this.calls = calls;
     }
 
-    /** Releases the counts that were taken. */
+    /** Releases the added counts. */
     void release() {
         described.release();
     }
 
     /**
-     * The value.
+     * Converts a result to a value.
      *
-     * @param types where an int is the code of an element type
-     * @throws RejectedMessageException {@link ErrorCode#REFUSED} when it holds something that does not travel
+     * @param types positions at which an int is the code of an element type
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED} if it contains an object that can't be sent
      */
     Value take(IValue result, ElementTypes types) throws RejectedMessageException {
         boolean taken = false;

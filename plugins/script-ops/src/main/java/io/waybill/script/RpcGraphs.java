@@ -21,8 +21,8 @@ import org.bytedeco.pytorch.ValueArrayRef;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Inserts calls to Java into the graphs of compiled functions. Libtorch has one kind of node with external code:
- * {@code prim::profile_ivalue}, which passes the interpreter's stack to a callback. Here it makes a call, or waits for
+ * Inserts calls of Java into the graphs of compiled functions. Libtorch has one kind of node with external code:
+ * {@code prim::profile_ivalue}, which passes the interpreter's stack to a callback. Here it starts a call, or waits for
  * one.
  *
  * <p><b>Threads.</b> A graph is changed before it is run. The callbacks run on the thread that runs the function.
@@ -31,7 +31,7 @@ public final class RpcGraphs {
 
     private static final String WAIT = "aten::wait";
 
-    /** These are never freed: graphs refer to their native sides. */
+    /** Callbacks that are never freed, because graphs refer to their native sides. */
     private static final Callback CALL = new Callback() {
         @Override
         void run(IValueVector stack, long top) throws RejectedMessageException {
@@ -74,12 +74,12 @@ public final class RpcGraphs {
 
     private RpcGraphs() {}
 
-    /** Replaces the body of a bridge by a call, whose number it keeps. */
+    /** Replaces the body of a bridge with a call, whose number it keeps. */
     static void call(Function bridge, long site) {
         call(bridge, site, CALL);
     }
 
-    /** Replaces the body of a bridge by what it stands for. */
+    /** Replaces the body of a bridge with its intrinsic. */
     static void call(Function bridge, Intrinsic intrinsic) {
         call(bridge, intrinsic.ordinal(), INTRINSIC);
     }
@@ -88,7 +88,7 @@ public final class RpcGraphs {
         Graph graph = torch.toGraphFunction(bridge).graph();
         Type.TypePtr type = new Type.TypePtr(graph.outputs().get(0).type()); // its owner is destroyed
         Value number = graph.insertConstant(new IValue(siteNumber));
-        number.node().moveBefore(graph.block().return_node()); // out of the blocks of the old body
+        number.node().moveBefore(graph.block().return_node()); // moves it out of the blocks of the old body
         empty(graph.block(), number.node());
         ProfileIValueOp call = node(graph, callback);
         ValueArrayRef inputs = graph.inputs();
@@ -105,7 +105,7 @@ public final class RpcGraphs {
         List<JitNode> nodes = nodes(block);
         for (int i = nodes.size() - 1; i >= 0; i--) {
             if (nodes.get(i).address() != butFor.address()) {
-                nodes.get(i).destroy(); // from behind: its results are not used any more
+                nodes.get(i).destroy(); // from the end: its results are no longer used
             }
         }
     }
@@ -119,7 +119,7 @@ public final class RpcGraphs {
         return nodes;
     }
 
-    /** Waits for the futures of calls before libtorch does. */
+    /** Inserts waits for the futures of calls before libtorch's own waits. */
     static void await(Function function) {
         Graph graph = torch.toGraphFunction(function).graph();
         List<JitNode> waits = new ArrayList<>();
@@ -136,7 +136,7 @@ public final class RpcGraphs {
 
     private static ProfileIValueOp node(Graph graph, Callback callback) {
         ProfileIValueOp node = new ProfileIValueOp(graph, callback);
-        // It is the graph's to free: neither the open scope's, which would, nor the garbage collector's.
+        // The graph owns it: neither the open scope nor the garbage collector may free it.
         node.retainReference();
         node.deallocate(false);
         return node;
@@ -154,21 +154,23 @@ public final class RpcGraphs {
         }
     }
 
-    /** The type of a call's result, from the type that its bridge returns: the result or its future, and a bool. */
+    /**
+     * Returns the type of a call's result, from the type that its bridge returns: the result or its future, and a bool.
+     */
     static Type resultType(RpcText.Way way, Function bridge) {
         Type pair = bridge.getSchema().returns().type().get();
         Type first = pair.containedType(0).get();
         return way == RpcText.Way.RPC_SYNC ? first : first.containedType(0).get();
     }
 
-    /** Called by libtorch's interpreter, with the frame's number on top of the stack. */
+    /** Callback for libtorch's interpreter, with the frame's number on top of the stack. */
     private abstract static class Callback extends IValueVectorConsumer {
 
         Callback() {
-            retainReference(); // or the scope that is open now would free it
+            retainReference(); // otherwise the open scope would free it
         }
 
-        /** @param top how many values stand below the frame's number */
+        /** @param top number of values below the frame's number */
         abstract void run(IValueVector stack, long top) throws RejectedMessageException;
 
         static ScriptCalls calls() {

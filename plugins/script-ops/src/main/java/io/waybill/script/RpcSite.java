@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A call site: a function that a script calls on another worker, and the way of calling it. Immutable.
  *
- * @param function as the message names it, such as {@code math.scale}
+ * @param function name in the message, such as {@code math.scale}
  * @param result required type of the response
  */
 record RpcSite(RpcText.Way way, String function, ParameterType result) {
@@ -18,7 +18,7 @@ record RpcSite(RpcText.Way way, String function, ParameterType result) {
 
     private static final AtomicLong LAST = new AtomicLong();
 
-    /** @return the number of the site, until it is {@linkplain #forget forgotten} */
+    /** @return the number of the site, valid until {@link #forget} */
     long register() {
         long number = LAST.incrementAndGet();
         SITES.put(number, this);

@@ -11,8 +11,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves SCRIPT_CALL to operators: runs the one that the call names, and responds with its result, a tuple if it has several. Functions of scripts have
- * handlers of their own; a call to one that is not here comes here and is refused.
+ * Handler of SCRIPT_CALL for operators: runs the named operator, and responds with its result, a tuple if it has
+ * several. Functions of scripts have their own handlers; a call of a missing function arrives here and is refused.
  *
  * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#runOperator}.
  */

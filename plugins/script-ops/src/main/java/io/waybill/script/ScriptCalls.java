@@ -33,12 +33,11 @@ import org.bytedeco.pytorch.Tuple;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Calls of one run of a function to other workers, on behalf of the request that it serves. In libtorch, an
- * asynchronous call and a reference are incomplete futures: the function's wait enters this class first, which
- * completes them.
+ * Calls of one run of a function to other workers, on behalf of the function's request. In libtorch, an asynchronous
+ * call and a reference are incomplete futures: the function's wait calls this class first, which completes them.
  *
  * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function
- * computes with, and the handles of the references that it made, until it is closed, after the response. An
+ * computes with, and the handles of the references that it created, until it is closed, after the response. An
  * asynchronous call without a wait continues.
  */
 final class ScriptCalls implements AutoCloseable {
@@ -46,12 +45,12 @@ final class ScriptCalls implements AutoCloseable {
     private static final ThreadLocal<ScriptCalls> CURRENT = new ThreadLocal<>();
 
     private static final double NANOS = 1e9;
-    /** As PyTorch means it. */
+    /** PyTorch's value for the default timeout. */
     private static final double DEFAULT_TIMEOUT = -1;
-    /** Longer than any program: no limit. */
+    /** Timeout above which there is no limit. */
     private static final double MAX_SECONDS = 1e9;
 
-    /** What a future of the function represents: a pending response, or a reference. */
+    /** Content of a future of the function: a pending response, or a reference. */
     private record Pending(ParameterType type, String what, CompletableFuture<Response> response, RRef reference) {}
 
     private final Supplier<Rpc> rpc;
@@ -62,7 +61,7 @@ final class ScriptCalls implements AutoCloseable {
     private LeasedTensors tensors;
     private ScriptGradients gradients;
     private ScriptCalls outer;
-    /** How the next value is fetched: its timeout in seconds, -1 for the default; only if it is here. */
+    /** Timeout of the next fetch in seconds, -1 for the default. */
     private double nextTimeout = DEFAULT_TIMEOUT;
 
     private boolean isNextLocal;
@@ -83,12 +82,12 @@ final class ScriptCalls implements AutoCloseable {
         });
     }
 
-    /** Returns the calls of the function that this thread runs; null when it runs none. */
+    /** Returns the calls of the function that this thread runs; null if it runs none. */
     static ScriptCalls current() {
         return CURRENT.get();
     }
 
-    /** The function begins to run on this thread. */
+    /** Marks the start of the function on this thread. */
     void begin(LeasedTensors ofCall, ScriptGradients ofEngine) {
         tensors = ofCall;
         gradients = ofEngine;
@@ -108,7 +107,7 @@ final class ScriptCalls implements AutoCloseable {
         }
     }
 
-    /** Makes a call, and returns its result, or the future that represents it. */
+    /** Sends a call, and returns its result, or the future that represents it. */
     IValue call(RpcSite site, String to, IValue args, IValue kwargs, double timeout) throws RejectedMessageException {
         Results given = new Results(tensors, this);
         try {
@@ -137,7 +136,7 @@ final class ScriptCalls implements AutoCloseable {
         }
     }
 
-    /** As in PyTorch, a call that can't be sent fails where it is made: its future may never be waited for. */
+    /** Throws if a call could not be sent, like PyTorch, because its future may never be waited for. */
     private static void requireSent(CompletableFuture<Response> call) {
         if (call.isCompletedExceptionally()) {
             try {
@@ -150,7 +149,7 @@ final class ScriptCalls implements AutoCloseable {
         }
     }
 
-    /** @param seconds 0 for none */
+    /** @param seconds timeout; 0 for none */
     private static Duration limit(double seconds) {
         if (Double.isNaN(seconds) || seconds < 0) {
             throw new IllegalArgumentException(
@@ -162,7 +161,7 @@ final class ScriptCalls implements AutoCloseable {
         return Duration.ofNanos(Math.max(1, (long) (seconds * NANOS)));
     }
 
-    /** Does what a bridge stands for, with its arguments on the stack. */
+    /** Runs the intrinsic of a bridge, with its arguments on the stack. */
     IValue run(Intrinsic intrinsic, IValueVector stack, long first) throws RejectedMessageException {
         return switch (intrinsic) {
             case IS_OWNER -> new IValue(required(stack.get(first)).isOwner());
@@ -260,13 +259,13 @@ final class ScriptCalls implements AutoCloseable {
         return future(new Pending(type.element(), "a reference", null, reference));
     }
 
-    /** Returns the reference that a future represents; null when it represents none. */
+    /** Returns the reference that a future represents; null if it represents none. */
     RRef reference(Future future) {
         Pending pending = futures.get(future.address());
         return pending == null ? null : pending.reference;
     }
 
-    /** Waits until a future of this is complete; another one is let alone. */
+    /** Waits until a future of these calls is complete; ignores any other future. */
     void complete(Future future) throws RejectedMessageException {
         double timeout = nextTimeout;
         boolean isLocal = isNextLocal;
@@ -312,7 +311,7 @@ final class ScriptCalls implements AutoCloseable {
         }
     }
 
-    /** Java can't construct futures, but one makes more of its kind. */
+    /** First future, from which others are created, since Java can't construct them. */
     private static final class Seed {
 
         static final Future FUTURE = first();

@@ -33,35 +33,36 @@ import org.osgi.service.component.annotations.ReferencePolicyOption;
 /**
  * Runs calls by name on libtorch, and returns their results. The handlers of this bundle share one engine.
  *
- * <p><b>Graphs.</b> If an argument carries its native side, or a function is called in a context of distributed autograd, so do the results, and
- * libtorch holds the bytes of the others as long as it uses them. Otherwise an operator uses the bytes for the call only, and results have no graph.
+ * <p><b>Graphs.</b> If an argument carries its native side, or a function is called in a context of distributed
+ * autograd, the results carry theirs, and libtorch holds the bytes of the other arguments while it uses them. Otherwise
+ * an operator uses the bytes for the call only, and results have no graph.
  *
- * <p><b>Ownership.</b> Each tensor of a result brings a count of its storage, which goes to the outbox with it, or is
- * released by the caller. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
- * {@link ErrorCode#NO_MATCHING_SCHEMA} before anything ran; {@link ErrorCode#REFUSED} with libtorch's own text when it
- * failed, {@link ErrorCode#DEVICE_FULL} when it found no memory.
+ * <p><b>Ownership.</b> Each tensor of a result has a count of its storage, which it transfers to the outbox, or which
+ * the caller releases. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
+ * {@link ErrorCode#NO_MATCHING_SCHEMA} before a run; {@link ErrorCode#REFUSED} with libtorch's own text if it failed,
+ * {@link ErrorCode#DEVICE_FULL} if memory was exhausted.
  */
 @Component(service = {ScriptEngine.class, NativeOperators.class})
 public final class ScriptEngine implements NativeOperators {
 
     private static final Logger LOG = System.getLogger(ScriptEngine.class.getName());
 
-    /** For operators that draw nothing. */
+    /** Seed for operators without random numbers. */
     private static final long UNUSED_SEED = 0;
 
     private final Operators operators;
     private final Functions functions = new Functions();
     private final NativeTensors natives;
     private final ScriptGradients gradients;
-    /** Written when the component ends, read by callers of the service. */
+    /** Written at deactivation, read by callers of the service. */
     private volatile boolean left;
 
     /** Settings, under the PID {@code io.waybill.script.ScriptEngine}. */
     public @interface Config {
 
         /**
-         * Operators that calls may run although they reach files, the network or the process: names such as {@code aten::from_file},
-         * with commas between.
+         * Returns the operators that calls may run although they access files, the network or the process: names such
+         * as {@code aten::from_file}, separated by commas.
          */
         String operators_allow() default "";
     }
@@ -69,8 +70,8 @@ public final class ScriptEngine implements NativeOperators {
     /**
      * Creates the engine with its settings.
      *
-     * @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do
-     * @throws IllegalArgumentException when a setting is invalid
+     * @throws IllegalStateException if libtorch can't be loaded, with the missing file and what to do
+     * @throws IllegalArgumentException if a setting is invalid
      */
     @Activate
     public ScriptEngine(@Reference NativeTensors natives, Config config) {
@@ -89,7 +90,10 @@ public final class ScriptEngine implements NativeOperators {
         rehearse();
     }
 
-    /** Calls an operator twice, so that no request waits until classes are loaded, and a libtorch that does not compute is found here. */
+    /**
+     * Calls an operator twice, so that classes are loaded before the first request, and a defective libtorch is
+     * detected.
+     */
     private void rehearse() {
         try {
             Value one = rehearsed(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
@@ -107,7 +111,7 @@ public final class ScriptEngine implements NativeOperators {
         return run(operator, operator.choose(call), call, LeasedTensors.forCall(), UNUSED_SEED);
     }
 
-    /** Takes over changed settings; with a wrong one calls run what they may by default. Scripts stay loaded. */
+    /** Applies changed settings; if one is invalid, the defaults apply. Scripts stay loaded. */
     @Modified
     void change(Config config) {
         try {
@@ -121,7 +125,7 @@ public final class ScriptEngine implements NativeOperators {
         }
     }
 
-    /** Has functions run backward passes and read gradients, in the contexts of this. */
+    /** Sets the distributed autograd in whose contexts functions run backward passes and read gradients. */
     @Reference(
             unbind = "disconnect",
             cardinality = ReferenceCardinality.OPTIONAL,
@@ -131,12 +135,12 @@ public final class ScriptEngine implements NativeOperators {
         gradients.connect(autograd);
     }
 
-    /** Takes it away again, unless another one has come. */
+    /** Removes the distributed autograd, unless another one was set. */
     public void disconnect(NativeAutograd autograd) {
         gradients.disconnect(autograd);
     }
 
-    /** The component ends. Calls that run go on. */
+    /** Deactivates the component. Running calls continue. */
     @Deactivate
     void leave() {
         left = true;
@@ -165,8 +169,8 @@ public final class ScriptEngine implements NativeOperators {
     }
 
     /**
-     * Runs the operator that a message calls, in the overload that its arguments fit. If it draws random numbers, the outbox gives the
-     * seed.
+     * Runs the operator that a message calls, in the overload that fits its arguments. If it draws random numbers, the
+     * seed is from the outbox.
      */
     public Value runOperator(Invocation call, Outbox outbox) throws RejectedMessageException {
         Operator operator = operator(call);
@@ -206,7 +210,10 @@ public final class ScriptEngine implements NativeOperators {
         }
     }
 
-    /** Observes what the operator does, and not how its arguments and results become tensors: no operator of the call does that. */
+    /**
+     * Runs an operator under observation, without the conversions of its arguments and results, which belong to no
+     * operator of the call.
+     */
     @SuppressWarnings("try")
     private void runObserved(Overload overload, CallStack stack, long seed) {
         try (OperatorEvents.Observation observed = natives.operatorEvents().observe()) {
@@ -221,15 +228,15 @@ public final class ScriptEngine implements NativeOperators {
         }
     }
 
-    /** The functions of the scripts that are served. */
+    /** Returns the functions of the served scripts. */
     Functions functions() {
         return functions;
     }
 
-    /** Runs this function, in the version that it is of. What it called is the caller's to close. */
+    /** Runs a function in its own version. The caller closes its calls. */
     Value run(ScriptFunction function, Invocation call, ScriptCalls calls) throws RejectedMessageException {
-        // a function has tensors of its own, and fetches some: its arguments do not tell whether its results have a
-        // graph
+        // a function has tensors of its own, and fetches some: its arguments do not determine whether its results have
+        // a graph
         boolean hasGraph = NativeTensors.isAnyIn(call) || gradients.isInContext();
         return run(function, call, calls, hasGraph ? natives.leases() : LeasedTensors.whileUsed());
     }
@@ -298,7 +305,7 @@ public final class ScriptEngine implements NativeOperators {
         return future.value();
     }
 
-    /** Returns how many storages of messages scripts and graphs keep beyond their calls. */
+    /** Returns the number of storages of messages that scripts and graphs keep beyond their calls. */
     int storageCount() {
         return natives.storageCount();
     }

@@ -7,8 +7,7 @@ import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A function of a script, or a method of the one module that a saved one holds. Safe for several threads, as long as
- * its script is open.
+ * A function of a script, or a method of a saved module. Safe for several threads, as long as its script is open.
  *
  * <p><b>Ownership.</b> The script owns the native function and the module.
  */
@@ -39,7 +38,7 @@ final class ScriptFunction implements Routine {
     /**
      * Creates a function without a module object.
      *
-     * @param elementTypes where its result is an element type, which libtorch has as an int
+     * @param elementTypes positions of element types in its result, which are ints in libtorch
      */
     static ScriptFunction plain(CompiledScript script, String module, Function function, ElementTypes elementTypes) {
         String schema = torch.toString(function.getSchema()).getString();
@@ -47,7 +46,7 @@ final class ScriptFunction implements Routine {
         return new ScriptFunction(script, name(module, function), signature, function, null, elementTypes);
     }
 
-    /** A method of a module, which is its first argument. */
+    /** Creates a method of a module, which is its first argument. */
     static ScriptFunction method(CompiledScript script, String module, Function function, IValue self) {
         String schema = torch.toString(function.getSchema()).getString().replaceFirst("\\([^,)]* self(, )?", "(");
         Signature signature = Signature.of(function.getSchema(), module + "." + schema, 1);

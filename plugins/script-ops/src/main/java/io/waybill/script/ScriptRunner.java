@@ -22,10 +22,12 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 
 /**
- * Serves the scripts that the node publishes: compiles each, and publishes a handler for its functions as long as the script is there.
+ * Runner of the scripts that the node publishes: compiles each, and publishes a handler for its functions while the
+ * script exists.
  *
- * <p><b>Threads.</b> Any: the framework calls on the thread that publishes a script or withdraws it, which waits until running calls have
- * ended, up to the drain limit. A version is freed when the last of its calls has ended, however late.
+ * <p><b>Threads.</b> Any: the framework calls on the thread that publishes a script or withdraws it, which waits until
+ * running calls have ended, up to the drain limit. A version is freed when the last of its calls has ended, however
+ * late.
  */
 @Component(
         service = {},
@@ -41,7 +43,7 @@ public final class ScriptRunner {
     private final ScriptEngine engine;
     private final Map<Script, Served> served = new ConcurrentHashMap<>();
 
-    /** A script while it is served. */
+    /** Served script. */
     private record Served(CompiledScript script, ServiceRegistration<MessageHandler> handler) {}
 
     @Activate
@@ -75,7 +77,7 @@ public final class ScriptRunner {
         }
     }
 
-    /** Logs what is refused of a script that is served. */
+    /** Logs the refused functions of a served script. */
     private static Map<String, String> refusals(Script script, CompiledScript compiled) {
         Map<String, String> refusals = new TreeMap<>();
         compiled.refusals().forEach((function, why) -> {
@@ -103,7 +105,7 @@ public final class ScriptRunner {
         return context.registerService(MessageHandler.class, new FunctionCall(engine, compiled), properties);
     }
 
-    /** A script goes. When this returns, running calls of it have ended or are not waited for any longer. */
+    /** Removes a script. On return its running calls have completed or exceeded the limit. */
     void remove(Script script) {
         engine.functions().forget(script);
         Served gone = served.remove(script);
@@ -118,7 +120,7 @@ public final class ScriptRunner {
         try {
             handler.unregister();
         } catch (IllegalStateException e) {
-            // this bundle stops, and the framework took it away before
+            // this bundle is stopping, and the framework has already removed it
         }
     }
 }

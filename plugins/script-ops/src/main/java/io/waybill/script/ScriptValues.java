@@ -9,7 +9,7 @@ final class ScriptValues {
 
     private ScriptValues() {}
 
-    /** The elements of a list or a tuple; null when the value is neither. */
+    /** Returns the elements of a list or a tuple; null if the value is neither. */
     static List<Value> elements(Value value) {
         if (value instanceof Value.Items items) {
             return items.values();

@@ -20,8 +20,8 @@ import org.bytedeco.pytorch.global.torch.TypeKind;
 /**
  * Parameters and number of results of a routine, read from its schema. Immutable, and safe for several threads.
  *
- * <p><b>Ownership.</b> Holds small native objects, the defaults and the types of lists, which are freed when it is no
- * longer reachable.
+ * <p><b>Ownership.</b> Holds small native objects, the defaults and the types of lists, which are freed when this
+ * object is no longer reachable.
  */
 final class Signature {
 
@@ -50,15 +50,15 @@ final class Signature {
         return type.kind() == ParameterType.Kind.OPTIONAL && type.element().kind() == ParameterType.Kind.GENERATOR;
     }
 
-    /** Reads a schema. What is kept outlives the caller's {@code PointerScope}. */
+    /** Reads a schema. Its objects outlive the caller's {@code PointerScope}. */
     static Signature of(FunctionSchema schema) {
         return of(schema, torch.toString(schema).getString(), 0);
     }
 
     /**
-     * Reads a schema without the first of its parameters, which are not the caller's to give.
+     * Reads a schema without its first parameters, which callers do not provide.
      *
-     * @param text as which it is shown
+     * @param text text form of the schema
      */
     static Signature of(FunctionSchema schema, String text, int firstParameter) {
         List<Parameter> parameters = new ArrayList<>();
@@ -69,7 +69,7 @@ final class Signature {
         return new Signature(text, List.copyOf(parameters), schema.returns());
     }
 
-    /** JavaCPP gives null for an empty string. */
+    /** Returns a string, for which JavaCPP has null if it is empty. */
     static String text(BytePointer string) {
         return string == null ? "" : string.getString(StandardCharsets.UTF_8);
     }
@@ -87,7 +87,7 @@ final class Signature {
         return new Parameter(argument.name().getString(), type, argument.kwarg_only(), defaultValue);
     }
 
-    /** Returns where the result of an operator is an element type. */
+    /** Returns the positions of element types in the result of an operator. */
     ElementTypes elementTypes() {
         return elementTypes;
     }
@@ -123,7 +123,7 @@ final class Signature {
         return namedTaken == named.size() ? cost : ParameterType.NO_FIT;
     }
 
-    /** Why the arguments do not fit, in one line. */
+    /** Describes in one line why the arguments do not fit. */
     String misfit(Invocation call) {
         List<Value> positional = call.positional();
         if (positional.size() > positionalCount) {
@@ -151,7 +151,7 @@ final class Signature {
         return "has no argument named '" + String.join("', '", unknown) + "'";
     }
 
-    /** The refusal of a call that none of these takes: with every schema and what is wrong with it. */
+    /** Returns the refusal of a call that fits none of these signatures, with every schema and the reason. */
     static RejectedMessageException noMatch(String name, List<Signature> signatures, Invocation call) {
         StringBuilder text = new StringBuilder("no schema of ").append(name).append(" takes (");
         String separator = "";
@@ -175,7 +175,7 @@ final class Signature {
         return generatorIndex;
     }
 
-    /** Whether these are the parameters of another signature, and a generator. */
+    /** Returns whether these are the parameters of another signature and a generator. */
     boolean isWithGenerator(Signature other) {
         if (generatorIndex < 0 || parameters.size() != other.parameters.size() + 1) {
             return false;
@@ -207,7 +207,7 @@ final class Signature {
         }
     }
 
-    /** Puts arguments that fit on the stack, and defaults for those that were not given. */
+    /** Pushes fitting arguments, and defaults for omitted ones. */
     void push(Invocation call, CallStack stack) throws RejectedMessageException {
         List<Value> positional = call.positional();
         Map<String, Value> named = call.named();

@@ -11,20 +11,20 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Bytes of messages that libtorch uses beyond their call: in a graph, in an attribute of a module, or in a task that a function forked. A count
- * of their storage is held as long as libtorch has a tensor over them besides the one here, which no code but this sees.
+ * Bytes of messages that libtorch uses beyond their call: in a graph, in an attribute of a module, or in a task that a
+ * function forked. A count of their storage is held while libtorch has a tensor over them in addition to the one here.
  *
- * <p>libtorch could call back when it frees a tensor. It does not here: its own threads free tensors too, and a thread of its pool that was once
- * inside Java keeps the process from ending.
+ * <p>libtorch could call back when it frees a tensor. It does not here: its own threads free tensors too, and a thread
+ * of its pool that was once inside Java keeps the process from ending.
  *
- * <p><b>Threads.</b> Any. The uses are checked when a call ends, and when a handle or a native storage is released; no thread waits for another
- * one's check. <b>Lifetime.</b> The process's.
+ * <p><b>Threads.</b> Any. The uses are checked when a call ends, and when a handle or a native storage is released; no
+ * thread waits for another one's check. <b>Lifetime.</b> That of the process.
  */
 final class CountedBytes {
 
     private static final Logger LOG = System.getLogger(CountedBytes.class.getName());
 
-    /** Max uses checked at a time; with more, a check continues where the last one ended. */
+    /** Max number of uses per check; with more, a check continues where the last one ended. */
     private static final int MAX_CHECKED = 64;
 
     /** A storage, the tensor over all of it, and libtorch's storage inside that tensor. */
@@ -36,7 +36,7 @@ final class CountedBytes {
     }
 
     private static final ReentrantLock LOCK = new ReentrantLock();
-    /** Held while storages are released, which is foreign code, without the other one. */
+    /** Lock for the release of storages, which is foreign code; the other lock is not held then. */
     private static final ReentrantLock SWEEPING = new ReentrantLock();
 
     private static final Deque<Use> USES = new ArrayDeque<>(); // guarded by LOCK
@@ -46,7 +46,7 @@ final class CountedBytes {
     /**
      * Ends the use of a storage by a call, whose {@code PointerScope} was closed.
      *
-     * @param bytes the tensor over all of it, whose reference is taken over
+     * @param bytes the tensor over all of it, whose reference changes ownership
      */
     static void letGo(Storage storage, Tensor bytes) {
         Use use = new Use(storage, bytes, bytes.storage());
@@ -66,7 +66,7 @@ final class CountedBytes {
     /** Releases storages that libtorch no longer uses. */
     static void sweep() {
         if (SWEEPING.isHeldByCurrentThread() || !SWEEPING.tryLock()) {
-            return; // what is released may end further uses: they are found in the loop, not in a recursion
+            return; // a release may end further uses: the loop finds them, not a recursion
         }
         try {
             List<Use> ended = ended(MAX_CHECKED);

@@ -15,15 +15,15 @@ import org.bytedeco.pytorch.global.torch.Layout;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * Describes libtorch's tensors as those of one message. Tensors that share a storage share it in the message.
+ * Describes libtorch's tensors as tensors of one message. Tensors that share a storage share it in the message.
  *
- * <p><b>Ownership.</b> Each tensor that is described brings one count of its storage, which goes with it, or is released here. Libtorch's
- * memory stays alive through them, a message's own storages by being retained. <b>Threads.</b> One.
+ * <p><b>Ownership.</b> Each described tensor has one count of its storage, which is transferred with it, or released
+ * here. Libtorch's memory stays alive through them, a message's own storages by being retained. <b>Threads.</b> One.
  */
 public final class DescribedResults {
 
     private final LeasedTensors tensors;
-    /** One entry for each count that was taken. */
+    /** One entry for each added count. */
     private final List<Storage> storages = new ArrayList<>(2);
 
     private final List<Long> addresses = new ArrayList<>(2);
@@ -32,7 +32,7 @@ public final class DescribedResults {
         this.tensors = tensors;
     }
 
-    /** Releases the counts that were taken. */
+    /** Releases the added counts. */
     public void release() {
         storages.forEach(Storage::release);
         storages.clear();
@@ -40,9 +40,9 @@ public final class DescribedResults {
     }
 
     /**
-     * The value that describes this tensor; none when it is undefined.
+     * Returns the value that describes a tensor; none if it is undefined.
      *
-     * @throws RejectedMessageException {@link ErrorCode#REFUSED} when it does not travel
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED} if it can't be sent
      */
     public Value value(Tensor result) throws RejectedMessageException {
         if (!result.defined()) {

@@ -15,15 +15,15 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * libtorch's view of the tensors of one call: the native side that a tensor carries, or else a tensor over the same bytes, without a copy.
- * Tensors over one storage share it in libtorch too.
+ * libtorch's view of the tensors of one call: the native side that a tensor carries, or else a tensor over the same
+ * bytes, without a copy. Tensors over one storage share it in libtorch, too.
  *
- * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #lease} frees libtorch's tensors. Counted leases end with
- * {@link #letGo}. <b>Threads.</b> One.
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #lease} frees libtorch's tensors. Counted
+ * leases end with {@link #letGo}. <b>Threads.</b> One.
  */
 public final class LeasedTensors {
 
-    /** How long libtorch may use the bytes of a call, and whether results keep their graph. */
+    /** Form of leases: lifetime of the bytes of a call, and whether results keep their graph. */
     private enum Form {
         FOR_CALL,
         WHILE_USED,
@@ -54,7 +54,9 @@ public final class LeasedTensors {
         this.form = form;
     }
 
-    /** Returns leases for code that keeps no tensor beyond the call, and needs no graph: the bytes stay the message's. */
+    /**
+     * Returns leases for code that keeps no tensor beyond the call, and needs no graph: the message keeps the bytes.
+     */
     public static LeasedTensors forCall() {
         return new LeasedTensors(Form.FOR_CALL);
     }
@@ -70,14 +72,14 @@ public final class LeasedTensors {
     }
 
     /**
-     * Returns a description of the call's results. They carry their native side if these leases are of a native call, or if nothing was leased,
-     * so that a graph can't refer to bytes of the message.
+     * Returns a description of the call's results. They carry their native side if these leases are of a native call,
+     * or if no tensor was leased, so that a graph can't refer to bytes of the message.
      */
     public DescribedResults results() {
         return new DescribedResults(this);
     }
 
-    /** Ends counted leases. Storages that libtorch still uses stay retained as long as it does. */
+    /** Ends counted leases. Storages stay retained while libtorch uses them. */
     public void letGo() {
         if (form == Form.FOR_CALL) {
             return;
@@ -97,9 +99,9 @@ public final class LeasedTensors {
     }
 
     /**
-     * libtorch's tensor for this one; the same for the same tensor.
+     * Returns libtorch's tensor for this one; the same for the same tensor.
      *
-     * @throws RejectedMessageException when libtorch cannot take it from here: other devices, negative strides
+     * @throws RejectedMessageException if libtorch can't use its memory: other devices, negative strides
      * @throws IllegalStateException when its storage is released
      */
     public org.bytedeco.pytorch.Tensor lease(Tensor tensor) throws RejectedMessageException {
@@ -122,10 +124,11 @@ public final class LeasedTensors {
     }
 
     /**
-     * libtorch's sparse tensor for this one.
+     * Returns libtorch's sparse tensor for this one.
      *
      * @throws RejectedMessageException as for a dense one
-     * @throws RuntimeException libtorch's, when an index lies outside of the sizes, or those of a coalesced one are not in order
+     * @throws RuntimeException from libtorch, if an index lies outside of the sizes, or the indices of a coalesced
+     *     tensor are not in order
      */
     public org.bytedeco.pytorch.Tensor lease(SparseTensor tensor) throws RejectedMessageException {
         isEmpty = false;
@@ -146,7 +149,7 @@ public final class LeasedTensors {
         return sparse;
     }
 
-    /** The native side of a tensor; null when it has none. That of a sparse one is kept with its values. */
+    /** Returns the native side of a tensor; null if it has none. A sparse tensor's is attached to its values. */
     private static org.bytedeco.pytorch.Tensor live(Tensor tensor, boolean isSparse) {
         NativeTensor side = NativeTensors.side(tensor);
         if (side == null) {
@@ -160,7 +163,7 @@ public final class LeasedTensors {
         }
     }
 
-    /** The message's storage that begins at this address; null when there is none. */
+    /** Returns the message's storage that begins at this address; null if there is none. */
     Storage storageAt(long address) {
         for (int i = 0; i < storages.size(); i++) {
             if (storages.get(i).address == address) {
@@ -170,7 +173,7 @@ public final class LeasedTensors {
         return null;
     }
 
-    /** libtorch's options of a tensor with the element type of this one. They are never freed, and never changed. */
+    /** Returns libtorch's options of a tensor with the element type of this one, which are never freed or changed. */
     @SuppressWarnings("try")
     static TensorOptions options(Tensor tensor) {
         int code = tensor.dtype().code();
@@ -181,7 +184,7 @@ public final class LeasedTensors {
         try (PointerScope scope = new PointerScope()) {
             TensorOptions made = new TensorOptions(SCALAR_TYPES[code]);
             made.retainReference();
-            OPTIONS.set(code, made); // of two threads one keeps its own
+            OPTIONS.set(code, made); // if two threads race, one uses its own
             return made;
         }
     }

@@ -13,15 +13,16 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Loads libtorch. A component that uses the classes of {@code org.bytedeco.pytorch} refers to this service and calls
- * {@link #load} in its constructor, so that it reports why when libtorch is unavailable.
+ * Loader of libtorch. A component that uses the classes of {@code org.bytedeco.pytorch} refers to this service and
+ * calls {@link #load} in its constructor, so that it reports the reason if libtorch is unavailable.
  *
  * <p><b>Loading.</b> The libraries are opened in place, in a folder with all of them; nothing is unpacked or copied.
  * The folder is this component's setting {@code native.directory}, or else the framework's property
  * {@value #NATIVES_PROPERTY}.
  *
- * <p>libtorch is in a process once. JavaCPP's two libraries with the native methods belong to the class loader that loads them. So another
- * framework of this process, or its program, loads them as copies: 30 MB each. They are deleted as soon as they are loaded.
+ * <p>A process contains libtorch once. JavaCPP's two libraries with the native methods belong to the class loader that
+ * loads them. So another framework of this process, or its program, loads them as copies: 30 MB each. They are deleted
+ * as soon as they are loaded.
  *
  * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded until the process ends: restart a node to
  * use another version of this bundle.
@@ -29,7 +30,7 @@ import org.osgi.service.component.annotations.Component;
 @Component(service = LibTorch.class)
 public final class LibTorch {
 
-    /** The framework's property with the folder of the native libraries. */
+    /** Property of the framework with the folder of the native libraries. */
     public static final String NATIVES_PROPERTY = "waybill.torch.natives";
 
     /** Files required in the folder. The linker finds the others through the two that are loaded by name. */
@@ -45,7 +46,7 @@ public final class LibTorch {
 
     private static final int MAX_THREADS = 4096;
 
-    /** What the JVM says of a library that another class loader has. */
+    /** Part of the JVM's text about a library that another class loader has loaded. */
     private static final String ELSEWHERE = "already loaded in another classloader";
 
     private static final List<String> LOADED_BY_NAME = List.of("libjnijavacpp.so", "libjnitorch.so");
@@ -53,10 +54,12 @@ public final class LibTorch {
     /** Settings, under the PID {@code io.waybill.torch.LibTorch}. */
     public @interface Config {
 
-        /** The folder with the native libraries; empty for the framework's {@value LibTorch#NATIVES_PROPERTY}. */
+        /**
+         * Returns the folder with the native libraries; empty for the framework's {@value LibTorch#NATIVES_PROPERTY}.
+         */
         String native_directory() default "";
 
-        /** Threads that one operator may use; 0 for the number of processors. */
+        /** Returns the max number of threads of one operator; 0 for the number of processors. */
         int intra_op_threads() default 0;
     }
 
@@ -91,9 +94,9 @@ public final class LibTorch {
     }
 
     /**
-     * Loads libtorch, when this process has not done so yet.
+     * Loads libtorch, unless this process has already loaded it.
      *
-     * @throws IllegalStateException when it can't be loaded, with what is missing and what to do
+     * @throws IllegalStateException if it can't be loaded, with the missing file and what to do
      */
     public void load() {
         if (directory.isEmpty()) {
@@ -127,7 +130,8 @@ public final class LibTorch {
             try {
                 loadForThisLoader(file);
             } catch (UnsatisfiedLinkError e) {
-                throw new IllegalStateException(reason(file, e)); // whole with its text: the cause has nothing to add
+                // complete with its text: the cause adds no information
+                throw new IllegalStateException(reason(file, e));
             } catch (IOException e) {
                 throw new IllegalStateException(
                         "libtorch cannot be loaded: another class loader of this process has loaded " + file
@@ -150,7 +154,7 @@ public final class LibTorch {
         }
     }
 
-    /** What a copy needs is in the process by now, and the linker finds it by name. */
+    /** Loads a copy of a library. Its dependencies are already in the process, where the linker finds them by name. */
     private static void loadCopy(Path file) throws IOException {
         Path scratch = Files.createTempDirectory("waybill-torch-");
         Path copy = scratch.resolve(file.getFileName());

@@ -12,28 +12,30 @@ import org.bytedeco.javacpp.Pointer;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Keeps native state of bundles while they are updated: a version that leaves puts its live objects here, and the next one takes them.
+ * Store of bundles' native state during updates: a version that is deactivated puts its live objects here, and the next
+ * one takes them.
  *
- * <p>Only objects whose classes belong to this bundle or to {@code broker-api} are kept, because this bundle is never replaced in a running node:
- * they keep no class loader of the version that left. State that no version takes stays until the node ends.
+ * <p>Only objects whose classes belong to this bundle or to {@code broker-api} are kept, because this bundle is never
+ * replaced in a running node: they reference no class loader of the former version. State that no version takes stays
+ * until the node exits.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Of everything that is put; {@link #take} hands it over.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns all entries; {@link #take} transfers them.
  */
-@Component(service = NativeState.class, immediate = true) // else it would end with its only user, which leaves
+@Component(service = NativeState.class, immediate = true) // otherwise it would be deactivated with its only user
 public final class NativeState {
 
-    /** Max entries of all bundles. */
+    /** Max number of entries of all bundles. */
     public static final int MAX_ENTRIES = 100_000;
 
     private final Map<String, Entry> entries = new ConcurrentHashMap<>();
 
     /**
-     * What a bundle keeps under a name.
+     * Entry that a bundle keeps under a name.
      *
-     * @param about plain values that describe the rest; without tensors and references
-     * @param natives libtorch's objects, each with a reference that goes with them; null where there is none
-     * @param tensors of messages
-     * @param handles each with a count that goes with them
+     * @param about plain values that describe the other parts; without tensors and references
+     * @param natives libtorch's objects, each with a reference that is transferred; null for a missing one
+     * @param tensors tensors of messages
+     * @param handles handles, each with a count that is transferred
      */
     public record Entry(Value about, List<Pointer> natives, List<Tensor> tensors, List<NativeTensor> handles) {
 
@@ -54,8 +56,9 @@ public final class NativeState {
     /**
      * Keeps an entry.
      *
-     * @param name begins with the bundle's symbolic name
-     * @throws IllegalStateException when the name is taken, or there are {@value #MAX_ENTRIES}; the entry stays the caller's
+     * @param name name that begins with the bundle's symbolic name
+     * @throws IllegalStateException if the name is in use, or there are {@value #MAX_ENTRIES}; the caller keeps the
+     *     entry
      */
     public void put(String name, Entry entry) {
         if (entries.size() >= MAX_ENTRIES) {
@@ -66,12 +69,12 @@ public final class NativeState {
         }
     }
 
-    /** Takes an entry out; empty when there is none. */
+    /** Removes and returns an entry; empty if there is none. */
     public Optional<Entry> take(String name) {
         return Optional.ofNullable(entries.remove(name));
     }
 
-    /** Returns the names that begin so. */
+    /** Returns the names that begin with a prefix. */
     public List<String> names(String prefix) {
         return entries.keySet().stream()
                 .filter(name -> name.startsWith(prefix))

@@ -13,11 +13,11 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.TensorBase;
 
 /**
- * A storage over libtorch's memory: results go from there to the wire without a copy on the Java heap. Tensors over it may carry their
- * native side: the live tensor that they describe.
+ * A storage over libtorch's memory: results are sent from there without a copy on the Java heap. Tensors over it may
+ * carry their native side: the live tensor that they describe.
  *
- * <p><b>Ownership.</b> Keeps libtorch's storage and the native sides alive until its own last count is released. <b>Threads.</b> As in
- * {@link Storage}. Native sides are added by the thread that makes it, before it hands it over.
+ * <p><b>Ownership.</b> Keeps libtorch's storage and the native sides alive until its own last count is released.
+ * <b>Threads.</b> As in {@link Storage}. The creating thread adds native sides before it publishes the storage.
  */
 final class NativeStorage implements Storage {
 
@@ -48,7 +48,10 @@ final class NativeStorage implements Storage {
         this.sizeBytes = sizeBytes;
     }
 
-    /** Adds the native side of a tensor over this. The memory can't be replaced by a resize from now on, which would invalidate its address. */
+    /**
+     * Adds the native side of a tensor over this storage. From now on a resize can't replace the memory, which would
+     * invalidate its address.
+     */
     void add(Tensor tensor, org.bytedeco.pytorch.Tensor live) {
         if (sides.isEmpty()) {
             holder.storage().unsafeGetStorageImpl().set_resizable(false);
@@ -68,9 +71,9 @@ final class NativeStorage implements Storage {
     }
 
     /**
-     * Returns the native side of this tensor with a count for the caller; null when it has none.
+     * Returns the native side of this tensor with a count for the caller; null if it has none.
      *
-     * @throws IllegalStateException when this is released
+     * @throws IllegalStateException if this storage is released
      */
     NativeTensor side(Tensor tensor) {
         retain();

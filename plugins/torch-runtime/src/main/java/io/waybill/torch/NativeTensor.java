@@ -5,16 +5,18 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * A counted handle of a live libtorch tensor, with the autograd graph that computed it. Bundles pass it to one another instead of libtorch's
- * objects, because a handle that is used too late throws, where libtorch's object would end the process.
+ * A counted handle of a live libtorch tensor, with the autograd graph that computed it. Bundles pass it to one another
+ * instead of libtorch's objects, because the late use of a handle throws, while that of libtorch's object would crash
+ * the process.
  *
- * <p><b>Ownership.</b> Who makes a handle holds one count of it. The last {@link #release()} gives up libtorch's tensor, and with it the
- * graph, unless libtorch itself or another handle uses them. <b>Lifetime.</b> Bundles may hold it across updates of each other, and release
- * it after the framework has stopped: libtorch stays loaded until the process ends. <b>Threads.</b> Any.
+ * <p><b>Ownership.</b> The creator of a handle holds one count of it. The last {@link #release()} releases libtorch's
+ * tensor, and with it the graph, unless libtorch itself or another handle uses them. <b>Lifetime.</b> Bundles may hold
+ * it across updates of each other, and release it after the framework has stopped: libtorch stays loaded until the
+ * process exits. <b>Threads.</b> Any.
  */
 public final class NativeTensor {
 
-    /** Handles of this process that are not released. */
+    /** Number of handles of this process that are not released. */
     private static final AtomicInteger LIVE = new AtomicInteger();
 
     private final Tensor holder;
@@ -24,7 +26,7 @@ public final class NativeTensor {
         this.holder = holder;
     }
 
-    /** Makes a handle of this tensor, with one count. */
+    /** Creates a handle of a tensor, with one count. */
     @SuppressWarnings("try")
     static NativeTensor of(Tensor tensor) {
         requireDefined(tensor);
@@ -36,7 +38,7 @@ public final class NativeTensor {
         }
     }
 
-    /** Makes a handle that takes over this object of the caller's {@code PointerScope}, with one count. */
+    /** Creates a handle that takes ownership of an object of the caller's {@code PointerScope}, with one count. */
     static NativeTensor own(Tensor tensor) {
         tensor.retainReference();
         LIVE.incrementAndGet();
@@ -55,8 +57,8 @@ public final class NativeTensor {
     }
 
     /**
-     * Returns libtorch's tensor: a new object for the same tensor, which the caller's {@code PointerScope} frees, or else the garbage collector.
-     * It stays valid when this handle is released.
+     * Returns libtorch's tensor: a new object for the same tensor, which the caller's {@code PointerScope} frees, or
+     * otherwise the garbage collector. It stays valid after the release of this handle.
      *
      * @throws IllegalStateException when this handle is released
      */
@@ -70,7 +72,7 @@ public final class NativeTensor {
     }
 
     /**
-     * Takes one more count, and returns this.
+     * Adds one count, and returns this handle.
      *
      * @throws IllegalStateException when this handle is released
      */
@@ -84,7 +86,7 @@ public final class NativeTensor {
     /**
      * Releases one count.
      *
-     * @throws IllegalStateException when none is left
+     * @throws IllegalStateException if no count is left
      */
     public void release() {
         int held = count.getAndUpdate(before -> before == 0 ? 0 : before - 1);

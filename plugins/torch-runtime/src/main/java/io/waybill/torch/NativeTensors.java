@@ -17,11 +17,12 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Converts between tensors of messages and live libtorch tensors. A tensor of a message may carry its native side: then a handler in the same
- * worker that gets the tensor computes with the live one, and the graph continues.
+ * Converter between tensors of messages and live libtorch tensors. A tensor of a message may carry its native side: a
+ * handler in the same worker that receives it computes with the live tensor, and the graph continues.
  *
- * <p><b>The native side</b> belongs to the {@link Tensor} object: {@link #describe} makes it, and it lasts as long as the tensor's storage.
- * Another tensor over the same storage does not have it, and none leaves the process: a message to another worker carries bytes.
+ * <p><b>The native side</b> belongs to the {@link Tensor} object: {@link #describe} creates it, and it lasts as long as
+ * the tensor's storage. Another tensor over the same storage lacks it, and it never leaves the process: a message to
+ * another worker carries bytes.
  *
  * <p><b>Threads.</b> Any. Grad mode is that of the calling thread.
  */
@@ -33,7 +34,7 @@ public final class NativeTensors {
     /**
      * Creates the service.
      *
-     * @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do
+     * @throws IllegalStateException if libtorch can't be loaded, with the missing file and what to do
      */
     @Activate
     public NativeTensors(@Reference LibTorch libTorch) {
@@ -41,9 +42,9 @@ public final class NativeTensors {
     }
 
     /**
-     * Makes a handle of a live tensor.
+     * Creates a handle of a live tensor.
      *
-     * @param tensor which stays the caller's
+     * @param tensor live tensor, which the caller owns
      * @return the handle, with one count, which the caller owns
      * @throws IllegalArgumentException when the tensor is undefined, or was freed by its {@code PointerScope}
      */
@@ -61,11 +62,12 @@ public final class NativeTensors {
     }
 
     /**
-     * Makes a handle for each tensor of a message: of its native side, or of a new tensor over its bytes, without a copy. The storage is
-     * retained as long as a graph, or anything else of libtorch, uses the bytes. Tensors over one storage share it in libtorch.
+     * Creates a handle for each tensor of a message: of its native side, or of a new tensor over its bytes, without a
+     * copy. The storage is retained while libtorch uses the bytes, for example in a graph. Tensors over one storage
+     * share it in libtorch.
      *
      * @return the handles, each with one count, which the caller owns
-     * @throws RejectedMessageException when libtorch can't take one from here: other devices, negative strides
+     * @throws RejectedMessageException if libtorch can't use the memory of one: other devices, negative strides
      */
     @SuppressWarnings("try")
     public List<NativeTensor> of(List<Tensor> tensors) throws RejectedMessageException {
@@ -86,14 +88,14 @@ public final class NativeTensors {
         return handles;
     }
 
-    /** Makes a handle for one tensor of a message, as {@link #of(List)} does. */
+    /** Creates a handle for one tensor of a message, like {@link #of(List)}. */
     public NativeTensor of(Tensor tensor) throws RejectedMessageException {
         return of(List.of(tensor)).get(0);
     }
 
     /**
-     * Makes a handle for a copy of a tensor in libtorch's memory: without its graph, and not requiring a gradient. For small tensors, which cost less to
-     * copy than to lease.
+     * Creates a handle for a copy of a tensor in libtorch's memory: without its graph, and not requiring a gradient.
+     * For small tensors, which cost less to copy than to lease.
      *
      * @return the handle, with one count, which the caller owns
      * @throws RejectedMessageException as {@link #of(List)} does
@@ -136,8 +138,8 @@ public final class NativeTensors {
     }
 
     /**
-     * Describes live tensors for a message: a {@link Value.OfTensor}, or a {@link Value.OfSparse}, for each. They carry their native side. Tensors that
-     * share memory share a storage. An operator can no longer resize that memory.
+     * Describes live tensors for a message: a {@link Value.OfTensor}, or a {@link Value.OfSparse}, for each. They carry
+     * their native side. Tensors that share memory share a storage. An operator can no longer resize that memory.
      *
      * @return the values; each tensor brings one count of its storage, which the caller releases or hands over
      * @throws RejectedMessageException when one does not travel: other layouts, devices and element types

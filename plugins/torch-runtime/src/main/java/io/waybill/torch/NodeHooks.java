@@ -7,8 +7,8 @@ import org.bytedeco.pytorch.FunctionPostHook;
 import org.bytedeco.pytorch.Node;
 
 /**
- * Hooks of graph nodes that are written in Java, known by the address of their native side: JavaCPP calls an overridden method from C++ only, and the
- * engine of distributed autograd is written in Java.
+ * Hooks of graph nodes that are written in Java, known by the address of their native side: JavaCPP calls an overridden
+ * method from C++ only, and the engine of distributed autograd is written in Java.
  *
  * <p>Hooks of tensors ({@code register_hook}) need none of this.
  *
@@ -23,7 +23,7 @@ public final class NodeHooks {
     /** The stay of a hook at its node. */
     public interface Registration extends AutoCloseable {
 
-        /** Removes the hook. A call that has begun goes on. Idempotent. */
+        /** Removes the hook. A running call continues. Idempotent. */
         @Override
         void close();
     }
@@ -34,8 +34,8 @@ public final class NodeHooks {
      * <p><b>Lifetime.</b> The node, and so the graph behind it, stays until the registration is closed.
      *
      * @param node of an operator, or one that accumulates into a leaf
-     * @param hook is passed the gradients that the node computed (none for the node of a leaf) and those that it was given; returns the
-     *     former, or others in their place. It belongs to the node then
+     * @param hook is passed the gradients that the node computed (none for the node of a leaf) and those that it was
+     *     given; returns the former, or others in their place. It belongs to the node then
      */
     public static Registration after(Node node, FunctionPostHook hook) {
         long address = hook.address();

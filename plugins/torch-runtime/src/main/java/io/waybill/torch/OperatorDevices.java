@@ -12,8 +12,9 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 
 /**
- * The devices on which operators run: the processor, and GPUs if libtorch was built for CUDA, which the distribution's was not. A tensor on a GPU is used where
- * it is. libtorch works on the legacy default stream, which the driver orders with the default streams of threads, and so with the copies of a converter.
+ * The devices on which operators run: the processor, and GPUs if libtorch was built for CUDA, which the distribution's
+ * was not. A tensor on a GPU is used where it is. libtorch works on the legacy default stream, which the driver orders
+ * with the default streams of threads, and so with the copies of a converter.
  *
  * <p>Stateless.
  */

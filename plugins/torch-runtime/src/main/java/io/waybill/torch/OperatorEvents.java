@@ -19,11 +19,12 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.RecordScope;
 
 /**
- * The operators that libtorch runs, for listeners. libtorch calls back for each operator of a thread while an {@link Observation} of that thread is
- * open; otherwise it does nothing more than it does without this class.
+ * The operators that libtorch runs, for listeners. libtorch calls back for each operator of a thread while an
+ * {@link Observation} of that thread is open; otherwise it does nothing more than it does without this class.
  *
- * <p><b>How.</b> libtorch's {@code RecordFunctionCallback} is not bound for Java. It is made here in memory, of the two functions that JavaCPP has for
- * functions of Java with the same arguments; libtorch takes a copy of it. Whether it is laid out as libtorch expects is tried when a listener is added.
+ * <p><b>How.</b> libtorch's {@code RecordFunctionCallback} is not bound for Java. It is made here in memory, of the two
+ * functions that JavaCPP has for functions of Java with the same arguments; libtorch takes a copy of it. Whether it is
+ * laid out as libtorch expects is tried when a listener is added.
  *
  * <p><b>Threads.</b> Any. Operators of threads that libtorch starts by itself are not observed.
  */
@@ -52,7 +53,10 @@ public final class OperatorEvents {
         private static final BytePointer PLAIN = callback(false);
         private static final BytePointer WITH_INPUTS = callback(true);
 
-        /** {@code unique_ptr<ObserverContext>(const RecordFunction&)}: the result is written to where the first argument points. */
+        /**
+         * {@code unique_ptr<ObserverContext>(const RecordFunction&)}: the result is written to where the first argument
+         * points.
+         */
         private static final class Begin extends ArchiveWriter {
             @Override
             public long call(Pointer result, long function) {
@@ -134,8 +138,9 @@ public final class OperatorEvents {
     }
 
     /**
-     * Observes the operators of the calling thread until the observation is closed, if a listener wants them: the first one that does. Code that calls libtorch directly calls this
-     * first; what runs by {@link NativeOperators} is observed.
+     * Observes the operators of the calling thread until the observation is closed, if a listener wants them: the first
+     * one that does. Code that calls libtorch directly calls this first; what runs by {@link NativeOperators} is
+     * observed.
      *
      * @return null when they are not observed, or are already
      */
@@ -204,7 +209,9 @@ public final class OperatorEvents {
             running.push(new Running(function, sink.begun(name, sink.needsSizes() ? sizes() : List.of())));
         }
 
-        /** Non-tensors, and tensors without dimensions, are left out: libtorch tells them apart by no more than this. */
+        /**
+         * Non-tensors, and tensors without dimensions, are left out: libtorch tells them apart by no more than this.
+         */
         @SuppressWarnings("try")
         private List<List<Long>> sizes() {
             List<List<Long>> all = new ArrayList<>();

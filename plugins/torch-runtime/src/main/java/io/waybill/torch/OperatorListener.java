@@ -14,7 +14,7 @@ public interface OperatorListener {
     /** Returns where the operators go that the calling thread is about to run; null when they are of no interest. */
     Sink begin();
 
-    /** Takes the operators of one thread. What it throws ends nothing but itself: the operator runs. */
+    /** Receiver of the operators of one thread. An exception has no effect on the operator. */
     @ConsumerType
     interface Sink {
 

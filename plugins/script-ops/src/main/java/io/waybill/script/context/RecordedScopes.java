@@ -12,9 +12,10 @@ import org.bytedeco.pytorch.Symbol;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * The scopes of a function's profile that are open: those of libtorch, which notifies of them as of operators.
+ * Open scopes of a function's profile, from libtorch, which reports them like operators.
  *
- * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> The {@code PointerScope} of the run frees what it holds.
+ * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> The {@code PointerScope} of the run frees its
+ * objects.
  */
 public final class RecordedScopes {
 
@@ -41,7 +42,7 @@ public final class RecordedScopes {
         }
     }
 
-    /** Begins a scope within those that are open. */
+    /** Begins a scope within the open ones. */
     public void begin(IValue name) {
         IValueVector stack = new IValueVector();
         stack.push_back(name);
@@ -59,7 +60,7 @@ public final class RecordedScopes {
         }
     }
 
-    /** Ends those that a failed function left open. */
+    /** Ends the scopes that a failed function left open. */
     public void endAll() {
         while (!open.isEmpty()) {
             end();

@@ -13,7 +13,7 @@ import java.util.function.BiConsumer;
 import org.bytedeco.pytorch.GenericList;
 
 /**
- * Backward passes and gradients of functions, in the contexts of the distributed autograd that is there.
+ * Backward passes and gradients of functions, in the contexts of the present distributed autograd.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -54,7 +54,7 @@ public final class ScriptGradients {
         autograd().visitGradients(context, visitor);
     }
 
-    /** Runs a pass and waits for its end. */
+    /** Runs a pass and waits for its completion. */
     public void backward(long context, GenericList roots, boolean retainGraph) throws RejectedMessageException {
         NativeAutograd autograd = autograd();
         List<NativeTensor> handles = new ArrayList<>();

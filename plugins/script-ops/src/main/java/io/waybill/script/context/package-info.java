@@ -1,2 +1,5 @@
-/** What functions have to do with beyond their arguments and other workers: contexts of distributed autograd, and scopes of profiles. */
+/**
+ * Environment of functions beyond their arguments and other workers: contexts of distributed autograd, and scopes of
+ * profiles.
+ */
 package io.waybill.script.context;

@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Chains of comparisons, which libtorch would compute from left to right: {@code 0 < x < 3} becomes
- * {@code (0 < x and x < 3)}, as PyTorch's front end has it.
+ * Rewrites chains of comparisons, which libtorch would compute from left to right: {@code 0 < x < 3} becomes
+ * {@code (0 < x and x < 3)}, like PyTorch's front end.
  */
 final class Comparisons {
 
@@ -86,7 +86,7 @@ final class Comparisons {
         return token.kind() != Kind.STRING && ENDS.contains(token.text());
     }
 
-    /** Whether this {@code not} begins an expression, and belongs to no {@code not in} or {@code is not}. */
+    /** Returns whether a {@code not} begins an expression, and is not part of {@code not in} or {@code is not}. */
     private boolean isNot(int i) {
         boolean isIn = i + 1 < tokens.size() && tokens.get(i + 1).is("in");
         return tokens.get(i).is("not") && !isIn && !(i > 0 && tokens.get(i - 1).is("is"));

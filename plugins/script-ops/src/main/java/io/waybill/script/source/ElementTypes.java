@@ -5,10 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where the result of a routine is an element type. To libtorch these are ints, so what the header of a function declares decides. Immutable.
+ * Positions of element types in the result of a routine. They are ints in libtorch, so the header of a function
+ * determines them. Immutable.
  *
- * @param isOne whether the whole is one
- * @param parts those of a tuple, the elements of a list, or the keys and the values of a dict; empty where no element type is in it
+ * @param isOne whether the whole result is one
+ * @param parts positions in a tuple, a list, or the keys and the values of a dict; empty without an element type
  */
 public record ElementTypes(boolean isOne, List<ElementTypes> parts) {
 
@@ -58,7 +59,7 @@ public record ElementTypes(boolean isOne, List<ElementTypes> parts) {
         }
     }
 
-    /** Reads the header of a function. */
+    /** Parses the header of a function. */
     static ElementTypes of(List<Token> function, Scope scope) {
         for (int i = 0; i < function.size() && !isEnd(function, i); i++) {
             if (function.get(i).is("->")) {
@@ -74,7 +75,9 @@ public record ElementTypes(boolean isOne, List<ElementTypes> parts) {
                 && function.get(i - 1).is(":");
     }
 
-    /** Returns what is at a place of a tuple, in a list (0), or among the keys (0) and the values (1) of a dict. */
+    /**
+     * Returns the positions in an element of a tuple, in a list (0), or in the keys (0) and the values (1) of a dict.
+     */
     public ElementTypes part(int place) {
         return place < parts.size() ? parts.get(place) : NONE;
     }

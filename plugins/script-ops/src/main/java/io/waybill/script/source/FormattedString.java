@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A string literal, or several behind each other, in the form that libtorch reads: an f-string as a call of
- * {@code format}, a raw one with its backslashes doubled.
+ * String literal, or several adjacent ones, in the form that libtorch parses: an f-string as a call of {@code format},
+ * a raw one with its backslashes doubled.
  */
 final class FormattedString {
 
-    /** Translates an expression in braces. */
+    /** Translator of expressions in braces. */
     interface Expressions {
         String translated(String expression) throws ScriptRefusedException;
     }

@@ -3,17 +3,17 @@ package io.waybill.script.source;
 import java.util.Locale;
 
 /**
- * What a function does outside of libtorch besides calling other workers: with references, with contexts of distributed autograd, with scopes of the profiler. Each is a
- * function that is added behind the text which uses it.
+ * Intrinsics of functions outside of libtorch, besides calls of other workers: for references, contexts of distributed
+ * autograd, and scopes of the profiler. Each is a function that is appended to the text which uses it.
  */
 public enum Intrinsic {
     IS_OWNER("rref: Any", "rref", "bool"),
     CONFIRMED_BY_OWNER("rref: Any", "rref", "bool"),
-    /** The next fetch has this timeout. */
+    /** Sets the timeout of the next fetch. */
     TO_HERE_WITHIN("seconds: float", "seconds", "bool"),
-    /** The next fetch is of a value that is here. */
+    /** Restricts the next fetch to a local value. */
     LOCAL_VALUE("", "", "bool"),
-    /** A scope of the profiler begins, the innermost one ends. */
+    /** Begins a scope of the profiler, or ends the innermost one. */
     RECORD_FUNCTION("name: str", "name", "bool"),
     RECORD_FUNCTION_EXIT("", "", "bool"),
     GET_GRADIENTS("context_id: int", "context_id", "Dict[Tensor, Tensor]"),
@@ -32,12 +32,12 @@ public enum Intrinsic {
         this.result = result;
     }
 
-    /** The name of the function that the text calls. */
+    /** Returns the name of the function that the text calls. */
     public String caller() {
         return RpcText.PREFIX + name().toLowerCase(Locale.ROOT);
     }
 
-    /** The one that leaves libtorch. */
+    /** Returns the name of the function that leaves libtorch. */
     public String bridge() {
         return RpcText.PREFIX + "bridge" + caller();
     }
@@ -46,7 +46,7 @@ public enum Intrinsic {
         return RpcText.helpers(caller(), bridge(), parameters, arguments, result);
     }
 
-    /** Returns how many arguments it takes. */
+    /** Returns the number of its arguments. */
     public int arity() {
         return arguments.isEmpty() ? 0 : arguments.split(",").length;
     }

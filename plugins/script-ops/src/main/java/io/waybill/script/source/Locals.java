@@ -8,7 +8,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** The names that a function assigns, and its parameters: they hide those at top level. Immutable. */
+/** Local names of functions: assigned names and parameters, which hide top-level names. Immutable. */
 final class Locals {
 
     private static final Set<String> ASSIGNS =
@@ -17,7 +17,7 @@ final class Locals {
             Set.of("if", "elif", "else", "while", "for", "with", "def", "class", "return", "assert", "raise", "@");
 
     private final List<Token> tokens;
-    /** Names by the index of the token with which a function begins. */
+    /** Names by the index of a function's first token. */
     private final NavigableMap<Integer, Set<String>> names = new TreeMap<>();
 
     private Locals(List<Token> tokens) {
@@ -42,7 +42,7 @@ final class Locals {
         return locals;
     }
 
-    /** Whether the name at this token is local there. */
+    /** Returns whether the name at a token is local there. */
     boolean has(int index, String name) {
         return names.floorEntry(index).getValue().contains(name);
     }
@@ -89,7 +89,7 @@ final class Locals {
         }
     }
 
-    /** An assignment in the line. */
+    /** Records the assignment in a line. */
     private void line(int from, int to) {
         if (from >= to || BLOCKS.contains(tokens.get(from).text())) {
             return;
@@ -103,7 +103,7 @@ final class Locals {
                     && ASSIGNS.contains(tokens.get(i).text())) {
                 last = i;
                 if (tokens.get(i).is(":")) {
-                    break; // what follows is a type
+                    break; // the rest is a type
                 }
             }
         }

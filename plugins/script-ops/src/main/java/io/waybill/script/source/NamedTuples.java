@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Named tuples whose fields have defaults, which libtorch can't read: the class goes without them, and a function that
- * has them makes its values.
+ * Rewrites named tuples whose fields have defaults, which libtorch can't parse: the class loses them, and a function
+ * with the defaults creates its values.
  */
 final class NamedTuples {
 
@@ -30,7 +30,7 @@ final class NamedTuples {
         return statement.form() == Form.CLASS && found;
     }
 
-    /** Returns the name of the function that makes values. */
+    /** Returns the name of the function that creates values. */
     static String maker(String name) {
         return "__new__" + name;
     }
@@ -38,13 +38,13 @@ final class NamedTuples {
     /**
      * Returns the text of the class without defaults.
      *
-     * @param translated its text
+     * @param translated translated text of the class
      */
     static String withoutDefaults(String translated) {
         return translated.replaceAll("(?m)^(\\s+\\w+\\s*:[^=\\n]*)=.*$", "$1");
     }
 
-    /** Returns the function that makes values. */
+    /** Returns the function that creates values. */
     static String maker(String name, String qualified, String translated) {
         List<String> parameters = new ArrayList<>();
         List<String> fields = new ArrayList<>();

@@ -5,12 +5,12 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The text of a source with calls of {@code torch.distributed.autograd} as calls of added functions. */
+/** Rewrites calls of {@code torch.distributed.autograd} as calls of added functions. */
 final class PassText {
 
     private static final Pattern CALL = Pattern.compile(
             "(?<![\\w.])(?:torch\\s*\\.\\s*distributed\\s*\\.\\s*autograd|dist_autograd)\\s*\\.\\s*(backward|get_gradients)(?=\\s*\\()");
-    /** A line for Python alone. */
+    /** Line that only Python needs. */
     private static final Pattern IMPORT = Pattern.compile(
             "^(import torch\\.distributed\\.autograd as dist_autograd|from torch\\.distributed import autograd as dist_autograd)"
                     + "(?=[ \\t]*$)",
@@ -22,7 +22,7 @@ final class PassText {
         return CALL.matcher(masked).find() || IMPORT.matcher(masked).find();
     }
 
-    /** @param used takes what the text uses */
+    /** @param used receives the intrinsics that the text uses */
     static String rewritten(String code, Set<Intrinsic> used) {
         String text = RpcText.replaced(IMPORT, "", code);
         Matcher found = CALL.matcher(RpcText.mask(text, true));

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Python text as its statements at top level. Immutable.
+ * Python text as its top-level statements. Immutable.
  *
  * @param statements in their order
  */
@@ -18,16 +18,16 @@ record PythonSource(String text, List<Statement> statements) {
         FUNCTION,
         CLASS,
         ASSIGNMENT,
-        /** Not run: only Python would. */
+        /** A statement that is not run, because only Python could. */
         OTHER
     }
 
     /**
      * A statement with its body.
      *
-     * @param name of a function, class or variable; empty for the others
-     * @param tokens of all its lines, the decorators' first
-     * @param header index of the token with which it begins behind the decorators
+     * @param name name of a function, class or variable; otherwise empty
+     * @param tokens tokens of all its lines, beginning with decorators
+     * @param header index of its first token after the decorators
      */
     record Statement(Form form, String name, List<Token> tokens, int header) {
 
@@ -88,7 +88,7 @@ record PythonSource(String text, List<Statement> statements) {
         return statements;
     }
 
-    /** Whether a line continues the statement at its own depth. */
+    /** Returns whether a line continues the statement at its own depth. */
     private static boolean isElse(Token first) {
         return first.is("else") || first.is("elif") || first.is("except") || first.is("finally");
     }

@@ -8,7 +8,7 @@ import java.util.Set;
 
 /**
  * The tokens of a Python text. Comments and blank lines have none, except the comment with the types of a function's
- * parameters, which libtorch reads. A line that ends inside of brackets has no {@link Kind#NEWLINE}.
+ * parameters, which libtorch reads. A line break inside brackets has no {@link Kind#NEWLINE}.
  *
  * <p><b>Threads.</b> One. <b>Errors.</b> A text whose brackets or strings don't end is refused, with the line.
  */
@@ -27,8 +27,8 @@ final class PythonTokens {
      * A token.
      *
      * @param start offset of the first character
-     * @param end offset behind the last
-     * @param line in which it begins, from 1
+     * @param end offset after the last character
+     * @param line first line, from 1
      * @param column of its first character in that line
      */
     record Token(Kind kind, String text, int start, int end, int line, int column) {
@@ -42,7 +42,7 @@ final class PythonTokens {
         }
     }
 
-    /** Longer ones first. */
+    /** Operators, longer ones first. */
     private static final List<String> OPERATORS = List.of(
             "**=", "//=", ">>=", "<<=", "...", "!=", "->", ":=", "==", "<=", ">=", "**", "//", "<<", ">>", "+=", "-=",
             "*=", "/=", "%=", "&=", "|=", "^=", "@=");
@@ -62,7 +62,7 @@ final class PythonTokens {
         this.text = text;
     }
 
-    /** Tokens of a text, and where its comments are. */
+    /** Tokens of a text, with the positions of its comments. */
     record Read(List<Token> tokens, List<int[]> comments) {}
 
     static Read of(String text) throws ScriptRefusedException {

@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The text of a source with the methods of references as libtorch can compile them, to which a reference is a future: a fetch is the future's
- * {@code wait}, after a call that says how to fetch; the others are calls with the future.
+ * Rewrites the methods of references for libtorch, in which a reference is a future: a fetch becomes the future's
+ * {@code wait}, after a call that sets its options; other methods become calls with the future.
  */
 final class ReferenceText {
 
@@ -26,12 +26,12 @@ final class ReferenceText {
         this.used = used;
     }
 
-    /** @param used takes what the text uses */
+    /** @param used receives the intrinsics that the text uses */
     static String rewritten(String text, Set<Intrinsic> used) {
         ReferenceText references = new ReferenceText(text, used);
         Matcher found = METHOD.matcher(references.masked.toString());
         MatchResult[] methods = found.results().toArray(MatchResult[]::new);
-        for (int i = methods.length - 1; i >= 0; i--) { // from behind: what stands before keeps its place
+        for (int i = methods.length - 1; i >= 0; i--) { // from the end, so that earlier positions stay valid
             references.rewrite(methods[i]);
         }
         return references.code.toString();
@@ -72,7 +72,7 @@ final class ReferenceText {
         return intrinsic.caller();
     }
 
-    /** The future of a pair with what has to be called before it is waited for. */
+    /** Rewrites a fetch as a pair of the call before the wait and the future, whose second element is used. */
     private void fetch(int start, int dot, int end, String before) {
         replace(dot, end, ", " + before + ")[0].wait()");
         replace(start, start, "(");
@@ -83,7 +83,7 @@ final class ReferenceText {
         masked.replace(from, to, RpcText.mask(by, true));
     }
 
-    /** Returns where the expression begins whose end this is: names, calls and elements, with points between. */
+    /** Returns the start of an expression from its end: names, calls and elements, separated by dots. */
     private int receiver(int end) {
         int at = end;
         while (at > 0) {

@@ -13,18 +13,18 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The text of a source with its calls of other workers as libtorch can compile them. Libtorch for Java knows no {@code rpc.rpc_sync}, and a
- * function of TorchScript has one type of result. So each call becomes one of a function that is added behind the text, with
- * the type of the function that is called; {@link RpcGraphs} puts the way to Java into it.
+ * Rewrites calls of other workers for libtorch. Libtorch for Java has no {@code rpc.rpc_sync}, and a function of
+ * TorchScript has one type of result. Therefore each call becomes a call of an appended function with the type of the
+ * called function; {@link RpcGraphs} inserts the call of Java into it.
  *
- * <p>Lines keep their numbers. A text without calls stays as it is.
+ * <p>Lines keep their numbers. A text without calls is not changed.
  */
 public final class RpcText {
 
     /** Prefix of the names of added functions. */
     static final String PREFIX = "__";
 
-    /** Way of calling; the names are those of the added functions. */
+    /** Way of calling; the constants' names are part of the added functions' names. */
     public enum Way {
         RPC_SYNC,
         RPC_ASYNC,
@@ -35,20 +35,22 @@ public final class RpcText {
         }
     }
 
-    /** A function that is called in one way. */
+    /** Function that is called in one way. */
     public record Target(Way way, String function) {
 
         public String caller() {
             return PREFIX + way.pythonName() + "__" + function;
         }
 
-        /** The one that leaves libtorch. */
+        /** Returns the name of the function that leaves libtorch. */
         public String bridge() {
             return PREFIX + "bridge" + caller();
         }
     }
 
-    /** Infers the type of a function's result, in the form of an annotation, when its header does not declare it. */
+    /**
+     * Inference of the type of a function's result, in the form of an annotation, if its header does not declare it.
+     */
     public interface Inference {
         String resultType(String function, String textWithoutCalls) throws ScriptRefusedException;
     }
@@ -76,7 +78,7 @@ public final class RpcText {
         this.masked = mask(text, true);
     }
 
-    /** Whether the text calls other workers, or has to do with references. */
+    /** Returns whether the text calls other workers, or uses references. */
     public static boolean isNeeded(String text) {
         String masked = mask(text, true);
         return CALL.matcher(masked).find()
@@ -85,19 +87,19 @@ public final class RpcText {
                 || ScopeText.isNeeded(masked);
     }
 
-    /** The text to compile, its call targets, and what else of it leaves libtorch. */
+    /** Text to compile, with its call targets and intrinsics. */
     public record Prepared(String text, List<Target> targets, Set<Intrinsic> intrinsics) {}
 
     public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
         RpcText rpc = new RpcText(text);
         Matcher fork = FORK.matcher(rpc.masked);
-        if (fork.find()) { // its task would call Java on a thread of libtorch's, which the JVM then waits for when it
-            // ends
+        if (fork.find()) { // its task would call Java on a thread of libtorch's, for which the JVM would wait when it
+            // exits
             throw rpc.refused(
                     fork.start(),
                     "torch.jit.fork does not go with calls of other workers in one file; use rpc.rpc_async");
         }
-        // References are futures to the compiler, which knows no method of theirs: waiting for one fetches it.
+        // References are futures in the compiler, which has none of their methods: a wait fetches the value.
         rpc.set(ScopeText.rewritten(PassText.rewritten(rpc.code, rpc.intrinsics), rpc.intrinsics));
         rpc.set(ReferenceText.rewritten(replaced(RREF_TYPE, "Future[", rpc.code), rpc.intrinsics));
         rpc.readHeaders();
@@ -141,7 +143,7 @@ public final class RpcText {
         return annotated.isEmpty() ? inference.resultType(target.function, withoutCallers()) : annotated;
     }
 
-    /** The functions that make no calls: what the type of the others' results may be found out with. */
+    /** Returns the functions without calls, with which the types of other results can be inferred. */
     private String withoutCallers() {
         List<Integer> starts = new ArrayList<>();
         Matcher header = HEADER.matcher(masked);
@@ -211,7 +213,7 @@ public final class RpcText {
             String name;
             int start = at;
             if (masked.substring(at, end).isBlank()) {
-                break; // behind the last comma
+                break; // after the last comma
             } else if (keyword.lookingAt()) {
                 name = keyword.group(1);
                 start = keyword.end();
@@ -264,7 +266,7 @@ public final class RpcText {
         return closing(masked, open);
     }
 
-    /** Returns where the bracket is closed that opens here; -1 when it is not. */
+    /** Returns the position of the closing bracket; -1 if there is none. */
     static int closing(CharSequence masked, int open) {
         int depth = 0;
         for (int i = open; i < masked.length(); i++) {
@@ -276,7 +278,7 @@ public final class RpcText {
         return -1;
     }
 
-    /** Returns the first position of this character outside of all brackets; -1 when the brackets end before. */
+    /** Returns the first position of this character outside of all brackets; -1 if the brackets end before. */
     private int depthZero(int from, char wanted) {
         int depth = 0;
         for (int i = from; i < masked.length() && depth >= 0; i++) {

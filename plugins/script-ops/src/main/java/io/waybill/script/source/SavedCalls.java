@@ -12,8 +12,8 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 
 /**
- * Calls of other workers in saved modules. {@code torch.jit.save} writes them without their arguments: what it saved can't be
- * loaded by PyTorch or libtorch, or can't call a worker.
+ * Detects calls of other workers in saved modules. {@code torch.jit.save} writes them without their arguments: PyTorch
+ * and libtorch can't load such a module, or it can't call a worker.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -26,10 +26,10 @@ public final class SavedCalls {
     private SavedCalls() {}
 
     /**
-     * Refuses a module that has one.
+     * Refuses a module with such a call.
      *
      * @throws ScriptRefusedException with the method
-     * @throws IOException when the code can't be read
+     * @throws IOException if the code can't be read
      */
     public static void requireNone(Path file) throws IOException, ScriptRefusedException {
         try (ZipFile archive = new ZipFile(file.toFile())) {
@@ -42,7 +42,7 @@ public final class SavedCalls {
                 }
             }
         } catch (ZipException e) {
-            return; // no archive: libtorch says what it is
+            return; // no archive: libtorch reports the error
         }
     }
 

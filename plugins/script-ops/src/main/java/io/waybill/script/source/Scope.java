@@ -12,23 +12,23 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The names at top level of a source: what it imports, defines and assigns.
+ * Top-level names of a source: imported, defined and assigned ones.
  *
  * <p><b>Threads.</b> One.
  */
 final class Scope {
 
-    /** Types that need no import: those of libtorch, which the text behind a source's own uses too. */
+    /** Types that need no import, which appended text uses, too. */
     private static final Set<String> BUILT_IN_TYPES = Set.of("list", "dict", "tuple");
 
     private final String namespace;
-    /** Imported names, with what they are. */
+    /** Imported names, with their qualified names. */
     private final Map<String, String> imports = new HashMap<>();
     /** Functions and classes. */
     private final Map<String, Statement> definitions = new LinkedHashMap<>();
 
     private final Set<String> variables = new HashSet<>();
-    /** What constants stand for, once translated. */
+    /** Translated values of constants. */
     private final Map<String, String> constants = new HashMap<>();
 
     /**
@@ -85,13 +85,13 @@ final class Scope {
         return Optional.ofNullable(definitions.get(name));
     }
 
-    /** Returns the name that libtorch knows a definition by. */
+    /** Returns libtorch's name of a definition. */
     String qualified(String name) {
         return namespace + "." + name;
     }
 
     /**
-     * Returns what libtorch knows one of the source's own names by.
+     * Returns libtorch's name of one of the source's own names.
      *
      * @param isCalled whether brackets follow
      */
@@ -103,12 +103,12 @@ final class Scope {
         return Optional.ofNullable(constants.get(name));
     }
 
-    /** Whether the source assigns it at top level. */
+    /** Returns whether the source assigns a name at top level. */
     boolean isVariable(String name) {
         return variables.contains(name);
     }
 
-    /** Adds a constant: what stands in its place. */
+    /** Adds a constant with its value. */
     void define(String name, String constant) {
         constants.put(name, constant);
     }
@@ -122,7 +122,7 @@ final class Scope {
         return Optional.ofNullable(imports.get(name));
     }
 
-    /** The type of the {@code typing} module for a built-in one with a subscript, such as {@code list[int]}. */
+    /** Returns the type of the {@code typing} module for a built-in one with a subscript, such as {@code list[int]}. */
     static Optional<String> builtInType(String name) {
         return BUILT_IN_TYPES.contains(name)
                 ? Optional.of(Character.toUpperCase(name.charAt(0)) + name.substring(1))

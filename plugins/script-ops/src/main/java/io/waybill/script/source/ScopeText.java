@@ -8,9 +8,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The text of a source with {@code with record_function(…):} as calls of added functions, because libtorch has {@code with} for objects of classes alone. What is
- * in the block stands where the block stood, and what it returns is computed before the scope ends. The end takes an empty line behind the block, or
- * one of its own. The scopes of a function that fails end with its run.
+ * Rewrites {@code with record_function(…):} as calls of added functions, because libtorch supports {@code with} only
+ * for objects of classes. The content of the block replaces the block, and its return value is computed before the
+ * scope ends. The end uses an empty line after the block, or a line of its own. The scopes of a failed function end
+ * with its run.
  */
 final class ScopeText {
 
@@ -27,7 +28,7 @@ final class ScopeText {
 
     private ScopeText() {}
 
-    /** A line with those that continue it. */
+    /** Line with its continuation lines. */
     private record Statement(String text, String masked) {
 
         boolean isBlank() {
@@ -47,7 +48,7 @@ final class ScopeText {
         return WITH.matcher(masked).find() || IMPORT.matcher(masked).find();
     }
 
-    /** @param used takes what the text uses */
+    /** @param used receives the intrinsics that the text uses */
     static String rewritten(String code, Set<Intrinsic> used) throws ScriptRefusedException {
         String text = RpcText.replaced(IMPORT, "", code);
         MatchResult[] scopes = WITH.matcher(RpcText.mask(text, true)).results().toArray(MatchResult[]::new);
@@ -102,7 +103,7 @@ final class ScopeText {
         }
     }
 
-    /** How many statements are deeper than this, without empty ones at the end. */
+    /** Returns the number of deeper statements, without empty ones at the end. */
     private static int size(List<Statement> statements, int indent) {
         int size = 0;
         for (int i = 0; i < statements.size(); i++) {
@@ -116,7 +117,9 @@ final class ScopeText {
         return size;
     }
 
-    /** A statement that stood in a block, further left; if it returns something, the scope ends once that is computed. */
+    /**
+     * Returns a statement of a block with less indentation; before a return, its value is computed and the scope ends.
+     */
     private static String inside(Statement statement, int fewer) {
         if (statement.isBlank()) {
             return statement.text();
@@ -139,7 +142,7 @@ final class ScopeText {
         for (int i = 0; i < text.length(); i++) {
             char c = masked.charAt(i);
             depth += RpcText.depthOf(c);
-            if (c == '"' || c == '\'') { // what is in a string is blank
+            if (c == '"' || c == '\'') { // the content of a string is blank
                 String triple = String.valueOf(c).repeat(3);
                 String quote = masked.startsWith(triple, i) ? triple : triple.substring(0, 1);
                 int end = masked.indexOf(quote, i + quote.length());

@@ -3,7 +3,10 @@ package io.waybill.script.source;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A script that can't be served. Its message is for the operator: libtorch's text, with the line in front when there is one. */
+/**
+ * Signals that a script can't be served. The message is for the operator: libtorch's text, with the line as prefix if
+ * there is one.
+ */
 public final class ScriptRefusedException extends Exception {
 
     private static final long serialVersionUID = 1;
@@ -24,7 +27,7 @@ public final class ScriptRefusedException extends Exception {
     /**
      * Converts an error of libtorch about a source.
      *
-     * @param source whose first line in the error is the one that is named
+     * @param source source, whose first line in the error is named
      */
     public static ScriptRefusedException of(RuntimeException error, SourceText source) {
         return of(error, Pattern.quote(source.path()));

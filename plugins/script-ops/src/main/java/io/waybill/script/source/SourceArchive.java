@@ -11,19 +11,19 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Writes a source as a file that {@code torch.jit.save} might have written: a module without state, whose code uses
- * all functions. Libtorch's importer of such files knows classes, named tuples and forks; its compiler of plain texts
+ * Writer of a source as a file in the form of {@code torch.jit.save}: a module without state, whose code uses all
+ * functions. Libtorch's importer of such files supports classes, named tuples and forks; its compiler of plain texts
  * does not.
  */
 public final class SourceArchive {
 
-    /** Version of the operators in the code: of those that the libtorch of this bundle writes. */
+    /** Version of the operators in the code, as written by this bundle's libtorch. */
     private static final String VERSION = "10\n";
 
-    /** A pickle of an object of the class {@code __torch__.Root}, without attributes. */
+    /** Pickle of an object of the class {@code __torch__.Root}, without attributes. */
     private static final String ROOT = "\u0080\u0002c__torch__\nRoot\n)\u0081}b.";
 
-    /** A pickle of an empty tuple. */
+    /** Pickle of an empty tuple. */
     private static final String NOTHING = "\u0080\u0002).";
 
     private SourceArchive() {}

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The text of a source as libtorch's importer compiles it: each function and class rewritten on its own, so that one
- * that can't be compiled is refused alone, with those that use it.
+ * Text of a source for libtorch's importer: each function and class is rewritten separately, so that an error refuses
+ * only one of them and its users.
  *
  * <p>Lines keep their numbers. <b>Threads.</b> One.
  */
@@ -24,7 +24,7 @@ public final class SourceText {
 
     private static final Pattern LINE = Pattern.compile("^line (\\d+): (.*)", Pattern.DOTALL);
     private static final Pattern END = Pattern.compile("found '(newline|indent|dedent)' here");
-    /** What libtorch's grammar, or the bundle's own files, have as names of modules. */
+    /** Names of modules that libtorch's grammar, or the bundle's own files, reserve. */
     private static final Set<String> RESERVED = Set.of(
             "__waybill__",
             "def",
@@ -63,7 +63,7 @@ public final class SourceText {
     private final Scope scope;
     private final Map<Statement, String> translated = new LinkedHashMap<>();
     private final Map<Statement, Map<String, Integer>> uses = new LinkedHashMap<>();
-    /** Why functions and classes are refused, by their name. */
+    /** Reasons for refusals of functions and classes, by name. */
     private final Map<String, String> refusals = new LinkedHashMap<>();
 
     private SourceText(String module, PythonSource source) {
@@ -73,10 +73,10 @@ public final class SourceText {
     }
 
     /**
-     * Reads a source.
+     * Parses a source.
      *
-     * @param module the first part of the functions' names
-     * @throws ScriptRefusedException when it can't be split into functions, with the line
+     * @param module first part of the functions' names
+     * @throws ScriptRefusedException if it can't be split into functions, with the line
      */
     public static SourceText of(String module, String text) throws ScriptRefusedException {
         String unix = PythonSource.withoutComments(text.replace("\r\n", "\n"));
@@ -152,7 +152,7 @@ public final class SourceText {
         }
     }
 
-    /** A variable whose value is a number, a string, a type, or made of such, stands for this value. */
+    /** Defines a variable as a constant if its value is a number, a string, a type, or composed of them. */
     private void constant(Statement statement) {
         List<Token> tokens = statement.tokens();
         int depth = 0;
@@ -175,7 +175,7 @@ public final class SourceText {
                 scope.define(statement.name(), isType ? text : "(" + text + ")");
             }
         } catch (ScriptRefusedException e) {
-            return; // no constant: refused where a function uses it
+            return; // no constant: refused in a function that uses it
         }
     }
 
@@ -183,7 +183,7 @@ public final class SourceText {
         return token.isName() ? CONSTANTS.contains(token.text()) : !token.is("{") && !token.is("[");
     }
 
-    /** Refuses what uses what is refused, and what calls itself. */
+    /** Refuses definitions that use refused ones, and recursive ones. */
     private void refuseDependents() {
         boolean changed = true;
         while (changed) {
@@ -224,7 +224,7 @@ public final class SourceText {
                         .anyMatch(used -> reaches(used, name, depth + 1));
     }
 
-    /** Returns the names of the functions that are to be compiled, in their order. */
+    /** Returns the names of the functions to compile, in their order. */
     public List<String> functions() {
         return translated.keySet().stream()
                 .filter(statement -> statement.form() == Form.FUNCTION)
@@ -232,14 +232,14 @@ public final class SourceText {
                 .collect(Collectors.toList());
     }
 
-    /** Returns where a function declares that its result is an element type. */
+    /** Returns the positions of element types in a function's declared result. */
     public ElementTypes elementTypes(String function) {
         return scope.definition(function)
                 .map(statement -> ElementTypes.of(statement.tokens(), scope))
                 .orElse(ElementTypes.NONE);
     }
 
-    /** Returns why functions are refused, by their name, with the line. */
+    /** Returns the reasons for refusals of functions, by name, with the line. */
     public Map<String, String> refusals() {
         Map<String, String> functions = new LinkedHashMap<>();
         source.statements().stream()
@@ -250,7 +250,7 @@ public final class SourceText {
     }
 
     /**
-     * Refuses the function or class in which an error is.
+     * Refuses the function or class with an error.
      *
      * @return whether there is one
      */
@@ -259,7 +259,7 @@ public final class SourceText {
         if (!line.find()) {
             return false;
         }
-        // of a line that ends too early, libtorch names the next one
+        // for an incomplete line, libtorch names the next one
         int number = Integer.parseInt(line.group(1))
                 - (END.matcher(error.getMessage()).find() ? 1 : 0);
         Optional<Statement> found = at(number);
@@ -272,7 +272,7 @@ public final class SourceText {
         return found.isPresent();
     }
 
-    /** Returns the last definition that begins before a line, which an error behind its end is about, too. */
+    /** Returns the last definition that begins before a line, even if the line is after its end. */
     private Optional<Statement> at(int line) {
         return translated.keySet().stream()
                 .filter(statement -> statement.firstLine() <= line)
@@ -308,15 +308,15 @@ public final class SourceText {
         return files;
     }
 
-    /** Returns the file with which errors name the source. */
+    /** Returns the file name of the source in errors. */
     String path() {
         return module + ".py";
     }
 
-    /** A text without the function in which an error is, and the name of the function. */
+    /** Text without the function with an error, and the name of the function. */
     public record Cut(String text, String function) {}
 
-    /** Returns the text without the definition in which an error is; empty when it is in none. */
+    /** Returns the text without the definition with an error; empty if the error is in none. */
     public static Optional<Cut> without(String text, ScriptRefusedException error) throws ScriptRefusedException {
         Matcher line = LINE.matcher(error.getMessage());
         int number = line.find() ? Integer.parseInt(line.group(1)) : 0;

@@ -5,19 +5,21 @@ import io.waybill.api.RejectedMessageException;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** libtorch's errors, which reach Java as bare {@link RuntimeException}s. */
+/** Converts libtorch's errors, which reach Java as bare {@link RuntimeException}s. */
 public final class TorchError {
 
     /** Markers of the C++ stack after PyTorch's message, in both forms. */
     private static final List<String> STACKS = List.of("\nException raised from ", "\nframe #0: ");
 
-    /** In each line of the table that follows when an operator has no kernel for a device: some 10 KB of libtorch's own files. */
+    /**
+     * Mark of each line in the table of an operator without a kernel for a device: some 10 KB of libtorch's own files.
+     */
     private static final String KERNEL = ": registered at ";
 
-    /** In the traces of all code that was imported, in front of a source's name. */
+    /** Prefix of a source's name in the traces of imported code. */
     private static final String CODE = "File \"code/__torch__/";
 
-    /** How an error of the compiler goes on behind the functions of a source. */
+    /** Continuation of a compiler's error after the functions of a source. */
     private static final Pattern ROOT =
             Pattern.compile("\\s*'\\w+' is being compiled since it was called from 'Root\\.load'.*", Pattern.DOTALL);
 

@@ -14,17 +14,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the names of PyTorch's and Python's modules are to libtorch: operators, types and constants, as PyTorch's front
- * end resolves them. Some functions of PyTorch are Python; for these the bundle has functions in TorchScript.
+ * Translation of the names of PyTorch's and Python's modules to libtorch's operators, types and constants, like
+ * PyTorch's front end. Some functions of PyTorch are Python; the bundle has TorchScript functions for these.
  *
  * <p><b>Threads.</b> Any.
  */
 final class TorchNames {
 
-    /** Namespace of the functions that the bundle brings. */
+    /** Namespace of the bundle's own functions. */
     static final String OWN = "__torch__.__waybill__";
 
-    /** The bundle's files with functions, by the module of PyTorch that they stand for. */
+    /** The bundle's files with functions, by the module of PyTorch that they replace. */
     private static final Map<String, String> OWN_FILES = Map.of(
             "torch.nn.functional", "functional", "torch", "tensors", "torch.autograd", "grad", "math", "numbers");
 
@@ -119,7 +119,7 @@ final class TorchNames {
             "tanh",
             "threshold_");
 
-    /** Python pads its argument; the operator of the name does not, and takes others at the same places. */
+    /** Function whose argument Python pads; the operator of the same name does not, and has other parameters. */
     private static final String PADDED = "stft";
 
     private static final Set<String> TYPES =
@@ -218,7 +218,7 @@ final class TorchNames {
     }
 
     /**
-     * Returns what libtorch knows a name as; empty when it does not know it.
+     * Returns libtorch's name for a name; empty if it has none.
      *
      * @param name with its module, such as {@code torch.nn.functional.relu}
      * @param isCalled whether brackets follow

@@ -12,10 +12,10 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Rewrites a statement as PyTorch's front end would, for libtorch's compiler: the names of modules, exceptions,
- * f-strings and numbers. Everything else stays as it is written, and libtorch decides about it. Lines keep their numbers.
+ * Rewrites a statement for libtorch's compiler, like PyTorch's front end: the names of modules, exceptions, f-strings
+ * and numbers. All other text is unchanged, and libtorch checks it. Lines keep their numbers.
  *
- * <p><b>Threads.</b> One. <b>Errors.</b> What only Python could run is refused, with the line.
+ * <p><b>Threads.</b> One. <b>Errors.</b> A statement that only Python could run is refused, with the line.
  */
 class Translation {
 
@@ -54,7 +54,7 @@ class Translation {
             "False",
             "None");
 
-    /** Decorators that say what is so here anyway. */
+    /** Decorators without an effect here. */
     private static final Set<String> DECORATORS =
             Set.of("torch.jit.script", "torch.jit.export", "torch.jit.script_if_tracing", "torch.jit.script_method");
 
@@ -94,7 +94,7 @@ class Translation {
         return result.append(text, at, tokens.get(to - 1).end()).toString();
     }
 
-    /** Replaces a part. A string of several lines leaves its line ends behind it, where libtorch ignores them. */
+    /** Replaces a part. A string of several lines moves its line ends to its end, where libtorch ignores them. */
     private void replace(int start, int end, String by) {
         edits.add(new Edit(start, end, by));
     }
@@ -168,7 +168,7 @@ class Translation {
 
     private String nested(String expression, int at) throws ScriptRefusedException {
         List<Token> inner = PythonTokens.of("(" + expression + ")").tokens();
-        // as names of the place where it stands
+        // as names of the enclosing scope
         Translation translation = new Translation("(" + expression + ")", inner, scope) {
             @Override
             boolean isLocal(int index, String name) {
@@ -189,7 +189,7 @@ class Translation {
         return locals.has(index, name);
     }
 
-    /** Libtorch reads decimal numbers only. */
+    /** Converts a number to decimal, the only form that libtorch parses. */
     private void number(Token token) {
         String plain = token.text().replace("_", "");
         String prefix = plain.length() > 2 ? plain.substring(0, 2).toLowerCase(Locale.ROOT) : "";
@@ -204,7 +204,9 @@ class Translation {
         }
     }
 
-    /** Libtorch itself raises an AssertionError only; others are raised by an operator of the interpreter. */
+    /**
+     * Rewrites a raise: libtorch itself raises only an AssertionError; an operator of the interpreter raises others.
+     */
     private int raise(int i) throws ScriptRefusedException {
         int at = i + 1;
         if (!at(at).isName()) {
@@ -214,7 +216,7 @@ class Translation {
             at += 2;
         }
         String kind = at(at).text();
-        // in this line, not in a function of ours: the traceback has the place of the operator
+        // in this line, not in an added function: the traceback has the position of the operator
         String head = "raise AssertionError(ops.prim.RaiseException(";
         String tail = ", \"builtins." + kind + "\"))";
         boolean isCalled = at(at + 1).is("(");
@@ -249,7 +251,10 @@ class Translation {
         return tokens.size() - 1;
     }
 
-    /** In libtorch's grammar {@code for} binds stronger than {@code if}: an element of a comprehension that has one gets brackets. */
+    /**
+     * Adds brackets around an element of a comprehension with an {@code if}, because {@code for} binds stronger in
+     * libtorch's grammar.
+     */
     private void comprehension(int open) {
         int close = closing(open);
         int depth = 0;
@@ -303,7 +308,7 @@ class Translation {
         return end;
     }
 
-    /** A base that every class has is none to libtorch. */
+    /** Removes the base that every class has, which libtorch does not support. */
     private int bases(int i) {
         int close = at(i + 3).is("object") ? i + 4 : i + 3;
         if (!at(close).is(")")) {
@@ -322,7 +327,7 @@ class Translation {
         return last;
     }
 
-    /** Returns a name with dots, as the imports have it. */
+    /** Returns a name with dots, qualified by the imports. */
     private String full(int first, int last) {
         StringBuilder name = new StringBuilder(
                 scope.imported(at(first).text()).orElse(at(first).text()));

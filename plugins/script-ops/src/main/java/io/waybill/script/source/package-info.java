@@ -1,2 +1,2 @@
-/** The text of a TorchScript file before it is compiled, and what can be wrong with it. */
+/** The text of a TorchScript file before compilation, and its errors. */
 package io.waybill.script.source;
