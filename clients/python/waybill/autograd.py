@@ -31,7 +31,7 @@ _engine_lock = threading.Lock()
 
 
 class DistAutogradContext:
-    """What one worker knows of a forward pass: its sends and recvs, the workers at their other ends, and gradients."""
+    """State of a forward pass in one worker: its sends and recvs, the workers at their other ends, and gradients."""
 
     def __init__(self, context_id: int) -> None:
         self.id = context_id

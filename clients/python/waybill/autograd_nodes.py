@@ -110,7 +110,7 @@ def below(outputs: Sequence[Any]) -> Tuple[List[Any], List[Any]]:
 
 
 def saves_tensors(node: Any) -> bool:
-    """Whether a node keeps tensors that its run needs, and gives them up after a run that does not retain the graph."""
+    """Returns whether a node keeps tensors for its run, and drops them after a run that does not retain the graph."""
     try:
         own = getattr(node, "_raw_saved_tensors", None)
     except RuntimeError:
@@ -129,7 +129,7 @@ def spend(each: Iterable[Any], pass_number: int) -> None:
 
 
 def is_spent(node: Any, pass_number: int) -> bool:
-    """Whether another pass than this one was the last that may run a node."""
+    """Returns whether another pass than this one was the last that may run a node."""
     return bool(node.metadata.get(_SPENT, pass_number) != pass_number)
 
 

@@ -118,7 +118,7 @@ class Incoming(NamedTuple):
 
 
 class Listener:
-    """What happens on a connection; called by the thread that reads it, which must not wait."""
+    """Listener for events of a connection; called by the thread that reads it, which must not wait."""
 
     def on_call(self, incoming: Incoming, run: Callable[..., None]) -> None:
         """A request arrived. ``run`` calls a function with its arguments, on this thread or another one."""
@@ -277,7 +277,7 @@ class Connection:
     # Processes that are forked from this one
 
     def is_own(self) -> bool:
-        """Whether this process made it, and not one that this process was forked from."""
+        """Returns whether this process created it, and not the process from which it was forked."""
         return self._pid == os.getpid()
 
     def check_process(self) -> None:
@@ -304,7 +304,7 @@ class Connection:
             self.storages.abandon()
 
     def has_ended(self) -> bool:
-        """Whether no call is sent any more."""
+        """Returns whether calls are no longer sent."""
         return self._end is not None
 
     def in_flight(self) -> int:
@@ -379,7 +379,7 @@ class Connection:
         return message._replace(references=[each._replace(connection=self) for each in message.references])
 
     def _is_connected(self) -> bool:
-        """Whether this worker is in the home. Asks the system: what the gateway sent may not have been read yet."""
+        """Returns whether this worker is in the home. Asks the system: the last frame may be unread."""
         try:
             hung_up = select.poll()
             hung_up.register(self._socket, select.POLLRDHUP)
@@ -502,7 +502,7 @@ class Connection:
             self._input = (content, end) if end < _CHUNK else (content[end:], 0)
 
     def _has_more(self) -> bool:
-        """Whether something behind the last frame has been received."""
+        """Returns whether bytes after the last frame have been received."""
         return len(self._input[0]) > self._input[1]
 
     def _need(self, end: int) -> None:
@@ -611,7 +611,7 @@ def _note_place(found: List[parts.Place], number: int, size: int, place: memoryv
 
 
 def _is_of_signal(error: BaseException) -> bool:
-    """Whether a signal's handler raised it: one runs on the main thread, and its own frame is the innermost one."""
+    """Returns whether a signal handler raised it: it runs on the main thread, in the innermost frame."""
     at = error.__traceback__
     if at is None or threading.current_thread() is not threading.main_thread():
         return False
@@ -621,7 +621,7 @@ def _is_of_signal(error: BaseException) -> bool:
 
 
 def _behind(pieces: List[Bytes], count: int) -> List[Bytes]:
-    """What is left of a frame behind so many bytes of it, as far as one step sends it."""
+    """Returns the rest of a frame after the sent bytes, as far as one step sends it."""
     first = 0
     while count >= len(pieces[first]):
         count -= len(pieces[first])

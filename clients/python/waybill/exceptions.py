@@ -19,14 +19,14 @@ class RemoteTraceback(Exception):
 
 
 class State(NamedTuple):
-    """What an exception has besides its class and its text."""
+    """Content of an exception besides its class and its text."""
 
     args: Optional[Tuple[Any, ...]]
     attributes: Dict[str, Any]
 
 
 def state_of(error: BaseException) -> Tuple[Optional[State], List[str]]:
-    """What is to be sent besides class and text, and names of what can't be; None for one that a text makes."""
+    """Returns the content to send besides class and text, and the names of other parts; None if the text suffices."""
     left: List[str] = []
     attributes = {}
     found = dict(vars(error))
@@ -58,7 +58,7 @@ def _can_be_sent(value: Any) -> bool:
 
 
 def _has_slots(error: BaseException) -> bool:
-    """Whether its class keeps more than arguments and attributes, which its constructor makes of the arguments."""
+    """Returns whether its class has state besides arguments and attributes, which its constructor derives from them."""
     return isinstance(error, (OSError, UnicodeError, StopIteration)) and not type(error) is UnicodeError
 
 

@@ -58,17 +58,17 @@ class Reference(NamedTuple):
 
     @property
     def is_owner(self) -> bool:
-        """Whether the value lies in this process."""
+        """Returns whether the value is in this process."""
         return bool(self.flags & 1)
 
     @property
     def confirmed(self) -> bool:
-        """Whether the owner knows of this reference."""
+        """Returns whether the owner knows this reference."""
         return bool(self.flags & 2)
 
 
 class Message(NamedTuple):
-    """What a call or its result carries."""
+    """Content of a call or its result."""
 
     payload: Bytes = b""
     descriptors: Sequence[Descriptor] = ()

@@ -31,7 +31,7 @@ class Future(Generic[T]):
         raise RuntimeError("Can not pickle waybill.futures.Future")
 
     def done(self) -> bool:
-        """Whether the future has a value or an error."""
+        """Returns whether the future has a value or an error."""
         return self._done
 
     def wait(self, timeout: Optional[float] = None) -> T:

@@ -115,7 +115,7 @@ class _ScriptedOptimizer(_LocalOptimizer):
 
 
 class _Step(torch.nn.Module):
-    """What is compiled: TorchScript compiles an instance of a class as a part of a module."""
+    """Module to compile, because TorchScript compiles an instance of a class only as a part of a module."""
 
     def __init__(self, optimizer: Any) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ _CHUNK = 1 << 23
 
 
 class _System(NamedTuple):
-    """What mmap of the standard library lacks: it keeps a descriptor for each mapping, and can't fill one."""
+    """Addition to the standard library's mmap, which keeps a descriptor for each mapping and can't fill one."""
 
     mmap: Any
     munmap: Any
@@ -72,7 +72,7 @@ def _lock(fd: int, kind: int, position: int, size: int) -> None:
 
 
 def are_possible() -> bool:
-    """Whether the system has what parts need: locks of open files, and a way to copy a mapping as it is."""
+    """Returns whether the system supports parts: locks of open files, and a way to copy a mapping as it is."""
     try:
         fd = os.memfd_create("waybill-probe", os.MFD_CLOEXEC)
     except (AttributeError, OSError):
@@ -91,7 +91,7 @@ def are_possible() -> bool:
 
 
 class Place(NamedTuple):
-    """Where a part is: the number by which it is released, and its bytes in a file."""
+    """Location of a part: the number with which it is released, and its bytes in a file."""
 
     number: int
     path: str

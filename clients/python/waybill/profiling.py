@@ -1,4 +1,4 @@
-"""Profiles of calls: what PyTorch's legacy profiler is told of the calls of a thread, and of what ran at the callee."""
+"""Profiles of calls: events for PyTorch's legacy profiler about the calls of a thread, and their work at the callee."""
 
 import collections
 import contextlib
@@ -49,7 +49,7 @@ _TYPES = (str, int, float, float, int, bool, bool, list, list, int, int, int, in
 
 
 class Recording:
-    """What the profile of one thread gets from calls; any thread adds events."""
+    """Events of calls for the profile of one thread; any thread adds events."""
 
     def __init__(self, flags: int) -> None:
         self.flags = flags
@@ -95,7 +95,7 @@ def join(node: int) -> None:
 
 
 def install() -> bool:
-    """Whether profiles get the calls that their threads make; begins it when the program has imported torch."""
+    """Returns whether profiles receive their threads' calls; starts this if the program has imported torch."""
     if _original:
         return True
     torch = loaded("torch")
@@ -213,7 +213,7 @@ class Served:
                 self._own = [_event(function, base) for function in functions[:_MAX_EVENTS]]
 
     def events(self) -> Any:
-        """What the caller is told; called once, when the request's value is there."""
+        """Returns the events for the caller; called once, when the request's value exists."""
         if not self._wanted:
             return None
         events, left = [], _MAX_BYTES
@@ -292,7 +292,7 @@ def unprofiled() -> Iterator[None]:
 
 
 def is_field(found: Any) -> bool:
-    """Whether what was received is the field of a :class:`Call`."""
+    """Returns whether the received value is the field of a :class:`Call`."""
     return (
         isinstance(found, list)
         and len(found) == 2

@@ -78,7 +78,7 @@ def function_name(function: Any) -> str:
 
 
 def describe(value: Any) -> str:
-    """What a value is, in at most 64 characters, for people who read the journal."""
+    """Describes a value in at most 64 characters, for readers of the journal."""
     kind = type(value)
     if value is None:
         text = "None"
@@ -106,7 +106,7 @@ class _Shown:
         self._text = _MAX_TEXTS
 
     def of(self, value: Any, depth: int = 0) -> Any:
-        """What is shown; at most so many elements in all."""
+        """Describes values, with a max number of elements in all."""
         kind = type(value)
         if value is None or kind in (bool, float):
             return value
@@ -147,7 +147,7 @@ def _shape(value: Any) -> str:
 
 
 def _fields_behind(packed: pickling.Packed, autograd: Any, profile: Any) -> Dict[str, Any]:
-    """What follows the pickle."""
+    """Returns the content after the pickle."""
     fields: Dict[str, Any] = {}
     if packed.buffers:
         count = len(packed.table.descriptors)
@@ -234,7 +234,7 @@ def _profile_of(named: Dict[str, Any], name: str) -> Any:
 
 
 def profile_of(message: Message) -> Any:
-    """How a call wants to be profiled; None if it does not."""
+    """Returns the profiling options of a call; None if it is not profiled."""
     call = decode_invocation(message.payload)
     return _profile_of(call.named, call.name)
 
@@ -331,7 +331,7 @@ def _autograd_of(fields: Dict[str, Any], what: str) -> Any:
 
 
 def remote_exception(error: BaseException, worker: Any) -> RemoteException:
-    """What a caller is told of an exception that is being handled."""
+    """Returns the error for a caller from an exception that is being handled."""
     text = "".join(traceback.format_exception(type(error), error, _from_function(error.__traceback__)))
     kind = type(error)
     message = "On %s:\n%s: %s\n%s" % (worker, kind.__name__, error, text)

@@ -1,4 +1,4 @@
-"""Who is in the home: workers by the ids that programs see, and by those that the home has given."""
+"""Roster of the home's workers, by the ids that programs see, and by the ids of the home."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
 
 
 class Membership(NamedTuple):
-    """What a process tells all workers of the home when it joins: which member of which group it is.
+    """Information that a process publishes when it joins: its group and its rank there.
 
     :ivar rank: its number in the group
     :ivar size: number of members; 0 when the process has not said it
@@ -121,7 +121,7 @@ class Roster:
 
 
 def _membership_of(fields: Any) -> Optional[Membership]:
-    """What a process has said of itself, as a gateway passes it on; None for what no client says."""
+    """Published information of a process from a gateway; None if it is not a client's."""
     if not isinstance(fields, dict):
         return None
     found = tuple(fields.get(key) for key in Membership._fields)

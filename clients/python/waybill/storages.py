@@ -1,4 +1,4 @@
-"""Where the storages of a connection's messages are: in the frame, in a region file, or in a part of a segment."""
+"""Locations of the storages of a connection's messages: the frame, a region file, or a part of a segment."""
 
 import os
 from typing import Any, Callable, Dict, Optional, Sequence

@@ -230,7 +230,7 @@ def _place_torch(table: TensorTable, torch: Any, value: Any) -> Any:
 
 
 def has_torch() -> bool:
-    """Whether the program has imported torch."""
+    """Returns whether the program has imported torch."""
     return loaded("torch") is not None
 
 

@@ -1,4 +1,4 @@
-"""How long something may take: what programs say in seconds, as nanoseconds on the wire and as limits of waits.
+"""Timeouts: seconds of programs, as nanoseconds in messages and as limits of waits.
 
 Every function of the client that takes a timeout comes here, so that a number means the same everywhere.
 """

@@ -1,4 +1,4 @@
-"""Who reads a connection: the thread that waits for a response, or one of its own, which runs the requests it reads."""
+"""Turns at reading a connection: a thread that waits for a response, or a separate one, which runs the requests."""
 
 import collections
 import threading
@@ -79,7 +79,7 @@ class Turns:
         self._ring()
 
     def is_reader(self) -> bool:
-        """Whether the calling thread reads, and calls this from what it does with a frame."""
+        """Returns whether the calling thread reads, and calls this while it handles a frame."""
         return bool(self._right._is_owned())
 
     # A thread that waits

@@ -133,18 +133,18 @@ def encode_invocation(call: Invocation, place: Place = _refuse) -> bytes:
 
 
 def invocation_head(name: bytes, is_async: bool, named: int) -> bytes:
-    """What a call by name begins with that has no positional values: so many names with their values follow."""
+    """Encodes the start of a call by name without positional values, before a number of names with their values."""
     length = len(name)
     return _U16.pack(length | 0x8000 if is_async else length) + name + b"\0\0\0\0" + _U32.pack(named)
 
 
 def dict_head(size: int) -> bytes:
-    """What a dict begins with: so many keys with their values follow."""
+    """Encodes the start of a dict, before a number of keys with their values."""
     return _TAG_U32.pack(_DICT, size)
 
 
 def bytes_head(size: int) -> bytes:
-    """What a value of bytes begins with: so many bytes follow."""
+    """Encodes the start of a value of bytes, before a number of bytes."""
     if size > _MAX_BYTES:
         raise ValueError("bytes: expected at most %d, found %d; send them as a tensor" % (_MAX_BYTES, size))
     return _TAG_U32.pack(_BYTES, size)

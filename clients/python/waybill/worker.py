@@ -95,7 +95,7 @@ class Worker(Listener):
 
     @property
     def objects(self) -> Dict[int, "Future[Any]"]:
-        """What the references of the present connection name, by number."""
+        """Objects of the present connection's references, by number."""
         return self.connection.objects
 
     def start(self) -> None:
@@ -103,7 +103,7 @@ class Worker(Listener):
         self.connection.start()
 
     def responding(self) -> Callable[[], bool]:
-        """Whether a request that there is now has no response yet, but for the one that the calling thread serves."""
+        """Returns whether a request has no response yet, except the one that the calling thread serves."""
         connection = self.connection
         serving: Optional[Incoming] = getattr(_current, "incoming", None)
         own = serving.exchange if serving is not None and serving.connection is connection else 0

@@ -43,7 +43,7 @@ RpcAgent = TensorPipeAgent = Agent
 
 
 def is_available() -> bool:
-    """Whether calls can be made on this system: it needs Unix sockets with the peer's credentials."""
+    """Returns whether this system supports calls: it needs Unix sockets with the peer's credentials."""
     import socket
 
     return hasattr(socket, "SO_PEERCRED")

@@ -22,7 +22,7 @@ from waybill.rpc.rref import RRef
 logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
-# between two looks at who is there, while others are waited for
+# between two checks of the members, while waiting for others
 _LOOK_SECONDS = 0.5
 _MAX_LOOK_SECONDS = 5.0
 _ignore_rref_leak = True

@@ -9,7 +9,7 @@ from waybill.rpc.options import RpcBackendOptions, WaybillRpcBackendOptions
 
 
 class BackendValue(NamedTuple):
-    """How a back end makes its options and its agent."""
+    """Factories of a back end's options and agent."""
 
     construct_rpc_backend_options_handler: Callable[..., Any]
     init_backend_handler: Callable[..., Any]
@@ -23,7 +23,7 @@ def _make(values: Dict[str, BackendValue]) -> Any:
 
 
 def backend_registered(backend_name: str) -> bool:
-    """Whether there is a back end of this name."""
+    """Returns whether there is a back end of this name."""
     return backend_name in _values
 
 

@@ -1,4 +1,4 @@
-"""What calls are made of: execution modes, the pickler, and the keys under which the profiler shows calls."""
+"""Parts of calls: execution modes, the pickler, and the profiler's keys of calls."""
 
 from enum import Enum
 from typing import Any, List, NamedTuple, Optional, Tuple
@@ -13,7 +13,7 @@ from waybill.tensors import Descriptor, TensorTable
 
 
 class RPCExecMode(Enum):
-    """How a function is called."""
+    """Mode of a function's execution."""
 
     SYNC = "sync"
     ASYNC = "async"

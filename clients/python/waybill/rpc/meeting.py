@@ -1,4 +1,4 @@
-"""How the members of a group of a known size meet, also one that has restarted while the others went on."""
+"""Meeting of the members of a group of a known size, including members that restart."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ Names = FrozenSet[str]
 _LOOK_SECONDS = 1.0
 # for requests of the program, which may take longer
 _RESPONSE_SECONDS = 1.0
-# between two looks at who is in the home
+# between two checks of the home's members
 _FIRST_PAUSE = 0.002
 _MAX_PAUSE = 0.05
 # how long workers of an earlier job may take to leave before they are taken for those of another group
@@ -40,7 +40,7 @@ _Outcome = Tuple[_Arrival, Tuple[str, Optional[Numbers]]]
 
 
 class Meeting:
-    """What one member knows of its group's meeting. The one with the first name leads; nothing is needed of others
+    """State of a group's meeting in one member. The member with the first name leads; nothing is needed of others
     once it has responded to them, so that each of them may leave at once. Thread-safe."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Meeting:
             return self._members if self._has_met else None
 
     def begin(self, members: Optional[Names], leads: bool) -> None:
-        """This member sees these members, and leads them or does not; None: it looks for them."""
+        """Sets the members that this one sees, and whether it leads them; None while it searches them."""
         with self._changed:
             self._members = members
             self._leads = leads

@@ -8,7 +8,7 @@ from waybill.rpc import constants
 
 
 class RpcBackendOptions:
-    """What every back end has: a timeout and a way to find the home.
+    """Options of every back end: a timeout and a way to find the home.
 
     :ivar rpc_timeout: default timeout of calls in seconds; 0 means none
     :ivar init_method: ``waybill:<path of the home>``; otherwise the home is ``$WAYBILL_HOME`` or the user's default

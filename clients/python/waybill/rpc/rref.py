@@ -79,11 +79,11 @@ class RRef(Generic[T]):
         return self._owner.name
 
     def is_owner(self) -> bool:
-        """Whether the value is on this worker."""
+        """Returns whether the value is on this worker."""
         return self._owner_id == self._worker.roster.own.home_id
 
     def confirmed_by_owner(self) -> bool:
-        """Whether the owner knows of this reference."""
+        """Returns whether the owner knows this reference."""
         if not self._confirmed and self._handle is not None:
             self._confirmed = bool(self._info().get("confirmed"))
         return self._confirmed or self.is_owner()

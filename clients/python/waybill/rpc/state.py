@@ -33,7 +33,7 @@ def initialized() -> "Agent":
 
 
 def is_set() -> bool:
-    """Whether there is an agent."""
+    """Returns whether there is an agent."""
     return _agent is not None and _pid == os.getpid()
 
 
@@ -55,7 +55,7 @@ def set_agent(agent: Any) -> None:
 
 
 def is_current(worker: Any) -> bool:
-    """Whether a worker is that of the agent."""
+    """Returns whether a worker is the agent's."""
     return is_set() and getattr(_agent, "worker", None) is worker
 
 
