@@ -12,9 +12,9 @@ import java.util.function.Predicate;
 /**
  * Condition that an argument of a recorded call has a value. Immutable.
  *
- * @param path name of the argument, or its number from 0 on for one without a name; behind a dot, names of fields or numbers of
- *     elements inside of it: {@code order.lines.0}
- * @param wanted what its value must be
+ * @param path name of the argument, or its number from 0 on for one without a name; after a dot, names of fields or
+ *     numbers of elements inside it: {@code order.lines.0}
+ * @param wanted condition on its value
  */
 public record ArgumentCondition(String path, Predicate<Value> wanted) {
 
@@ -28,9 +28,9 @@ public record ArgumentCondition(String path, Predicate<Value> wanted) {
     }
 
     /**
-     * Returns the condition that a value is written like this, of whatever kind it is.
+     * Returns the condition that a value of any kind has this text.
      *
-     * @param text the text itself, a number, {@code true}, {@code false} or {@code none}
+     * @param text a text, a number, {@code true}, {@code false} or {@code none}
      */
     public static ArgumentCondition written(String path, String text) {
         return new ArgumentCondition(path, found -> isWritten(found, text));
@@ -68,7 +68,7 @@ public record ArgumentCondition(String path, Predicate<Value> wanted) {
         return Optional.ofNullable(found);
     }
 
-    /** Calls of Python functions have what is shown of their arguments in two fields. */
+    /** Returns the displayed argument of a call of a Python function, which has these in two fields. */
     private static Value besidePickle(Invocation call, String name) {
         Value positional = inside(call.named().get("args"), name);
         return positional == null ? inside(call.named().get("kwargs"), name) : positional;
@@ -103,7 +103,7 @@ public record ArgumentCondition(String path, Predicate<Value> wanted) {
         }
     }
 
-    /** Returns the value of a number that has one; empty for infinity, and for what is no number. */
+    /** Returns the value of a number that has one; empty for infinity, and for a value that is not a number. */
     private static Optional<BigDecimal> number(Value value) {
         if (value instanceof Value.Int number) {
             return Optional.of(BigDecimal.valueOf(number.value()));

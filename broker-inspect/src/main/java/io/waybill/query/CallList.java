@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
-/** Selects requests, and finds what became of them. One thread at a time. */
+/** Selects requests, and finds their outcomes. One thread at a time. */
 final class CallList {
 
     private static final int PROGRESS_RECORDS = 1 << 16;
@@ -36,7 +36,7 @@ final class CallList {
     /**
      * Passes on the calls that match the filter, oldest first.
      *
-     * @param newest only so many of the newest; 0 for all
+     * @param newest max number of the newest calls; 0 for all
      */
     void read(int newest, Consumer<StoredCall> sink) throws IOException {
         List<QueueSource> sources = new ArrayList<>();

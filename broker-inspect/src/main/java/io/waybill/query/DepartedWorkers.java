@@ -32,10 +32,10 @@ import java.util.regex.Pattern;
 import org.agrona.collections.LongHashSet;
 
 /**
- * What others still have to read of a worker that is gone, and it of them: according to all cursors of the home, as they are when this is
- * made, and to responses where a worker has no slot for another. Files are only read, and not mapped.
+ * Unread records between departed workers and others, according to all cursors of the home at creation, and to
+ * responses where a worker has no slot for another. Files are only read, and not mapped.
  *
- * <p>A worker that left in order waits for nothing any more, and no worker waits for one that was given up.
+ * <p>A worker that left in order waits for no record, and no worker waits for an abandoned one.
  *
  * <p><b>Threads.</b> One.
  */
@@ -53,7 +53,7 @@ public final class DepartedWorkers {
         }
     }
 
-    /** Name of the worker as which commands call; with {@code -2} and so on while others have it. */
+    /** Name of the worker that commands join to call; with {@code -2} and so on while it is in use. */
     public static final String COMMAND_WORKER = "cli";
 
     private static final Pattern COMMAND_WORKERS = Pattern.compile(COMMAND_WORKER + "(-[0-9]+)?");
@@ -66,7 +66,7 @@ public final class DepartedWorkers {
     private final Map<Integer, Map<Integer, StoredCursor>> slots = new HashMap<>(); // by owner and peer
     private final Map<Integer, Set<Integer>> notedBy = new HashMap<>();
     private final Map<Integer, LongHashSet> responded =
-            new HashMap<>(); // by worker, to those of which it noted nothing
+            new HashMap<>(); // by worker, to peers without a recorded position
 
     /** Reads the cursors of all these workers. */
     public DepartedWorkers(Home home, List<Peer> all) {
@@ -84,7 +84,7 @@ public final class DepartedWorkers {
         }
     }
 
-    /** Returns the workers that left in order at least so long ago. */
+    /** Returns the workers that left in order at least the given time ago. */
     public List<Peer> leftBefore(Duration age) throws IOException {
         long untilNs = home.host().clock().wallNs() - age.toNanos();
         List<Peer> left = new ArrayList<>();
@@ -99,8 +99,8 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Returns what a worker has that others don't: then it is removed only by its name, not among all that left. A node that was stopped
-     * comes back for its bundles and stores, and the journals of commands tell who changed what. Empty when it has nothing of the kind.
+     * Returns the reason to keep a departed worker unless it is removed by its name. A stopped node may return for its
+     * bundles and stores, and the journals of commands show who made a change. Empty if there is none.
      */
     public Optional<String> kept(Peer worker) throws IOException {
         Set<String> directories = new TreeSet<>();
@@ -122,8 +122,8 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Removes all workers that left in order at least so long ago, that have nothing that is {@link #kept}, and of which no other worker needs
-     * anything. Returns how many.
+     * Removes all workers that left in order at least the given time ago, have no reason to be {@link #kept}, and have
+     * no record that another worker needs; returns their number.
      */
     public static int removeLeftBefore(Home home, Duration age) throws IOException {
         Removal removal = new Removal(home);
@@ -142,7 +142,7 @@ public final class DepartedWorkers {
         return removed;
     }
 
-    /** Returns what is lost if this worker, which is gone, is removed; empty when nothing is. */
+    /** Returns the losses of a removal of this departed worker; empty if there are none. */
     public List<Loss> losses(Peer gone) throws IOException {
         Set<Integer> talkers = new TreeSet<>(notedBy.getOrDefault(gone.id(), Set.of()));
         talkers.addAll(slots.getOrDefault(gone.id(), Map.of()).keySet());
@@ -181,8 +181,9 @@ public final class DepartedWorkers {
     }
 
     /**
-     * Counts the requests from one worker that another has not completed. Where the other has noted nothing of the first as completed, because
-     * it gave the slot to a third or began its first request just now, those without a response on record count.
+     * Counts the requests from one worker that another has not completed. If the other worker has no position for the
+     * first one, because it reused the slot or has just begun the first request, requests without a recorded response
+     * count.
      */
     private long uncompleted(Peer from, Peer to) throws IOException {
         if (onlyCalls(to)) {
@@ -200,7 +201,7 @@ public final class DepartedWorkers {
         return slot != null && slot.requestsCompletedBefore() > 0;
     }
 
-    /** Returns the ids of a worker's responses to those of which it has noted nothing as completed. */
+    /** Returns the ids of a worker's responses to peers without a recorded position. */
     private LongHashSet responded(Peer worker) throws IOException {
         LongHashSet found = responded.get(worker.id());
         if (found == null) {
@@ -220,7 +221,7 @@ public final class DepartedWorkers {
         return found;
     }
 
-    /** Counts the records for a reader from a position on that have such an id. */
+    /** Counts the records for a reader from a position on that have a matching id. */
     private long unread(Peer writer, JournalQueue queue, int reader, long from, LongPredicate counts)
             throws IOException {
         long count = 0;

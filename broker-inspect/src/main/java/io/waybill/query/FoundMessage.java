@@ -11,7 +11,7 @@ import java.util.Optional;
  *
  * @param operation of a call by name
  * @param ancestors the requests whose handlers led to this one, outermost first
- * @param children the requests that this request's handler sent, oldest first, with theirs
+ * @param children the requests that this request's handler sent, oldest first, with their children
  * @param notes remarks for the reader: damage, a missing journal, an unused index
  * @param workerNotes what the workers have noted beside the records
  */
@@ -31,7 +31,7 @@ public record FoundMessage(
         return request.isEmpty() && response.isEmpty();
     }
 
-    /** The request with its outcome; empty when there is no request. */
+    /** Returns the request with its outcome; empty if there is no request. */
     public Optional<StoredCall> call() {
         return request.map(sent -> new StoredCall(sent, operation, response, workerNotes));
     }

@@ -27,10 +27,10 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Read-only view of the journals of all workers of a home, alive or not. Writes nothing, takes no lock, maps nothing:
- * workers are not affected, and no content of the home can block a read.
+ * Read-only view of the journals of all workers of a home, alive or not. Never writes, locks or maps files: workers are
+ * not affected, and no content of the home can block a read.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the journals' size. <b>Errors.</b>
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, for any size of the journals. <b>Errors.</b>
  * {@link IOException} when a directory can't be read; damage in the files is skipped, and reported by {@link #verify}.
  */
 public final class HomeJournals implements StoredMessages {
@@ -48,7 +48,7 @@ public final class HomeJournals implements StoredMessages {
         return new HomeJournals(new StoredJournals(home));
     }
 
-    /** Sets a listener for progress: it gets the number of records read. */
+    /** Sets a listener for progress: it receives the number of records read. */
     public HomeJournals onProgress(LongConsumer records) {
         progress = records;
         return this;
@@ -128,7 +128,7 @@ public final class HomeJournals implements StoredMessages {
         return new Found();
     }
 
-    /** Searches a response without its request, which may be any worker's. */
+    /** Searches all workers for a response without its request. */
     private Found anybodys(long id, Effort effort, List<String> notes) throws IOException {
         Found response = new Found();
         for (StoredJournal any : journals.all()) {
@@ -168,7 +168,10 @@ public final class HomeJournals implements StoredMessages {
                 found.workerNotes());
     }
 
-    /** Ids of a worker's requests ascend: what is below the oldest that is there was there once. */
+    /**
+     * Adds a note if a request was removed: ids of a worker's requests ascend, so an id below the oldest present one
+     * existed.
+     */
     private void noteIfRemoved(StoredJournal caller, long id, List<String> notes) throws IOException {
         try (QueueReader reader = caller.read(JournalQueue.REQUESTS, journals.host())) {
             if (reader.skim() == Step.RECORD
@@ -191,7 +194,7 @@ public final class HomeJournals implements StoredMessages {
         }
     }
 
-    /** One record with its payload; both null when there is none. */
+    /** One record with its payload; both null if there is none. */
     private static final class Found {
         private StoredRecord record;
         private Payload payload;
@@ -224,7 +227,10 @@ public final class HomeJournals implements StoredMessages {
         return new JournalFollower(journals, filter);
     }
 
-    /** Passes on the figures of each queue, by worker id. A home of many workers is read by several threads; the sink is called by this one. */
+    /**
+     * Passes on the figures of each queue, by worker id. A home of many workers is read by several threads; the sink is
+     * called by this one.
+     */
     public void stats(MessageFilter filter, Consumer<QueueStats> sink) throws IOException {
         new StatsReader(journals, filter).read().forEach(sink);
     }

@@ -21,9 +21,9 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * The newest records of a home's journals, and then what comes. One thread at a time.
+ * Follower of a home's journals: the newest records, and then new ones. One thread at a time.
  *
- * <p>What is given was read whole and checked.
+ * <p>Returned records are complete and checked.
  */
 public final class JournalFollower implements Closeable {
 
@@ -41,7 +41,9 @@ public final class JournalFollower implements Closeable {
         this.filter = filter;
     }
 
-    /** Reads up to the end, and gives the newest records, oldest first. To be called once, at first. */
+    /**
+     * Reads up to the end, and passes on the newest records, oldest first. Must be called once, before {@link #poll}.
+     */
     public void begin(int newest, Consumer<StoredEntry> sink) throws IOException {
         follow();
         Deque<Seen> kept = new ArrayDeque<>();
@@ -57,9 +59,7 @@ public final class JournalFollower implements Closeable {
         give(kept, sink);
     }
 
-    /**
-     * Passes on the records since the last call, in the order of sending within the batch. Returns how many records.
-     */
+    /** Passes on the records since the last call, in the order of sending within the batch. Returns their number. */
     public int poll(Consumer<StoredEntry> sink) throws IOException {
         follow();
         List<Seen> batch = new ArrayList<>();
@@ -114,7 +114,7 @@ public final class JournalFollower implements Closeable {
                 : Optional.empty();
     }
 
-    /** The response with its request's operation, when what became of the request is wanted. */
+    /** Returns the response with its request's operation, if the filter needs the outcome of the request. */
     private Optional<StoredEntry> responded(StoredRecord response) throws IOException {
         if (response.queue() != JournalQueue.RESPONSES) {
             return Optional.empty();

@@ -20,7 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongConsumer;
 
-/** Finds nested requests in the journals of a home, through the indexes as far as there are any. One thread. */
+/** Finds nested requests in the journals of a home, through the indexes if they exist. One thread. */
 final class JournalLinks implements NestedCallSearch.Links {
 
     /** Margin: a clock may have been set, and a handler may continue after its response. */

@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 
-/** Several queues read as one, by the time at which the records were sent. One thread at a time. */
+/** Reader of several queues as one, by the send time of the records. One thread at a time. */
 final class MergedQueues implements Closeable {
 
     private static final int READ_AHEAD_BYTES = 64 << 20; // all of them together
@@ -27,7 +27,7 @@ final class MergedQueues implements Closeable {
         }
     }
 
-    /** The queue whose header is next; null when all are at their end. */
+    /** Returns the queue whose header is next; null if all are at their end. */
     QueueSource next() throws IOException {
         if (current != null && current.next()) {
             waiting.add(current);

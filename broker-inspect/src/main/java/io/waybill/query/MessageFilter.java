@@ -26,16 +26,16 @@ public final class MessageFilter {
     private final int peer;
     private final long firstId;
     private final long lastId;
-    private final long parent; // NONE: whatever it is
+    private final long parent; // NONE for any
     private final int typeCode;
-    private final NamePattern operation; // null: whatever it is
+    private final NamePattern operation; // null for any
     private final List<ArgumentCondition> arguments;
     private final long sinceNs;
     private final long untilNs;
-    private final StoredCall.Outcome outcome; // null: whatever it is
-    private final ErrorCode errorCode; // null: whatever it is
+    private final StoredCall.Outcome outcome; // null for any
+    private final ErrorCode errorCode; // null for any
     private final long slowerThanNs;
-    private final String responseText; // null: whatever it is
+    private final String responseText; // null for any
 
     private MessageFilter(Builder from) {
         worker = from.worker;
@@ -90,7 +90,7 @@ public final class MessageFilter {
             return this;
         }
 
-        /** Sent by the handler of this request. */
+        /** Accepts calls from the handler of this request. */
         public Builder parent(long id) {
             parent = id;
             return this;
@@ -111,19 +111,19 @@ public final class MessageFilter {
             return this;
         }
 
-        /** Accepts calls with this argument, besides those that were asked for before. */
+        /** Accepts calls with this argument, in addition to earlier conditions. */
         public Builder argument(ArgumentCondition wanted) {
             arguments.add(wanted);
             return this;
         }
 
-        /** Sent at or after this time, in ns since 1970. */
+        /** Accepts messages sent at or after this time, in ns since 1970. */
         public Builder since(long wallNs) {
             sinceNs = wallNs;
             return this;
         }
 
-        /** Sent before this time. */
+        /** Accepts messages sent before this time. */
         public Builder until(long wallNs) {
             untilNs = wallNs;
             return this;
@@ -135,7 +135,7 @@ public final class MessageFilter {
             return this;
         }
 
-        /** Accepts calls that failed with this code, or because one of it failed. */
+        /** Accepts calls that failed with this code, or because a call failed with it. */
         public Builder error(ErrorCode wanted) {
             outcome = StoredCall.Outcome.ERROR;
             errorCode = wanted;
@@ -148,7 +148,7 @@ public final class MessageFilter {
             return this;
         }
 
-        /** Accepts calls whose response, as it is shown, or whose error has this text in it. */
+        /** Accepts calls whose displayed response or error contains this text. */
         public Builder responseText(String wanted) {
             responseText = wanted;
             return this;
@@ -159,7 +159,7 @@ public final class MessageFilter {
         }
     }
 
-    /** Returns whether it accepts all messages, as {@link #ALL} does. */
+    /** Returns whether it accepts all messages, like {@link #ALL}. */
     public boolean takesAll() {
         boolean ofIds = firstId == 0 && lastId == GREATEST_ID && parent == MessageId.NONE;
         boolean ofTimes = sinceNs == Long.MIN_VALUE && untilNs == Long.MAX_VALUE;
@@ -171,17 +171,17 @@ public final class MessageFilter {
         return worker == ANY || worker == id;
     }
 
-    /** Whether requests of this worker may be wanted. */
+    /** Returns whether requests of this worker may match. */
     public boolean takesCaller(int id) {
         return takesWorker(id) && id >= MessageId.worker(firstId) && id <= MessageId.worker(lastId);
     }
 
-    /** Whether requests to this worker may be wanted. */
+    /** Returns whether requests to this worker may match. */
     public boolean takesReceiver(int id) {
         return peer == ANY || peer == id;
     }
 
-    /** Returns whether a header matches, as far as it can decide that. */
+    /** Returns whether a header matches, as far as a header can decide. */
     public boolean takes(RecordView header) {
         return MessageType.isKnown(header.typeCode())
                 && (typeCode == ANY || typeCode == header.typeCode())
@@ -193,7 +193,7 @@ public final class MessageFilter {
                 && header.sentNs() < untilNs;
     }
 
-    /** Returns whether a whole request matches whose header did: by its operation and its arguments. */
+    /** Returns whether the operation and the arguments of a request match, after its header matched. */
     public boolean takesOperationOf(RecordView request) {
         return (operation == null
                         || Payload.operationOf(request)
@@ -206,17 +206,17 @@ public final class MessageFilter {
         return call.isPresent() && arguments.stream().allMatch(wanted -> wanted.isMetBy(call.get()));
     }
 
-    /** Whether arguments or the content of responses decide as well, which are not in every slice. */
+    /** Returns whether the filter depends on arguments or the content of responses, which some slices lack. */
     public boolean asksForContent() {
         return !arguments.isEmpty() || responseText != null;
     }
 
-    /** Whether the payload decides as well. */
+    /** Returns whether the filter depends on the payload. */
     boolean asksForOperation() {
         return operation != null || !arguments.isEmpty();
     }
 
-    /** Returns whether what the caller got matches, and when. */
+    /** Returns whether the outcome and the duration of a call match. */
     public boolean takesOutcome(StoredCall call) {
         return (outcome == null || outcome == call.outcome())
                 && (errorCode == null
@@ -228,7 +228,7 @@ public final class MessageFilter {
 
     /**
      * Returns whether a request that was sent at this time and has this response matches, as far as the response can
-     * decide that.
+     * decide.
      */
     public boolean takesResponse(long sentNs, RecordView response) {
         StoredCall.Outcome found =
@@ -239,7 +239,7 @@ public final class MessageFilter {
                 && (responseText == null || takesResponse(Payload.of(response)));
     }
 
-    /** Whether the content of the response decides as well. */
+    /** Returns whether the filter depends on the content of the response. */
     public boolean asksForResponse() {
         return responseText != null;
     }
@@ -260,12 +260,12 @@ public final class MessageFilter {
                 && responseText == null;
     }
 
-    /** The one id that is wanted; empty when there may be others. */
+    /** Returns the only id that can match; empty if there may be several. */
     public OptionalLong onlyId() {
         return firstId == lastId ? OptionalLong.of(firstId) : OptionalLong.empty();
     }
 
-    /** Whether what became of a request decides as well. */
+    /** Returns whether the filter depends on the outcome of a request. */
     boolean asksForOutcome() {
         return outcome != null || slowerThanNs != Long.MIN_VALUE || responseText != null;
     }

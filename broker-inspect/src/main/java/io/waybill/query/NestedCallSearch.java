@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Follows requests to the nested requests of their handlers, and back. Visits each request once, so that damaged journals
- * can't cause a cycle. For one use. One thread.
+ * Follows requests to the nested requests of their handlers, and back. Visits each request once, so that damaged
+ * journals can't cause a cycle. For one use. One thread.
  */
 public final class NestedCallSearch {
 
@@ -24,14 +24,15 @@ public final class NestedCallSearch {
     static final int MAX_CALLS = 1000;
 
     static final int MAX_LEVELS = 100;
-    /** Finds requests, and those that their handlers sent. */
+    /** Lookup of requests and of their nested requests. */
     public interface Links {
 
-        /** A request with its response; empty when it is not there. */
+        /** Returns a request with its response; empty if it does not exist. */
         Optional<StoredCall> find(long id) throws IOException;
 
         /**
-         * Returns the ids of the requests that handlers of a worker sent, oldest first, by the ids of the handlers' requests.
+         * Returns the ids of the requests that handlers of a worker sent, oldest first, by the ids of the handlers'
+         * requests.
          *
          * @param callee the worker to which all of the parents went
          */
@@ -52,7 +53,7 @@ public final class NestedCallSearch {
         this.notes = notes;
     }
 
-    /** A request of the tree, before its children are known. */
+    /** Request of the tree, before its children are known. */
     private static final class Branch {
         private final StoredCall call;
         private final List<Branch> children = new ArrayList<>();
@@ -66,7 +67,7 @@ public final class NestedCallSearch {
         }
     }
 
-    /** The requests that led to this one, the first of all first. */
+    /** Returns the requests that led to this one, outermost first. */
     public List<StoredCall> ancestors(StoredRecord request) throws IOException {
         Deque<StoredCall> ancestors = new ArrayDeque<>();
         Set<Long> seen = new HashSet<>(Set.of(request.id()));
@@ -87,7 +88,7 @@ public final class NestedCallSearch {
         return List.copyOf(ancestors);
     }
 
-    /** The requests that the handler of this one sent, oldest first, with theirs. */
+    /** Returns the requests that the handler of this one sent, oldest first, with their descendants. */
     public List<CallTree> descendants(StoredCall of) throws IOException {
         Branch root = new Branch(of);
         met.add(of.request().id());

@@ -29,22 +29,22 @@ final class QueueSource implements Closeable {
         this.headers = headers;
     }
 
-    /** Reads the files that are there now. */
+    /** Creates a source of the present files. */
     static QueueSource ofPresent(StoredJournal journal, JournalQueue queue, Host host) throws IOException {
         return new QueueSource(journal, queue, host, journal.readPresent(queue, host));
     }
 
-    /** Also reads what is written later, after the end was reached. */
+    /** Creates a source that also reads records that are appended later. */
     static QueueSource following(StoredJournal journal, JournalQueue queue, Host host) {
         return new QueueSource(journal, queue, host, journal.read(queue, host));
     }
 
-    /** Sets how much is read at once, for one of many. */
+    /** Sets the size of a read, for one queue of many. */
     void readAhead(int maxBytes) {
         headers.readAhead(maxBytes);
     }
 
-    /** Reads the next header, unchecked; false when there is none. Damage is skipped: {@code verify} reports it. */
+    /** Reads the next header, unchecked; false if there is none. Damage is skipped: {@code verify} reports it. */
     boolean next() throws IOException {
         while (true) {
             Step step = headers.skim();
@@ -69,7 +69,7 @@ final class QueueSource implements Closeable {
         return headers.position();
     }
 
-    /** Reads the whole record at a position; empty when it is damaged. */
+    /** Reads the whole record at a position; empty if it is damaged. */
     Optional<RecordView> read(RecordPosition position) throws IOException {
         if (whole == null) {
             whole = journal.read(queue, host);

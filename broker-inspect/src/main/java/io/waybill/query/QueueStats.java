@@ -14,10 +14,10 @@ import java.util.TreeMap;
  *
  * @param bytes of whole records
  * @param files that the queue has
- * @param diskBytes what they take of the disk, with their archive and what is reserved
- * @param firstSentNs wall clock in ns since 1970; 0 when there is no record
+ * @param diskBytes disk space of the files, with their archive and reserved space
+ * @param firstSentNs wall clock in ns since 1970; 0 if there is no record
  * @param damages ranges that hold no record where one must be
- * @param types how many records of each type, by name
+ * @param types numbers of records of each type, by name
  */
 public record QueueStats(
         WorkerInfo worker,

@@ -19,13 +19,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 /**
- * Counts what is in each queue of a home, once.
+ * Reader of the figures of each queue of a home, for one use.
  *
- * <p><b>Threads.</b> For one thread, which starts others when there are many journals, and waits for them. Each reads whole journals.
+ * <p><b>Threads.</b> For one thread, which starts others if there are many journals, and waits for them. Each reads
+ * whole journals.
  */
 final class StatsReader {
 
-    /** Fewer are read sooner than a thread is started. */
+    /** Number of journals per thread: fewer are read faster than a thread starts. */
     private static final int JOURNALS_PER_THREAD = 64;
 
     private static final int MAX_THREADS = 8;
@@ -68,7 +69,7 @@ final class StatsReader {
             }
         } catch (IOException | RuntimeException | Error e) {
             failure.compareAndSet(null, e);
-            next.set(read.length); // the others end as well
+            next.set(read.length); // the others stop, too
         }
     }
 

@@ -10,27 +10,30 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A request with its outcome: what its caller got. Immutable.
+ * A request with its outcome for the caller. Immutable.
  *
  * @param operation of a call by name
- * @param response the response in its receiver's journal, which may have come too late
- * @param notes what the workers have noted beside the records
+ * @param response the response in its receiver's journal, which may have arrived too late
+ * @param notes notes of the workers in addition to the records
  */
 public record StoredCall(
         StoredRecord request, Optional<String> operation, Optional<StoredRecord> response, CallNotes notes) {
 
-    /** With these a call ends before its response is read. */
+    /** Errors with which a call ends before its response is read. */
     private static final Set<ErrorCode> ENDS = EnumSet.of(ErrorCode.TIMED_OUT, ErrorCode.WORKER_LOST, ErrorCode.CLOSED);
 
     /** Outcome of a request, as far as the journals and the notes show it. */
     public enum Outcome {
         OK,
         ERROR,
-        /** No response, and the caller's worker has noted no error: the request is running, or its caller ended before it. */
+        /**
+         * No response, and the caller's worker has noted no error: the request is running, or its caller ended before
+         * it.
+         */
         NONE
     }
 
-    /** Creates a call of which nothing is known but its records. */
+    /** Creates a call without notes. */
     public StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
         this(request, operation, response, CallNotes.NONE);
     }
@@ -42,7 +45,7 @@ public record StoredCall(
         return response.isPresent() ? Outcome.OK : Outcome.NONE;
     }
 
-    /** Returns the code of the error that the caller got; empty when it got none. */
+    /** Returns the code of the error that the caller received; empty if it received none. */
     public Optional<ErrorCode> errorCode() {
         if (notes.outcome().isPresent()) {
             return notes.outcome().map(Noted::code);
@@ -52,27 +55,32 @@ public record StoredCall(
                 : delivered().filter(StoredRecord::isError).map(StoredRecord::errorCode);
     }
 
-    /** Returns whether there is a response that the caller did not get, because its call had ended before. */
+    /** Returns whether there is a response that arrived after the end of its call. */
     public boolean isLate() {
         if (response.isEmpty() || response.get().isError() && response.get().errorCode() == ErrorCode.TIMED_OUT) {
-            return false; // the receiver gave up as well
+            return false; // the receiver abandoned it, too
         }
         return notes.outcome().isPresent()
                 ? ENDS.contains(notes.outcome().get().code())
                 : !notes.isComplete() && request.dueNs() != 0 && response.get().sentNs() > request.dueNs();
     }
 
-    /** Returns the response that the caller got; empty when its worker gave it an error instead, or there is none. */
+    /**
+     * Returns the response that the caller received; empty if its worker gave it an error instead, or there is none.
+     */
     private Optional<StoredRecord> delivered() {
         return notes.outcome().isPresent() || isLate() ? Optional.empty() : response;
     }
 
-    /** Returns the code of the call whose failure caused the error that the caller got; empty when none did. */
+    /** Returns the code of the call whose failure caused the error that the caller received; empty if none did. */
     public Optional<ErrorCode> rootCode() {
         return delivered().flatMap(StoredRecord::rootCode);
     }
 
-    /** Returns the outcome as people read it: {@code ok}, {@code none}, or {@code error} with its code, and with that of the call that caused it. */
+    /**
+     * Formats the outcome for people: {@code ok}, {@code none}, or {@code error} with its code, and with that of the
+     * call that caused it.
+     */
     public String outcomeText() {
         String text = outcome().name().toLowerCase(Locale.ROOT);
         return text
@@ -82,8 +90,8 @@ public record StoredCall(
     }
 
     /**
-     * Returns the time between sending the request and its outcome, by the wall clock: the response, or the error that the caller's worker
-     * gave it. Empty while there is none.
+     * Returns the time between sending the request and its outcome, by the wall clock: the response, or the error that
+     * the caller's worker gave it. Empty while there is none.
      */
     public Optional<Long> tookNs() {
         return notes.outcome()

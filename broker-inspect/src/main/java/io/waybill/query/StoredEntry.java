@@ -4,7 +4,7 @@ import io.waybill.query.stored.StoredRecord;
 import java.util.Optional;
 
 /**
- * A record as {@code journal tail} shows it. Immutable.
+ * Record in the output of {@code journal tail}. Immutable.
  *
  * @param operation of a call by name
  */

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** Messages on record: of a home, or of a file that was made of one. For one thread at a time. */
+/** Recorded messages of a home, or of a slice. For one thread at a time. */
 public interface StoredMessages extends Closeable {
 
     /** Thoroughness of a search. */
@@ -26,7 +26,7 @@ public interface StoredMessages extends Closeable {
     /** Returns the workers whose messages are here, lowest id first. */
     List<WorkerInfo> workers();
 
-    /** The worker of a name, or of an id in digits. */
+    /** Returns the worker with a name, or with an id in decimal. */
     default Optional<WorkerInfo> worker(String nameOrId) {
         return workers().stream()
                 .filter(info -> info.name().equals(nameOrId)
@@ -34,7 +34,7 @@ public interface StoredMessages extends Closeable {
                 .findFirst();
     }
 
-    /** The name of a worker; its id in digits when it is not known here. */
+    /** Returns the name of a worker; its id in decimal if it is unknown here. */
     default String nameOf(int id) {
         return workers().stream()
                 .filter(info -> info.id() == id)
@@ -49,16 +49,16 @@ public interface StoredMessages extends Closeable {
     /** Returns the payload of a record; empty when it was removed or damaged meanwhile. */
     Optional<Payload> payload(StoredRecord record) throws IOException;
 
-    /** Returns everything that is known of a message. */
+    /** Returns all records and notes of a message. */
     FoundMessage show(long id, Effort effort) throws IOException;
 
     /**
      * Passes on the calls that match a filter, oldest first.
      *
-     * @param newest only so many of the newest; 0 for all
+     * @param newest max number of the newest calls; 0 for all
      */
     void list(MessageFilter filter, int newest, Consumer<StoredCall> sink) throws IOException;
 
-    /** Reads everything, and passes on what is wrong. */
+    /** Reads all records, and passes on findings. */
     Verification verify(Consumer<Finding> sink) throws IOException;
 }

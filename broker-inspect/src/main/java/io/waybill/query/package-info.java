@@ -1,5 +1,5 @@
 /**
- * Queries on the journals of a home, for commands, while the workers run or later. Nothing is written.
+ * Queries on the journals of a home, for commands, while the workers run or later. They never write.
  *
  * <h2>Starting points</h2>
  * <ul>

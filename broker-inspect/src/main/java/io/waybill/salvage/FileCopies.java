@@ -11,7 +11,10 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-/** Copies the files of a worker that are no queues, byte by byte. Links, FIFOs and what belongs to others are left out. One thread. */
+/**
+ * Copies the files of a worker except its queues, byte by byte. Omits links, FIFOs and files of other owners. One
+ * thread.
+ */
 final class FileCopies {
 
     /**
@@ -42,7 +45,7 @@ final class FileCopies {
         }
     }
 
-    /** Copies one file, if it is there. */
+    /** Copies one file, if it exists. */
     void copyFile(String name) {
         if (Files.exists(from.resolve(name), LinkOption.NOFOLLOW_LINKS)) {
             copyFile(from.resolve(name), to.resolve(name));

@@ -22,7 +22,7 @@ final class Positions {
         }
     }
 
-    /** A record was copied; their order is the same in both. */
+    /** Records the copy of a record; the order is the same in both queues. */
     void copied(long from, long to) {
         behindLast = to + 1;
         while (!open.isEmpty() && open.firstKey() <= from) {
@@ -30,7 +30,7 @@ final class Positions {
         }
     }
 
-    /** Returns the mapped position; -1 when there is none. */
+    /** Returns the mapped position; -1 if there is none. */
     long of(long position) {
         return found.getOrDefault(position, open.containsKey(position) ? behindLast : UNKNOWN);
     }

@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Copies the records of one queue unchanged. A record from a misdirected write is left out: it is from another queue,
- * or its number is not between its neighbours'. So each record waits until the next one is known.
+ * Copies the records of one queue unchanged. A record from a misdirected write is omitted: it is from another queue, or
+ * its number is not between its neighbours'. Each record is therefore held until the next one is known.
  *
  * <p>One thread, once.
  */
@@ -102,7 +102,7 @@ final class QueueSalvage {
             return;
         }
         if (isWaiting && record.sequence() <= waitingView.sequence()) {
-            isWaiting = false; // of two in the wrong order the one that jumped is not where it was written
+            isWaiting = false; // of two records in the wrong order, the one with a jump is at a wrong position
             stranger(waitingView, "lies before record " + record.sequence());
         }
         pass();
@@ -128,7 +128,7 @@ final class QueueSalvage {
                 + why + "; it was left out");
     }
 
-    /** Copies the record that waits. */
+    /** Copies the held record. */
     private void pass() throws IOException {
         if (!isWaiting) {
             return;

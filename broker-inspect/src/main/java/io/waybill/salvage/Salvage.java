@@ -25,10 +25,10 @@ import java.util.function.LongConsumer;
  * Copies everything readable in a home to a new one, which workers can join and all commands can read. Records are
  * unchanged, including number and checksum, in files of the same names; missing ones are listed in a separate file.
  *
- * <p>The damaged home is only read, whether its workers are running or not: of a running one, the records up to some
- * moment are copied.
+ * <p>The damaged home is only read, whether its workers are running or not: for a running one, the records up to some
+ * time are copied.
  *
- * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded for each worker, whatever the journals' size.
+ * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded for each worker, for any size of the journals.
  */
 public final class Salvage {
 
@@ -43,7 +43,7 @@ public final class Salvage {
      * Creates a salvage.
      *
      * @param from the damaged home
-     * @param out path of the new home: nothing, or an empty directory
+     * @param out path of the new home: a new path, or an empty directory
      * @param progress called periodically with the number of copied records
      */
     public Salvage(Home from, Path out, LongConsumer progress) {
@@ -53,10 +53,10 @@ public final class Salvage {
     }
 
     /**
-     * Copies.
+     * Copies the home.
      *
      * @param only this worker; empty for all
-     * @throws IOException when the new home can't be written; what is there of it is of no use then
+     * @throws IOException if the new home can't be written; it is unusable then
      */
     public SalvageReport run(Optional<WorkerInfo> only) throws IOException {
         requireNothingAt(out);
@@ -103,7 +103,7 @@ public final class Salvage {
         }
     }
 
-    /** The home's, unless all files of its queues are named by another one. */
+    /** Returns the home's roll cycle, unless all files of its queues are named by another one. */
     private Roll roll() throws IOException {
         Roll said = Roll.named(from.rollCycle());
         Set<Roll> found = EnumSet.noneOf(Roll.class);
@@ -118,7 +118,7 @@ public final class Salvage {
         return found.isEmpty() || found.contains(said) ? said : found.iterator().next();
     }
 
-    /** Ids stay with their names indefinitely, also of those that have no directory. */
+    /** Copies the claims of ids by names, which are permanent, also without a directory. */
     private void copyClaims(Home home) throws IOException {
         try {
             for (Map.Entry<String, Integer> claim : from.claimed(problems::add).entrySet()) {

@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Result of the salvage of a home. Immutable.
  *
- * @param problems of the home itself: what was left out, and why
+ * @param problems problems of the home itself: omitted parts, with the reasons
  */
 public record SalvageReport(List<SalvagedWorker> workers, List<String> problems) {
 
@@ -14,7 +14,7 @@ public record SalvageReport(List<SalvagedWorker> workers, List<String> problems)
         problems = List.copyOf(problems);
     }
 
-    /** Whether all that was there is in the new home. */
+    /** Returns whether the new home contains all data of the old one. */
     public boolean isWhole() {
         return problems.isEmpty() && workers.stream().allMatch(SalvagedWorker::isWhole);
     }

@@ -7,12 +7,12 @@ import java.util.List;
 /**
  * Result of the salvage of one queue. Immutable.
  *
- * @param records that were copied
- * @param bytes of those
+ * @param records copied records
+ * @param bytes size of the copied records
  * @param gaps numbers of records that are missing among them, the first ten thousand ranges
- * @param lost their number; what is missing at the end is unknown
+ * @param lost number of lost records; losses at the end are unknown
  * @param damages ranges of bytes without a record where one is expected
- * @param strangers valid records at a wrong position, which were left out
+ * @param strangers valid records at a wrong position, which were omitted
  */
 public record SalvagedQueue(
         JournalQueue queue,
@@ -27,7 +27,7 @@ public record SalvagedQueue(
         gaps = List.copyOf(gaps);
     }
 
-    /** Whether nothing in the files showed that there was more. */
+    /** Returns whether the files have no evidence of further records. */
     public boolean isWhole() {
         return lost == 0 && damages == 0 && strangers == 0;
     }

@@ -7,9 +7,9 @@ import java.util.List;
  * Result of the salvage of one worker. Immutable.
  *
  * @param epoch of its last incarnation
- * @param positions of its cursors that were taken over
+ * @param positions number of positions of its cursors that were copied
  * @param files besides the queues: kept values, stores on disk, archives, bundles, scripts
- * @param problems what was left out, and why
+ * @param problems omitted parts, with the reasons
  */
 public record SalvagedWorker(
         WorkerInfo info, long epoch, List<SalvagedQueue> queues, int positions, long files, List<String> problems) {
@@ -19,7 +19,7 @@ public record SalvagedWorker(
         problems = List.copyOf(problems);
     }
 
-    /** Whether all that was there is in the new home. */
+    /** Returns whether the new home contains all data of the worker. */
     public boolean isWhole() {
         return problems.isEmpty() && queues.stream().allMatch(SalvagedQueue::isWhole);
     }

@@ -48,7 +48,7 @@ final class WorkerSalvage {
     private long copiedFiles;
     private long untold;
 
-    /** Reads the worker's record and cursors before the queues, which then contain everything that they refer to. */
+    /** Reads the worker's record and cursors before the queues, which then contain all records that they refer to. */
     WorkerSalvage(WorkerInfo info, Path from, SafeFiles files) {
         this.info = info;
         this.from = from;
@@ -134,7 +134,7 @@ final class WorkerSalvage {
         }
     }
 
-    /** Takes over the cursors, as far as their peers are here, and leaves. */
+    /** Copies the cursors of copied peers, and leaves the home. */
     SalvagedWorker end(Map<Integer, WorkerSalvage> peers) throws IOException {
         int known = 0;
         for (StoredCursor cursor : cursors) {

@@ -1,6 +1,6 @@
 /**
- * Copies everything readable in a damaged home to a new one. The damaged home is only read, by position; nothing is
- * written there.
+ * Copies everything readable in a damaged home to a new one. The damaged home is only read, by position; it is never
+ * written.
  *
  * <h2>Starting points</h2>
  * <ul>

@@ -5,14 +5,15 @@ import io.waybill.home.note.Responders.Responder;
 import java.util.Optional;
 
 /**
- * What the workers of a call have noted beside its records. Immutable.
+ * Notes of the workers of a call in addition to its records. Immutable.
  *
  * @param outcome that the caller's worker gave the call by itself, whatever its response was
- * @param isComplete whether an outcome that was noted is here; otherwise the deadline decides whether a response came too late
- * @param responder the bundle that gave the response
+ * @param isComplete whether all noted outcomes are available; otherwise the deadline decides whether a response was
+ *     late
+ * @param responder bundle that responded
  */
 public record CallNotes(Optional<Noted> outcome, boolean isComplete, Optional<Responder> responder) {
 
-    /** Nothing is known but the records. */
+    /** Notes of a call without any. */
     public static final CallNotes NONE = new CallNotes(Optional.empty(), false, Optional.empty());
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 /** A remote reference in a record: only for display. */
 record DescribedReference(ForkData data) implements RRef {
 
-    /** The references of a record, in the order of their indices. */
+    /** Returns the references of a record, in the order of their indices. */
     static List<RRef> of(RecordView record) throws RejectedMessageException {
         List<RRef> described = new ArrayList<>();
         if (record.hasReferences()) {
@@ -84,7 +84,7 @@ record DescribedReference(ForkData data) implements RRef {
 
     @Override
     public void close() {
-        // nothing is held
+        // holds no resources
     }
 
     @Override

@@ -22,7 +22,7 @@ import java.util.Optional;
 
 /**
  * Decoded payload of a record, as far as its type defines it. Tensors are described, without their elements. Immutable,
- * but for the arrays in it.
+ * except for the arrays in it.
  *
  * @param call of a call by name
  * @param result of a response to one
@@ -33,7 +33,7 @@ import java.util.Optional;
  * @param context of a request
  * @param optionalFields of a request or a response
  * @param callerSpan id of the span that a traced request was sent from; 0 without a trace
- * @param problem why it can't be decoded as its type requires; empty when it can, or the type is unknown
+ * @param problem why it can't be decoded as its type requires; empty if it can, or the type is unknown
  */
 public record Payload(
         Optional<Invocation> call,
@@ -93,7 +93,7 @@ public record Payload(
                 problem);
     }
 
-    /** Returns what is known of a payload that was left out. */
+    /** Creates the placeholder of an omitted payload. */
     public static Payload leftOut(String why) {
         return new Payload(
                 Optional.empty(),
@@ -132,8 +132,8 @@ public record Payload(
     }
 
     /**
-     * The operation of a call by name, without reading its arguments; with {@value HandlerKey#CONTROL_PREFIX} in front when it is the
-     * broker's own. Empty when there is none.
+     * Returns the operation of a call by name, without decoding its arguments; with the prefix
+     * {@value HandlerKey#CONTROL_PREFIX} if it is the broker's own. Empty if there is none.
      */
     public static Optional<String> operationOf(RecordView record) {
         return operationOf(record.type(), record.payload());
@@ -151,7 +151,7 @@ public record Payload(
         return Optional.of(isControl(type) ? HandlerKey.CONTROL_PREFIX + name : name);
     }
 
-    /** Returns how many of a payload's first bytes hold the name of the operation; 0 when there is none. */
+    /** Returns the number of a payload's first bytes up to the end of the operation's name; 0 if there is none. */
     public static int operationBytes(RecordView record) {
         int length = nameLength(record.type(), record.payload());
         return length == 0 ? 0 : length + 2;

@@ -19,23 +19,23 @@ import java.util.List;
  */
 public record StoredJournal(WorkerInfo info, Path path) {
 
-    /** Greatest record that is believed, whatever its writer was set to. */
+    /** Max size of a record that is trusted, regardless of its writer's settings. */
     private static final int MAX_RECORD_BYTES = 64 << 20;
 
     private static final JournalSettings READING =
             new JournalSettings(Roll.DAILY, 4L * MAX_RECORD_BYTES, MAX_RECORD_BYTES, MAX_RECORD_BYTES);
 
-    /** The whole queue, from its oldest record on. The caller closes. */
+    /** Opens the whole queue, from its oldest record on. The caller closes the reader. */
     public QueueReader read(JournalQueue queue, Host host) {
         return QueueReader.open(queue.in(path), host.files(), READING);
     }
 
-    /** The files that a queue has now, from its oldest record on. The caller closes. */
+    /** Opens the present files of a queue, from its oldest record on. The caller closes the reader. */
     public QueueReader readPresent(JournalQueue queue, Host host) throws IOException {
         return QueueReader.openPresent(queue.in(path), host.files(), READING);
     }
 
-    /** These files of a queue, from the oldest record on. The caller closes. */
+    /** Opens these files of a queue, from the oldest record on. The caller closes the reader. */
     public QueueReader read(JournalQueue queue, List<QueueFile> files, Host host) {
         return QueueReader.openFiles(queue.in(path), files, host.files(), READING);
     }

@@ -21,8 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The journals of a home, by worker id, with a cache of their indexes. Writes nothing, takes no lock, maps nothing of
- * the queues. One thread at a time.
+ * The journals of a home, by worker id, with a cache of their indexes. Never writes, locks or maps the queues. One
+ * thread at a time.
  */
 public final class StoredJournals implements Closeable {
 
@@ -84,12 +84,12 @@ public final class StoredJournals implements Closeable {
         return home.host();
     }
 
-    /** Lowest id first. */
+    /** Returns all journals, lowest id first. */
     public List<StoredJournal> all() {
         return List.copyOf(byId.values());
     }
 
-    /** The journal of a worker. */
+    /** Returns the journal of a worker. */
     public Optional<StoredJournal> find(int id) {
         return Optional.ofNullable(byId.get(id));
     }
@@ -99,7 +99,7 @@ public final class StoredJournals implements Closeable {
         return List.copyOf(problems);
     }
 
-    /** Returns the index of a journal. Closed with this object, or when many others were requested since. */
+    /** Returns the index of a journal. Closed with this object, or after requests of many others. */
     public JournalIndex index(StoredJournal journal) {
         JournalIndex known = indexes.get(journal.info().id());
         if (known == null) {
@@ -112,7 +112,7 @@ public final class StoredJournals implements Closeable {
         return known;
     }
 
-    /** The response that the receiver's journal has. */
+    /** Returns the response in the receiver's journal. */
     public Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
         Optional<StoredJournal> callee = find(request.to());
         if (callee.isEmpty()) {
@@ -124,7 +124,7 @@ public final class StoredJournals implements Closeable {
                         callee.get().info(), JournalQueue.RESPONSES, position, index.record(JournalQueue.RESPONSES)));
     }
 
-    /** Returns what the workers of a call have noted beside its records, as they had when it was first asked for, or {@link #forgetNotes} called. */
+    /** Returns the notes of a call's workers, as of the first request after creation or {@link #forgetNotes}. */
     public CallNotes notes(StoredRecord request, Optional<StoredRecord> response) throws IOException {
         Optional<WorkerNotes> caller = notes(request.from());
         Optional<WorkerNotes> receiver = response.isPresent() ? notes(request.to()) : Optional.empty();
@@ -144,7 +144,7 @@ public final class StoredJournals implements Closeable {
         return Optional.ofNullable(known);
     }
 
-    /** Has the notes of workers read again. */
+    /** Drops the cached notes of workers. */
     public void forgetNotes() {
         notes.clear();
     }
@@ -159,7 +159,7 @@ public final class StoredJournals implements Closeable {
         return index.find(record.queue(), record.id()).map(position -> Payload.of(index.record(record.queue())));
     }
 
-    /** The archive of a worker that has a journal here, which this closes. */
+    /** Returns the archive of a worker with a journal here; this object closes it. */
     public ArchiveReader archive(int worker) {
         return archives.computeIfAbsent(
                 worker, id -> ArchiveReader.open(find(id).orElseThrow().path(), host().files()));

@@ -13,21 +13,22 @@ import java.util.Optional;
 /**
  * Header and position of a record. Immutable.
  *
- * @param worker whose journal it is in
+ * @param worker owner of the journal
  * @param fileName of its queue's file
  * @param position in that file; empty for a record outside of its journal
  * @param sequence number of the record in its queue
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
  * @param deadlineNs of a request, on the clock that includes suspension; 0 for none
- * @param dueNs of a request: the deadline by the wall clock in ns since 1970, as it was when sent; 0 for none, or when it is unknown
+ * @param dueNs of a request: the deadline by the wall clock in ns since 1970, as it was when sent; 0 for none, or when
+ *     it is unknown
  * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or the clock was not read
  * @param traceHigh first half of the trace id
  * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
  * @param errorCode of an exception
  * @param rootCode of an exception that the failure of another call caused: that one's code
  * @param rootId id of that call
- * @param responder of a response: the number of the bundle that gave it; 0 when it is unknown
+ * @param responder of a response: the number of the bundle that responded; 0 if unknown
  */
 public record StoredRecord(
         WorkerInfo worker,
@@ -102,7 +103,7 @@ public record StoredRecord(
                 isResponse ? record.responder() : 0);
     }
 
-    /** Returns where the record is, or was when it was copied: file, offset and index, as far as they are known. */
+    /** Returns the location of the record, possibly at the time of its copy: file, offset and index, if known. */
     public String location() {
         return position.map(RecordPosition::toString).orElse(fileName);
     }

@@ -20,7 +20,7 @@ public record StoredStorage(int number, long sizeBytes, Location location, Strin
         /** In the record itself. */
         RECORD,
         ARCHIVE,
-        /** In a file that was made of the journals. */
+        /** In a slice. */
         SLICE,
         NOWHERE
     }

@@ -17,7 +17,7 @@ public interface StoredTensors {
     /**
      * Passes on the bytes of a storage that is kept outside of its record.
      *
-     * @return false when they are not the bytes that were kept: they must not be used
+     * @return false if they are not the kept bytes, and must not be used
      */
     boolean read(StoredRecord record, Tensor tensor, Sink sink) throws IOException;
 }

@@ -9,8 +9,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Shows values as one line of bounded length: close to Python's way, tensors by dtype and shape. Control characters, but for line ends and
- * tabs, are left as they are. For one line, on one thread.
+ * Shows values as one line of bounded length: close to Python's way, tensors by dtype and shape. Control characters,
+ * except line ends and tabs, are not changed. For one line, on one thread.
  */
 public final class ValueLine {
 
@@ -33,13 +33,13 @@ public final class ValueLine {
         return new ValueLine(max).value(value).toString();
     }
 
-    /** Kind and shape. */
+    /** Formats kind and shape. */
     public static String kind(Tensor tensor) {
         String text = tensor.dtype().torchName() + Arrays.toString(tensor.sizes());
         return tensor.device().isCpu() ? text : text + " on " + tensor.device();
     }
 
-    /** Kind, shape and number of elements. */
+    /** Formats kind, shape and number of elements. */
     public static String kind(SparseTensor tensor) {
         return "sparse " + tensor.dtype().torchName() + Arrays.toString(tensor.sizes()) + " nnz="
                 + tensor.elementCount() + (tensor.isCoalesced() ? " coalesced" : "");
@@ -49,7 +49,7 @@ public final class ValueLine {
         return shown.length() > max;
     }
 
-    /** Adds a text as it is. */
+    /** Adds a text unchanged. */
     public ValueLine add(String part) {
         if (!isFull()) {
             shown.append(part, 0, Math.min(part.length(), max + 1));

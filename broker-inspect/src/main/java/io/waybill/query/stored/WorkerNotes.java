@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 
-/** What one worker has noted beside its journal, as it was when it was read. Immutable. */
+/** Notes of one worker in addition to its journal, as of the time of reading. Immutable. */
 public final class WorkerNotes {
 
     private final NotedOutcomes.Reader outcomes;

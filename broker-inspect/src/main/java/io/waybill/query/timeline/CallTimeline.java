@@ -12,11 +12,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The calls of a tree on one axis of time. Each call is a span of its caller's and, when it has a response, one of its receiver's. The workers' clocks
- * are the host's, so their times agree. Immutable.
+ * The calls of a tree on one axis of time. Each call is a span of its caller's and, when it has a response, one of its
+ * receiver's. The workers' clocks are the host's, so their times agree. Immutable.
  *
- * <p>A span stands in the track of the span that caused it, when it lies within that one and overlaps no other there; otherwise in another track. So
- * calls that overlap are side by side, and none looks as if an unrelated one had caused it.
+ * <p>A span stands in the track of the span that caused it, when it lies within that one and overlaps no other there;
+ * otherwise in another track. Overlapping calls are therefore side by side, and no call appears to be caused by an
+ * unrelated one.
  */
 public final class CallTimeline {
 
@@ -30,7 +31,7 @@ public final class CallTimeline {
         this.endNs = endNs;
     }
 
-    /** A span before it has a track. */
+    /** Span before it has a track. */
     private static final class Bar {
         private final Kind kind;
         private final StoredCall call;
@@ -55,14 +56,14 @@ public final class CallTimeline {
         }
     }
 
-    /** Draws a tree. */
+    /** Creates the timeline of a tree. */
     public static CallTimeline of(CallTree tree) {
         List<Bar> bars = new ArrayList<>();
         add(tree, null, lastNs(tree), bars);
         bars.sort(Comparator.<Bar>comparingLong(bar -> bar.beginNs)
                 .thenComparing(
                         Comparator.<Bar>comparingLong(bar -> bar.endNs).reversed())); // stable: causes stay first
-        Map<Integer, List<Deque<Bar>>> tracks = new HashMap<>(); // of each the spans that are open
+        Map<Integer, List<Deque<Bar>>> tracks = new HashMap<>(); // open spans of each track
         for (Bar bar : bars) {
             place(bar, tracks.computeIfAbsent(bar.worker, worker -> new ArrayList<>()));
         }
@@ -139,7 +140,7 @@ public final class CallTimeline {
         open.push(bar);
     }
 
-    /** Returns the spans by their begin; a cause is before what it caused. */
+    /** Returns the spans by their begin; a cause precedes its effects. */
     public List<CallSpan> spans() {
         return spans;
     }

@@ -1,2 +1,2 @@
-/** Recorded calls as bars over time: what a worker waited for, what its handlers ran, and which caused which. */
+/** Recorded calls as bars over time: waits of workers, runs of handlers, and their causes. */
 package io.waybill.query.timeline;

@@ -26,8 +26,9 @@ import java.util.function.Function;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * Checks what workers need besides their queues: names and ids, the epoch, what they have read of each other, kept values, stores on disk. What they
- * have read is evidence of what there was. One thread, once: begin, then the queues are read, then end.
+ * Checks the files of workers besides their queues: names and ids, the epoch, positions of readers, kept values, stores
+ * on disk. Positions of readers are evidence of former records. One thread, once: begin, then the queues are read, then
+ * end.
  */
 final class BesideCheck {
 
@@ -46,7 +47,7 @@ final class BesideCheck {
         this.findings = findings;
     }
 
-    /** Reads the cursors before the queues are read: the queues then contain everything that they refer to. */
+    /** Reads the cursors before the queues are read: the queues then contain all records that they refer to. */
     void begin(List<StoredJournal> journals) throws IOException {
         if (!home.propertiesProblem().isEmpty()) {
             find(Severity.DAMAGE, Optional.empty(), Kind.UNREADABLE, home.propertiesProblem());
@@ -94,7 +95,7 @@ final class BesideCheck {
         return index < finished.get(pair(receiver, caller));
     }
 
-    /** Returns what proves that a queue was begun, other than its own directory; empty when nothing does. */
+    /** Returns the evidence that a queue was begun, other than its own directory; empty if there is none. */
     Optional<String> proofOf(StoredJournal journal, JournalQueue queue) {
         if (callable.contains(journal)) {
             return Optional.of("its worker took calls");
@@ -170,7 +171,7 @@ final class BesideCheck {
                 file -> StateFiles.isStore(file) ? StateFiles.damage(file, worker, files) : "");
     }
 
-    /** @param damage returns what is wrong with a file; empty for nothing */
+    /** @param damage function that describes the damage of a file; empty for none */
     private void checkEach(StoredJournal journal, String name, Function<Path, String> damage) {
         Path directory = journal.path().resolve(name);
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {

@@ -37,7 +37,7 @@ final class DirectoryCheck {
         this.findings = findings;
     }
 
-    /** Checks what the workers say of themselves. */
+    /** Checks the published records of the workers. */
     void checkRecords(Iterable<StoredJournal> journals) throws IOException {
         try (Membership membership = new Membership(home)) {
             membership.refresh();
@@ -99,7 +99,7 @@ final class DirectoryCheck {
     /**
      * Checks whether a queue that was begun has its files.
      *
-     * @param proof that it was begun; the directory itself may say so too
+     * @param proof evidence that it was begun; the directory itself may be evidence, too
      */
     QueueExtent checkExtent(StoredJournal journal, JournalQueue queue, Optional<String> proof) throws IOException {
         Path directory = queue.in(journal.path());

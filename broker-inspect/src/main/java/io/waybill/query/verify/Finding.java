@@ -9,7 +9,7 @@ import java.util.Optional;
  * A finding of {@code verify}. Immutable.
  *
  * @param worker owner of the journal; empty for the home
- * @param file with the finding; empty when it is in no single file
+ * @param file with the finding; empty if it is in no single file
  * @param from first byte in the file
  * @param to end of the range, exclusive
  */
@@ -25,21 +25,21 @@ public record Finding(
 
     /** Severity for the journal. */
     public enum Severity {
-        /** Something that was written is not there, or not what was written. */
+        /** Written data is missing or altered. */
         DAMAGE,
-        /** Worth knowing, and no damage. */
+        /** Information without damage. */
         NOTE
     }
 
     /** Kind of the problem. */
     public enum Kind {
-        /** Bytes that are no record, or a file that is none. */
+        /** Bytes that are no record, or an unreadable file. */
         UNREADABLE,
         /** Contents of a queue's file apart from the records, on which readers and the writer rely. */
         STRUCTURE,
         /** Numbers of records that don't follow each other. */
         MISSING,
-        /** A record that belongs somewhere else. */
+        /** A record at a wrong position. */
         MISPLACED,
         /** A response to a request that its caller's journal does not have. */
         NO_REQUEST,
@@ -51,7 +51,7 @@ public record Finding(
         NO_RESPONSE,
         /** A request without a response, to a worker that lost responses. */
         LOST_RESPONSE,
-        /** Something that was not on record any more when a slice was made. */
+        /** Data that was no longer on record when a slice was created. */
         NOT_INCLUDED
     }
 

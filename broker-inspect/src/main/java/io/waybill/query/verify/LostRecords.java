@@ -34,7 +34,7 @@ public final class LostRecords {
 
     private final Map<JournalQueue, List<Range>> ranges = new EnumMap<>(JournalQueue.class);
 
-    /** Adds a range behind all that were added before. Beyond 10,000 the last one grows. */
+    /** Adds a range after all earlier ones. Beyond 10,000 ranges the last one grows. */
     public void add(JournalQueue queue, long first, long last) {
         List<Range> all = ranges.computeIfAbsent(queue, any -> new ArrayList<>());
         if (all.size() == MAX_RANGES) {
@@ -48,7 +48,7 @@ public final class LostRecords {
         return List.copyOf(ranges.getOrDefault(queue, List.of()));
     }
 
-    /** Whether all of these are known to be lost. */
+    /** Returns whether all records of a range are known to be lost. */
     boolean covers(JournalQueue queue, long first, long last) {
         return ranges.getOrDefault(queue, List.of()).stream()
                 .anyMatch(range -> range.first() <= first && range.last() >= last);
@@ -87,7 +87,7 @@ public final class LostRecords {
         return Optional.empty();
     }
 
-    /** Notes it in a worker's directory; nothing when nothing is lost. */
+    /** Writes the list to a worker's directory, unless it is empty. */
     public void write(Path workerDirectory, SafeFiles files) throws IOException {
         if (ranges.isEmpty()) {
             return;

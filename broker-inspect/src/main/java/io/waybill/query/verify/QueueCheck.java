@@ -22,8 +22,8 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Reads a queue record by record, and checks it by itself: checksums, numbers, owner. Can be continued after the writer
- * has appended. One thread at a time.
+ * Reads a queue record by record, and checks it separately: checksums, numbers, owner. Can be continued after the
+ * writer has appended. One thread at a time.
  */
 final class QueueCheck implements Closeable {
 
@@ -68,12 +68,12 @@ final class QueueCheck implements Closeable {
         return new QueueEnd(Optional.ofNullable(last), extent.newest(), roll);
     }
 
-    /** Whether its first records are not there: retention removes whole files, oldest first. */
+    /** Returns whether its first records are missing: retention removes whole files, oldest first. */
     boolean beginsLate() {
         return firstSequence > 0;
     }
 
-    /** Returns the index of the record that was read last. */
+    /** Returns the index of the record that was last read. */
     long index() {
         return reader.position().index();
     }
@@ -82,12 +82,12 @@ final class QueueCheck implements Closeable {
         return journal.info().id();
     }
 
-    /** Whether records are known to be missing that were there once. */
+    /** Returns whether former records are known to be missing. */
     boolean hasLost() {
         return missing > 0 || unexplained != null || !lost.isEmpty(queue);
     }
 
-    /** Checks all that is there now. */
+    /** Checks all present records. */
     void read(Consumer<RecordView> each) throws IOException {
         while (true) {
             Step step = reader.next();
@@ -203,7 +203,7 @@ final class QueueCheck implements Closeable {
         return directory.resolve(reader.position().fileName());
     }
 
-    /** Checks that the queue reaches as far as a reader saw it reach. */
+    /** Checks that the queue reaches the position of a reader. */
     void requireReaches(OptionalLong sequence) {
         if (sequence.isPresent() && sequence.getAsLong() > lastSequence) {
             find(

@@ -28,7 +28,7 @@ record QueueEnd(Optional<RecordPosition> last, OptionalInt newest, Roll roll) {
         return own.sequenceInFile(position) > 0 && (newest.isEmpty() || own.cycleOf(position) >= newest.getAsInt());
     }
 
-    /** The file in which it ends; the directory when there is none. */
+    /** Returns the file in which the queue ends; the directory if there is none. */
     Path file(Path directory) {
         return newest.isPresent()
                 ? directory.resolve(last.map(RecordPosition::roll).orElse(roll).fileName(newest.getAsInt()))

@@ -14,11 +14,11 @@ final class RequestIds {
 
     /** Relation of a response to the request with its id. */
     enum Match {
-        /** The first one. */
+        /** The first response. */
         FIRST,
         /** A further response. */
         AGAIN,
-        /** A further response to a request that was also sent again. */
+        /** A further response to a repeated request. */
         AGAIN_AS_ASKED,
         /** No request has this id. */
         NONE
@@ -42,7 +42,7 @@ final class RequestIds {
     private long lowest = Long.MAX_VALUE;
     private long outside;
 
-    /** Notes a request. */
+    /** Records a request. */
     void ask(long counter, int to, boolean isRepeated) {
         if (base < 0) {
             base = counter & -64;
@@ -65,7 +65,7 @@ final class RequestIds {
         }
     }
 
-    /** Notes that the receiver of a recorded request completed it. */
+    /** Records that the receiver of a recorded request completed it. */
     void finish(long counter) {
         if (isInside(counter)) {
             finished.set((int) (counter - base));
@@ -77,7 +77,7 @@ final class RequestIds {
         return finished.get((int) (counter - base));
     }
 
-    /** Notes a response. */
+    /** Records a response. */
     Match respond(long counter) {
         if (base < 0 || !isInside(counter) || !asked.get((int) (counter - base))) {
             return Match.NONE;
@@ -90,14 +90,14 @@ final class RequestIds {
         return Match.FIRST;
     }
 
-    /** Returns the receiver of a recorded request; {@link #UNKNOWN} when that was not kept. */
+    /** Returns the receiver of a recorded request; {@link #UNKNOWN} if it was not kept. */
     int receiver(long counter) {
         int bit = (int) (counter - base);
         char[] page = receivers.get(bit >> PAGE_BITS);
         return page == null ? UNKNOWN : page[bit & (1 << PAGE_BITS) - 1] - 1;
     }
 
-    /** Whether a request of this counter may have been there, and was removed with an old file. */
+    /** Returns whether a request of this counter may have been removed with an old file. */
     boolean isBefore(long counter) {
         return base >= 0 && counter < lowest;
     }
@@ -106,7 +106,7 @@ final class RequestIds {
         return counter >= base && counter - base < MAX_BITS;
     }
 
-    /** Requests that were not taken in. */
+    /** Returns the number of requests that were not recorded. */
     long outside() {
         return outside;
     }
@@ -115,7 +115,7 @@ final class RequestIds {
         return asked.cardinality() - responded.cardinality();
     }
 
-    /** The lowest counters without a response. */
+    /** Passes on the lowest counters without a response. */
     void unanswered(long max, LongConsumer counters) {
         long left = max;
         for (int bit = asked.nextSetBit(0); bit >= 0 && left > 0; bit = asked.nextSetBit(bit + 1)) {

@@ -29,7 +29,7 @@ import java.util.function.LongConsumer;
 /**
  * Reads every record of every queue, and checks each queue by itself and requests against responses. One thread, once.
  *
- * <p>Findings are reported at once. A single cause may produce millions: for each kind and queue the first few are
+ * <p>Findings are reported immediately. A single cause may produce millions: for each kind and queue the first few are
  * reported, and a count of the others at the end.
  */
 public final class Verifier {
@@ -48,8 +48,8 @@ public final class Verifier {
     private final Map<StoredJournal, Map<JournalQueue, QueueExtent>> extents = new HashMap<>();
     private final Map<StoredJournal, Map<JournalQueue, QueueEnd>> ends = new LinkedHashMap<>();
     private final Map<Integer, LongSummaryStatistics> unasked = new HashMap<>(); // counters, by caller
-    private final Set<Integer> shortened = new HashSet<>(); // workers of whose responses older ones were removed
-    private final Set<Integer> lossy = new HashSet<>(); // workers of whose responses some are lost
+    private final Set<Integer> shortened = new HashSet<>(); // workers whose older responses were removed
+    private final Set<Integer> lossy = new HashSet<>(); // workers with lost responses
     private final Map<Sort, Long> counts = new LinkedHashMap<>();
     private long records;
     private long damages;
@@ -59,7 +59,7 @@ public final class Verifier {
     /**
      * Creates a verifier.
      *
-     * @param sink accepts findings as they are made
+     * @param sink receiver of findings
      */
     public Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
         this.journals = journals;
@@ -68,7 +68,7 @@ public final class Verifier {
         this.progress = progress;
     }
 
-    /** Checks everything. */
+    /** Checks all journals. */
     public Verification verify() throws IOException {
         for (String problem : journals.problems()) {
             found(new Finding(
@@ -112,7 +112,7 @@ public final class Verifier {
         return new Verification(journals.all().size(), records, damages, unanswered);
     }
 
-    /** Notes the ends; last, because the requests may have been read further. */
+    /** Records the ends of the queues; last, because the requests may have been read further. */
     private void noteEnds() {
         for (StoredJournal journal : journals.all()) {
             end(journal, JournalQueue.REQUESTS, requestChecks.get(journal.info().id()));
@@ -138,7 +138,7 @@ public final class Verifier {
         check.requireReaches(indexed);
     }
 
-    /** Reads the requests that the worker has sent since the last time. */
+    /** Reads the requests that the worker has sent since the last read. */
     private void readOn(int worker) throws IOException {
         QueueCheck check = requestChecks.get(worker);
         RequestIds ids = requests.get(worker);
@@ -259,7 +259,7 @@ public final class Verifier {
         }
     }
 
-    /** The responses to requests that are not there name the files of other workers. */
+    /** Reports responses to missing requests, with the files of the other workers. */
     private void reportUnasked(StoredJournal journal) {
         LongSummaryStatistics counters = unasked.get(journal.info().id());
         if (counters != null) {
