@@ -12,7 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * <p>A thread in a handler has the class loader of the handler's bundle as its context class loader. If it waits there
  * (sleeps, parks, waits for an object) at two consecutive checks, that is a finding; one for each bundle.
  *
- * <p><b>Threads.</b> One of its own checks. <b>Ownership.</b> Its creator closes it.
+ * <p><b>Threads.</b> A separate thread checks. <b>Ownership.</b> Its creator closes it.
  */
 final class PollerWatch implements Threads, AutoCloseable {
 
@@ -30,7 +30,7 @@ final class PollerWatch implements Threads, AutoCloseable {
         this.threads = threads;
     }
 
-    /** The host whose pollers are looked at. */
+    /** Returns a host whose pollers are watched. */
     Host on(Host host) {
         threads.start("poller-watch", this::run);
         return host.withThreads(this);
@@ -45,7 +45,7 @@ final class PollerWatch implements Threads, AutoCloseable {
         return thread;
     }
 
-    /** Returns where handlers waited; empty when none did. */
+    /** Returns the locations at which handlers waited; empty if none did. */
     List<String> findings() {
         return List.copyOf(findings);
     }
@@ -76,7 +76,7 @@ final class PollerWatch implements Threads, AutoCloseable {
     private void found(Thread poller) {
         StackTraceElement[] stack = poller.getStackTrace();
         if (!waitsInAHandler(poller)) {
-            return; // it returned meanwhile
+            return; // the handler returned meanwhile
         }
         StringBuilder text = new StringBuilder(poller.getName()
                 + ", which reads the worker's messages, waits in a handler of " + poller.getContextClassLoader());

@@ -20,7 +20,7 @@ final class SystemBundles {
 
     private SystemBundles() {}
 
-    /** Copies them into directories that are named for their start levels. */
+    /** Copies the bundles to directories that are named after their start levels. */
     static void copyTo(Path directory) throws IOException {
         for (Needed bundle : ALL) {
             Path level = Files.createDirectories(directory.resolve(Integer.toString(bundle.startLevel)));
@@ -30,7 +30,7 @@ final class SystemBundles {
         }
     }
 
-    /** @throws IllegalStateException when it is not on the class path */
+    /** @throws IllegalStateException if it is not on the class path */
     private static URL find(String symbolicName) throws IOException {
         ClassLoader loader = SystemBundles.class.getClassLoader();
         for (URL url : Collections.list(loader.getResources("META-INF/MANIFEST.MF"))) {

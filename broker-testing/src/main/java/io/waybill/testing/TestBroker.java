@@ -56,10 +56,10 @@ import java.util.stream.Collectors;
  */
 public final class TestBroker implements AutoCloseable {
 
-    /** The worker with the bundle. */
+    /** Name of the worker with the bundle. */
     public static final String SERVER = "server";
 
-    /** The worker without a bundle, whose calls {@link #caller} makes. */
+    /** Name of the worker without a bundle, which makes the calls of {@link #caller}. */
     public static final String CALLER = "caller";
 
     private static final String BUNDLES = "bundles";
@@ -92,7 +92,7 @@ public final class TestBroker implements AutoCloseable {
         pollers = new PollerWatch(host.threads());
         serverHandlers = registry();
         callerHandlers = registry();
-        serverHandlers.expectMore(); // until the bundle is there
+        serverHandlers.expectMore(); // until the bundle is installed
         server = join(SERVER, serverHandlers, pollers.on(host));
         try {
             osgi = startFramework(serverHandlers);
@@ -128,11 +128,12 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Starts one.
+     * Starts a broker.
      *
-     * @param directory empty, for all its files
+     * @param directory empty directory for all its files
      * @param bundle a jar, or a directory with what will be in one, such as bnd leaves in {@code target/classes}
-     * @throws AssertionError when the bundle does not resolve, does not start, or has a component that does not come up
+     * @throws AssertionError if the bundle does not resolve, does not start, or has a component that does not become
+     *     active
      */
     public static TestBroker start(Path directory, Path bundle) throws IOException {
         TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory));
@@ -155,7 +156,7 @@ public final class TestBroker implements AutoCloseable {
         }
     }
 
-    /** The directory that both workers share: their journals are in it, to be looked at, and to be replayed. */
+    /** Returns the directory that both workers share, with their journals, for queries and replays. */
     public Path home() {
         return directory.resolve("home");
     }
@@ -165,7 +166,7 @@ public final class TestBroker implements AutoCloseable {
         return caller;
     }
 
-    /** Returns the calls of the worker with the bundle, which the bundle's call interceptors see. */
+    /** Returns the calls of the worker with the bundle, to which the bundle's call interceptors apply. */
     public Caller server() {
         return server;
     }
@@ -192,27 +193,27 @@ public final class TestBroker implements AutoCloseable {
         registry.add(added);
     }
 
-    /** A call by name to the bundle, to be filled in. */
+    /** Creates a call by name to the bundle, without fields. */
     public Request request(String operation) {
         return Request.operation(SERVER, operation).timeout(timeout);
     }
 
-    /** Calls and waits; the response is the test's to close. */
+    /** Calls and waits; the test closes the response. */
     public Response call(Request request) {
         return caller.call(request);
     }
 
     /**
-     * Runs a command of the bundle to its end. Returns its lines, as texts, and its JSON documents.
+     * Runs a command of the bundle to its end, and returns its lines, as texts, and its JSON documents.
      *
      * @param words its options and arguments; {@code --json} lets it write JSON
-     * @throws ToolFailedException when it fails, with the line and the exit code that a user would see
+     * @throws ToolFailedException if it fails, with the line and the exit code that a user would see
      */
     public List<Value> command(String name, String... words) throws ToolFailedException {
         return new CommandRun(caller, timeout).run(name, List.of(words));
     }
 
-    /** Replaces the running bundle by another version. */
+    /** Replaces the running bundle with another version. */
     public void upgrade(Path next) throws IOException {
         upgrade(BundleJar.of(next, directory));
     }
@@ -227,7 +228,7 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Upgrades the bundle to itself under the next version, while several threads call it; fails when a call got no
+     * Upgrades the bundle to itself under the next version, while several threads call it; fails if a call got no
      * response, or a wrong one.
      *
      * @param requests supplies one request for each call, to several threads
@@ -239,7 +240,7 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Upgrades to another version of the bundle, while several threads call it; fails when a call got no response, or a
+     * Upgrades to another version of the bundle, while several threads call it; fails if a call got no response, or a
      * wrong one.
      */
     public TrafficOutcome upgradeUnderTraffic(Path next, Supplier<Request> requests, Predicate<Response> isRight)
@@ -274,13 +275,13 @@ public final class TestBroker implements AutoCloseable {
         return this;
     }
 
-    /** For tests of this class: how long loaders may be reachable. */
+    /** Sets the time for which loaders may be reachable, for tests of this class. */
     TestBroker loaderLimit(Duration other) {
         loaderLimit = other;
         return this;
     }
 
-    /** Fails when the class loader of a version that was replaced can still be reached. */
+    /** Fails if the class loader of a replaced version is still reachable. */
     public void assertNoLoaderLeaked() {
         long untilNs = host.clock().monotonicNs() + loaderLimit.toNanos();
         List<LoaderWatch.Leak> leaks = reachable();
@@ -305,7 +306,7 @@ public final class TestBroker implements AutoCloseable {
         return osgi.loaders().leaked(Duration.ZERO);
     }
 
-    /** Fails when a non-blocking handler was seen to wait, since the broker was started. */
+    /** Fails if a non-blocking handler was seen waiting since the start of the broker. */
     public void assertPollerNotBlocked() {
         if (!pollers.findings().isEmpty()) {
             throw new AssertionError("a handler blocks the poller: " + String.join("\n", pollers.findings())
@@ -314,8 +315,8 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Replays recorded calls with the current bundle, and fails when a response differs from the recorded one. Calls to {@linkplain #handle handlers of
-     * the test} are left out.
+     * Replays recorded calls with the current bundle, and fails if a response differs from the recorded one. Calls to
+     * {@linkplain #handle handlers of the test} are omitted.
      *
      * @param recording a home, such as {@link #home()}, or a slice
      */

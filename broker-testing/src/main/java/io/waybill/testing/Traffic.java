@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 /**
  * Concurrent calls during a test, with their outcomes.
  *
- * <p><b>Threads.</b> A few of its own call one after another; one starts it, waits and ends it. <b>Ownership.</b> Its
- * creator ends it.
+ * <p><b>Threads.</b> A few separate threads, each with sequential calls; one thread starts it, waits and stops it.
+ * <b>Ownership.</b> Its creator stops it.
  */
 final class Traffic {
 

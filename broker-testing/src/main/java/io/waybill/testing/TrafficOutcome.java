@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Outcomes of concurrent calls during a test. Immutable.
  *
- * @param calls how many were made
+ * @param calls number of calls
  * @param responded calls with the right response
  * @param wrong calls with a wrong response
  * @param failed ended with an error; a call that got no response ends with {@code TIMED_OUT}
@@ -17,7 +17,7 @@ public record TrafficOutcome(long calls, long responded, long wrong, long failed
         firstProblems = List.copyOf(firstProblems);
     }
 
-    /** Calls without any outcome. */
+    /** Returns the number of calls without any outcome. */
     public long lost() {
         return calls - responded - wrong - failed;
     }

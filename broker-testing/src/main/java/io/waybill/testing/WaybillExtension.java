@@ -11,8 +11,9 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Gives each test a {@link TestBroker} with a bundle, as a parameter, and stops it afterwards. When the test itself has not failed, it fails
- * if the bundle blocked the poller or a replaced version's class loader is still there.
+ * JUnit extension that passes a {@link TestBroker} with a bundle to each test, as a parameter, and stops it afterwards.
+ * A successful test then fails if the bundle blocked the poller, or the class loader of a replaced version is still
+ * reachable.
  *
  * <pre>{@code
  * @RegisterExtension
@@ -36,7 +37,7 @@ public final class WaybillExtension implements BeforeEachCallback, AfterEachCall
         this.bundle = bundle;
     }
 
-    /** @param bundle a jar, or a directory with what will be in one, such as bnd leaves in {@code target/classes} */
+    /** @param bundle a jar, or a directory with the content of one, such as bnd's output in {@code target/classes} */
     public static WaybillExtension withBundle(Path bundle) {
         return new WaybillExtension(bundle);
     }
@@ -44,7 +45,7 @@ public final class WaybillExtension implements BeforeEachCallback, AfterEachCall
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
         Path directory = Files.createTempDirectory("waybill-test-");
-        context.getStore(NAMESPACE).put(Path.class, directory); // removed afterwards, even when nothing starts
+        context.getStore(NAMESPACE).put(Path.class, directory); // removed afterwards, even if the start fails
         context.getStore(NAMESPACE).put(TestBroker.class, TestBroker.start(directory, bundle));
     }
 

@@ -1,10 +1,10 @@
 /**
- * Tests of bundles: a broker of their own, in this JVM and in a temporary directory.
+ * Tests of bundles with a separate broker, in this JVM and in a temporary directory.
  *
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.testing.WaybillExtension} in a test
- *   <li>{@link io.waybill.testing.TestBroker} for what it offers
+ *   <li>{@link io.waybill.testing.TestBroker} for its operations
  * </ul>
  */
 package io.waybill.testing;

@@ -7,7 +7,7 @@ import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** A storage for tests, over a buffer. Counts nothing. */
+/** A storage for tests, over a buffer. Its counts have no effect. */
 public record BufferStorage(ByteBuffer buffer) implements Storage {
 
     /** Creates a storage of this size, in which each byte is its index. */
@@ -19,7 +19,7 @@ public record BufferStorage(ByteBuffer buffer) implements Storage {
         return new BufferStorage(bytes);
     }
 
-    /** A contiguous tensor of these elements. */
+    /** Creates a contiguous tensor of these elements. */
     public static Tensor floats(long[] sizes, float... elements) {
         ByteBuffer bytes =
                 ByteBuffer.allocateDirect(elements.length * Float.BYTES).order(ByteOrder.nativeOrder());

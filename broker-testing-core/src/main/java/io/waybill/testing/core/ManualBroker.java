@@ -33,11 +33,13 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 /**
- * Broker of a test, without a worker. Its clock stands still until {@link #advance}, which runs the tasks that become due; its peers are those that the
- * test makes {@linkplain #join join}, {@linkplain #lose lose} and {@linkplain #leave leave}. Listeners and tasks are called on the thread of the test, and
- * what they throw is thrown there. Calls go to the {@link Caller} of the test; without one they throw, as does {@link #rpc()}.
+ * Broker of a test, without a worker. Its clock stands still until {@link #advance}, which runs the tasks that become
+ * due; its peers are those that the test makes {@linkplain #join join}, {@linkplain #lose lose} and
+ * {@linkplain #leave leave}. Listeners and tasks are called on the thread of the test, which receives their exceptions.
+ * Calls go to the {@link Caller} of the test; without one they throw, as does {@link #rpc()}.
  *
- * <p>For one thread. What a worker decides (limits, guards, threads) is not here: a test with the bundle in a broker shows that.
+ * <p>For one thread. The limits, guards and threads of a worker are absent: a test with the bundle in a broker covers
+ * them.
  */
 public final class ManualBroker implements Broker {
 
@@ -134,7 +136,7 @@ public final class ManualBroker implements Broker {
         return tasks.size();
     }
 
-    /** Has a worker join, or return as its next incarnation. */
+    /** Makes a worker join, or return as its next incarnation. */
     public Incarnation join(String name) {
         Incarnation previous = known.get(name);
         WorkerInfo worker = previous == null ? new WorkerInfo(known.size() + 1, name) : previous.worker();
@@ -151,13 +153,13 @@ public final class ManualBroker implements Broker {
         return joined;
     }
 
-    /** Ends the process of a worker that is there. */
+    /** Ends the process of a live worker. */
     public void lose(String name) {
         Incarnation lost = take(name);
         notifyAll(listener -> listener.lost(lost));
     }
 
-    /** Has a worker that is there leave. */
+    /** Makes a live worker leave. */
     public void leave(String name) {
         Incarnation left = take(name);
         notifyAll(listener -> listener.left(left));
@@ -175,7 +177,7 @@ public final class ManualBroker implements Broker {
         List.copyOf(listeners).forEach(event);
     }
 
-    /** Ends the broker, as the stop of its bundle does: drops listeners and tasks; later uses throw. */
+    /** Revokes the broker, like the stop of its bundle: drops listeners and tasks; later uses throw. */
     public void revoke() {
         isRevoked = true;
         listeners.clear();
@@ -236,7 +238,7 @@ public final class ManualBroker implements Broker {
         return ++lastId;
     }
 
-    /** Stands at 1970, and {@link #advance}. */
+    /** Returns a clock that stands at 1970 plus the time of {@link #advance}. */
     @Override
     public InstantSource clock() {
         requireOpen();
@@ -249,7 +251,7 @@ public final class ManualBroker implements Broker {
         return true;
     }
 
-    /** Throws unless the future is done: it is the test that completes it. */
+    /** Throws unless the future is done, because only the test can complete it. */
     @Override
     public void await(Future<?> future) {
         requireOpen();
@@ -282,13 +284,13 @@ public final class ManualBroker implements Broker {
         return buffers;
     }
 
-    /** Empty: this broker is that of a worker. */
+    /** Returns empty, because this broker is that of a worker. */
     @Override
     public Optional<ReplayRun> replay() {
         return Optional.empty();
     }
 
-    /** Empty: this broker has no home. */
+    /** Returns empty, because this broker has no home. */
     @Override
     public Optional<Path> directory() {
         return Optional.empty();

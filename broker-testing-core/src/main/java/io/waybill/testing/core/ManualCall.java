@@ -40,7 +40,7 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
         this.message = TestMessage.of(request);
     }
 
-    /** Returns this, as seen by an interceptor. */
+    /** Returns this call from the view of an interceptor. */
     ManualCall of(CallInterceptor interceptor) {
         current = interceptor;
         return this;
@@ -59,7 +59,7 @@ final class ManualCall implements OutgoingCall, IncomingResponse, FailedAttempt 
         repeatAfter = null;
     }
 
-    /** Begins the next attempt. Returns after which delay; null when no interceptor has repeated the request. */
+    /** Begins the next attempt, and returns its delay; null if no interceptor has repeated the request. */
     Duration next() {
         number++;
         return repeatAfter;

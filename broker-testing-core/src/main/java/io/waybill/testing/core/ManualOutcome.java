@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The outcome of a request, as an interceptor of handlers sees it.
+ * Outcome of a request from the view of an interceptor of handlers.
  *
- * @param response null when the outcome is an error
+ * @param response null if the outcome is an error
  */
 record ManualOutcome(
         MessageType type,

@@ -16,8 +16,8 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * A store whose time is that of a {@link ManualBroker}. It removes entries by age and idle time as its policy says. It has no limits, accepts every value and
- * counts no bytes: those are the worker's. For one thread.
+ * A store whose time is that of a {@link ManualBroker}. It removes entries by age and idle time according to its
+ * policy. It has no limits, accepts every value and counts no bytes, unlike a worker's. For one thread.
  */
 final class ManualStore implements StateStore {
 

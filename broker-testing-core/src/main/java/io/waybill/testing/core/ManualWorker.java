@@ -30,12 +30,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * A worker of a test, without a broker: its calls go to the handlers that the test gives it, through the interceptors that the test gives it. Everything runs
- * on the thread that calls; a repeated call is repeated at once, and {@link #delayed()} sums up the delays.
+ * A worker of a test, without a broker: its calls go to the test's handlers, through the test's interceptors. All code
+ * runs on the calling thread; a repetition has no delay, and {@link #delayed()} sums up the requested delays.
  *
- * <p>The most specific handler is called, as in a worker; what an interceptor, of calls or of handlers, is called for is what its {@link InterceptsMessage} says, or
- * everything. The interceptor that was added first has the highest ranking. For one thread. Limits, deadlines, guards, policies and records are a broker's: a test with the
- * bundle in a broker shows them.
+ * <p>The most specific handler is called, as in a worker; the {@link InterceptsMessage} of an interceptor selects its
+ * messages; without one it is called for all. The interceptor that was added first has the highest ranking. For one
+ * thread. Limits, deadlines, guards, policies and records are absent: a test with the bundle in a broker covers them.
  */
 public final class ManualWorker implements Caller {
 
@@ -49,7 +49,7 @@ public final class ManualWorker implements Caller {
     private Duration delayed = Duration.ZERO;
     private int attempts;
 
-    /** Adds a handler for what its {@link HandlesMessage} says. */
+    /** Adds a handler for the messages of its {@link HandlesMessage}. */
     public ManualWorker handle(MessageHandler handler) {
         HandlesMessage keys = handler.getClass().getAnnotation(HandlesMessage.class);
         if (keys == null) {
@@ -91,7 +91,7 @@ public final class ManualWorker implements Caller {
         return delayed;
     }
 
-    /** Returns how many requests were sent, each repetition by itself. */
+    /** Returns the number of sent requests, including repetitions. */
     public int attempts() {
         return attempts;
     }
@@ -173,7 +173,7 @@ public final class ManualWorker implements Caller {
         }
     }
 
-    /** Takes what is there: nothing else runs that could complete it. */
+    /** Returns the present outcome, because no other thread could complete the future. */
     static Response waited(CompletableFuture<Response> response) {
         if (!response.isDone()) {
             throw new IllegalStateException(
@@ -190,7 +190,7 @@ public final class ManualWorker implements Caller {
 
     /** Calls the handler of a message, between its interceptors. The future fails with a {@link CallException}. */
     CompletableFuture<Response> serve(TestMessage message, RecordingOutbox outbox) {
-        Map<HandlerInterceptor, Object> begun = new LinkedHashMap<>(); // with what they attached, the nearest last
+        Map<HandlerInterceptor, Object> begun = new LinkedHashMap<>(); // with their attachments, the nearest last
         CallException failure = null;
         try {
             before(message, outbox, begun);
@@ -275,7 +275,7 @@ public final class ManualWorker implements Caller {
         return new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), ID, e.getMessage(), e);
     }
 
-    /** A failure of a message inside another one, which is the outer message's own if its handler does not catch it. */
+    /** Failure of an inner message, which becomes the outer message's if its handler does not catch it. */
     static final class InnerFailure extends CallException {
         private static final long serialVersionUID = 1L;
 
@@ -322,7 +322,10 @@ public final class ManualWorker implements Caller {
         return Arrays.stream(keys).anyMatch(key -> specificity(key, type, operation) > NONE);
     }
 
-    /** How specific a key is for a message: {@link #NONE} when it does not match, and the larger the more specific. */
+    /**
+     * Returns how specific a key is for a message: {@link #NONE} if it does not match; a larger number is more
+     * specific.
+     */
     private static int specificity(String key, MessageType type, String operation) {
         boolean isByName = type.equals(MessageType.NAMED_CALL);
         if (key.equals(InterceptsMessage.ALL_TYPES)) {

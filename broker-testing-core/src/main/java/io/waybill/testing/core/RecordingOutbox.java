@@ -26,11 +26,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /**
- * An outbox that keeps the response of a handler that is tested without a broker: named fields, one value, raw bytes, or what a deferred response brings later.
- * Calls and inner messages go to the handlers of a {@link ManualWorker}; without one they throw, as {@link #rpc()} does.
+ * Outbox that keeps the response of a handler in a test without a broker: named fields, one value, raw bytes, or a
+ * deferred response. Calls and inner messages go to the handlers of a {@link ManualWorker}; without one they throw,
+ * like {@link #rpc()}.
  *
- * <p><b>Threads.</b> The handler's; a deferred response may come from another one. <b>Ownership.</b> The response's tensors are the outbox's until
- * {@link #release}.
+ * <p><b>Threads.</b> The handler's; another thread may send a deferred response. <b>Ownership.</b> The outbox owns the
+ * response's tensors until {@link #release}.
  */
 public final class RecordingOutbox implements Outbox {
 
@@ -70,17 +71,19 @@ public final class RecordingOutbox implements Outbox {
         this.depth = depth;
     }
 
-    /** Creates an outbox whose calls and inner messages go to the handlers of a worker, with a clock and random numbers. */
+    /**
+     * Creates an outbox whose calls and inner messages go to the handlers of a worker, with a clock and random numbers.
+     */
     public RecordingOutbox with(ManualWorker other) {
         return new RecordingOutbox(clock, random, other, depth);
     }
 
-    /** The outbox of a message inside the one of this outbox. */
+    /** Creates the outbox of an inner message. */
     RecordingOutbox inner() {
         return new RecordingOutbox(clock, random, worker, depth + 1);
     }
 
-    /** The fields of the response, from {@link #response()}. */
+    /** Returns the fields of the response, from {@link #response()}. */
     public Map<String, Value> fields() {
         if (fields == null) {
             throw new AssertionError("expected a response with named fields, found " + found());
@@ -101,7 +104,7 @@ public final class RecordingOutbox implements Outbox {
         return field;
     }
 
-    /** The value of the response, from {@link #respond(Value)}. */
+    /** Returns the value of the response, from {@link #respond(Value)}. */
     public Value value() {
         if (value == null) {
             throw new AssertionError("expected a response with a value, found " + found());
@@ -109,7 +112,7 @@ public final class RecordingOutbox implements Outbox {
         return value;
     }
 
-    /** The error of a deferred response, from {@link LateResponse#fail}. */
+    /** Returns the error of a deferred response, from {@link LateResponse#fail}. */
     public CallException failure() {
         if (failure == null) {
             throw new AssertionError("expected a response with an error, found " + found());
@@ -117,7 +120,7 @@ public final class RecordingOutbox implements Outbox {
         return failure;
     }
 
-    /** Returns the error of a deferred response; null when there is none. */
+    /** Returns the error of a deferred response; null if there is none. */
     CallException failed() {
         return failure;
     }
@@ -132,7 +135,9 @@ public final class RecordingOutbox implements Outbox {
         return isDeferred;
     }
 
-    /** Returns the response as its caller gets it, with its tensors. The caller closes it, and does not call {@link #release}. */
+    /**
+     * Returns the response for its caller, with its tensors. The caller closes it, and does not call {@link #release}.
+     */
     public TestResponse toResponse(MessageType type) {
         if (fields == null && value == null && raw == null) {
             throw new AssertionError("expected a response, found " + found());
@@ -147,7 +152,7 @@ public final class RecordingOutbox implements Outbox {
                 : TestResponse.raw(type, ByteBuffer.wrap(encoder.toBytes()), encoder.tensors(), encoder.references());
     }
 
-    /** Completed with this outbox when a deferred response was sent or failed. */
+    /** Returns a future that completes with this outbox when a deferred response was sent or failed. */
     CompletableFuture<RecordingOutbox> late() {
         return late;
     }
@@ -161,7 +166,7 @@ public final class RecordingOutbox implements Outbox {
         return failure == null ? given : "an error: " + failure.getMessage();
     }
 
-    /** Releases each tensor of the response once, as the broker does when it has sent it, and forgets the response. */
+    /** Releases each tensor of the response once, like the broker after sending it, and drops the response. */
     public void release() {
         if (fields != null || value != null || raw != null) {
             toResponse(MessageType.NAMED_RET).close();
@@ -287,7 +292,7 @@ public final class RecordingOutbox implements Outbox {
         return given;
     }
 
-    /** A deferred response. Only the first outcome counts. */
+    /** Deferred response. Only the first outcome counts. */
     private final class Later implements LateResponse {
 
         @Override

@@ -11,8 +11,9 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 
 /**
- * A run of a command that is tested without a node: keeps what the command writes. {@link #pause} does not wait; the run is ended after as many pauses
- * as {@link #endsAfter} says. Checks neither arguments nor limits: those are the node's. Thread-safe.
+ * Run of a command in a test without a node, which keeps the command's output. {@link #pause} does not wait; the run is
+ * cancelled after the number of pauses that {@link #endsAfter} sets. Checks neither arguments nor limits, unlike a
+ * node. Thread-safe.
  */
 public final class RecordingRun implements ToolRun {
 
@@ -28,7 +29,7 @@ public final class RecordingRun implements ToolRun {
         this.arguments = List.of(arguments);
     }
 
-    /** Gives an option a value. */
+    /** Sets the value of an option. */
     public synchronized RecordingRun with(String option, String value) {
         options.put(option, value);
         return this;
@@ -39,13 +40,13 @@ public final class RecordingRun implements ToolRun {
         return with(flag, "");
     }
 
-    /** Has the user want JSON. */
+    /** Selects JSON output. */
     public synchronized RecordingRun asJson() {
         isJson = true;
         return this;
     }
 
-    /** Ends the run in the pause after these, as a user does; 0 for the first one, 1 without this. */
+    /** Cancels the run in the pause after this number, like a user; 0 for the first pause, 1 by default. */
     public synchronized RecordingRun endsAfter(int pauses) {
         pausesLeft = pauses;
         return this;

@@ -8,13 +8,14 @@ import java.nio.ByteOrder;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Allocator of host memory for a test without a broker, which counts what is not released yet. Not for native code: storages have no address. Thread-safe.
+ * Allocator of host memory for a test without a broker, which counts unreleased storages. Not for native code: storages
+ * have no address. Thread-safe.
  */
 public final class TestBuffers implements TensorBuffers {
 
     private final AtomicInteger live = new AtomicInteger();
 
-    /** Returns the number of storages that are allocated and not released. */
+    /** Returns the number of unreleased storages. */
     public int live() {
         return live.get();
     }

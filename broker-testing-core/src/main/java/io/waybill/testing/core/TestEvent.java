@@ -7,10 +7,10 @@ import io.waybill.api.context.TraceContext;
 import io.waybill.api.event.CallEvent;
 
 /**
- * An event of a call, for a {@code CallEvents} listener that is tested alone. Immutable, so valid after its callback.
+ * Event of a call, for a test of a {@code CallEvents} listener. Immutable, so valid after its callback.
  *
- * @param trace in the span that the call was made from; null for none
- * @param spanId of the span that the call is; 0 without a trace
+ * @param trace trace in the caller's span; null for none
+ * @param spanId id of the call's span; 0 without a trace
  */
 public record TestEvent(
         Kind kind,
@@ -28,7 +28,7 @@ public record TestEvent(
         long timeNs)
         implements CallEvent {
 
-    /** An event of a call by name with this id, without an error. */
+    /** Creates an event of a call by name with this id, without an error. */
     public static TestEvent of(Kind kind, long id, String operation, long timeNs) {
         return new TestEvent(
                 kind, id, MessageId.NONE, 1, MessageType.NAMED_CALL, operation, 100, 0, 0, null, null, 0, timeNs);
@@ -40,13 +40,13 @@ public record TestEvent(
                 kind, id, parentId, peer, type, operation, bytes, tensors, depth, code, trace, spanId, timeNs);
     }
 
-    /** Returns this event for a message that is inside so many others. */
+    /** Returns this event for a message inside the given number of others. */
     public TestEvent inside(int messages) {
         return new TestEvent(
                 kind, id, parentId, peer, type, operation, bytes, tensors, messages, error, trace, spanId, timeNs);
     }
 
-    /** Returns this event for a call that belongs to a trace, made from its span, and that is this span. */
+    /** Returns this event for a call of a trace, made from the trace's span, with the given span. */
     public TestEvent traced(TraceContext of, long span) {
         return new TestEvent(kind, id, parentId, peer, type, operation, bytes, tensors, depth, error, of, span, timeNs);
     }

@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A request for a handler that is tested without a broker. It is encoded when it is made and decoded when the handler reads it,
- * as between two workers, and refuses a field that is missing or of another type as the broker's messages do. For an interceptor of
- * handlers it is the intercepted message, and keeps what is attached to it.
+ * Request for a test of a handler without a broker. It is encoded at creation and decoded when the handler reads it, as
+ * between two workers, and refuses a missing or mistyped field like the broker's messages. For an interceptor of
+ * handlers it is the intercepted message, and keeps its attachment.
  *
- * <p><b>Ownership.</b> Tensors stay the test's: the message neither retains nor releases them.
+ * <p><b>Ownership.</b> The test owns the tensors: the message neither retains nor releases them.
  */
 public final class TestMessage implements InterceptedMessage {
 
@@ -37,19 +37,19 @@ public final class TestMessage implements InterceptedMessage {
         this.references = List.copyOf(references);
     }
 
-    /** A call of an operation with named fields. */
+    /** Creates a call of an operation with named fields. */
     public static TestMessage of(String operation, Map<String, Value> fields) {
         return of(MessageType.NAMED_CALL, new Invocation(operation, List.of(), fields));
     }
 
-    /** A call of any type with any arguments. */
+    /** Creates a call of any type with any arguments. */
     public static TestMessage of(MessageType type, Invocation invocation) {
         ValueEncoder encoder = new ValueEncoder();
         invocation.encode(encoder);
         return new TestMessage(type, encoder.toBytes(), encoder.tensors(), encoder.references());
     }
 
-    /** A request of any type with raw bytes, such as an envelope: the buffer's remaining bytes, copied. */
+    /** Creates a request of any type with raw bytes, such as an envelope: the buffer's remaining bytes, copied. */
     public static TestMessage raw(
             MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
         byte[] bytes = new byte[payload.remaining()];
@@ -57,13 +57,13 @@ public final class TestMessage implements InterceptedMessage {
         return new TestMessage(type, bytes, tensors, references);
     }
 
-    /** A request as its receiver gets it. */
+    /** Creates the message for the receiver of a request. */
     public static TestMessage of(Request request) {
         ByteBuffer payload = ByteBuffer.wrap(request.payloadArray(), 0, request.payloadLength());
         return raw(request.type(), payload, request.tensors(), request.references());
     }
 
-    /** Returns what was {@linkplain #attach attached} last; null when nothing was. */
+    /** Returns the last {@linkplain #attach attached} object; null if there is none. */
     public Object attachment() {
         return attachment;
     }

@@ -16,7 +16,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A response as its caller gets it, without a broker. Its fields are decoded when they are read, and refused as the broker's are.
+ * Response for a caller in a test without a broker. Its fields are decoded when they are read, and refused like the
+ * broker's.
  *
  * <p><b>Ownership.</b> Holds one count of the storage of each tensor, until it is closed. <b>Threads.</b> Any.
  */

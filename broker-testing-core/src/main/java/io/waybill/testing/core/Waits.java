@@ -24,7 +24,7 @@ public final class Waits {
     @FunctionalInterface
     public interface Condition<E extends Exception> {
 
-        /** Whether it has happened. */
+        /** Returns whether it has happened. */
         boolean isMet() throws E;
     }
 
@@ -34,8 +34,8 @@ public final class Waits {
     }
 
     /**
-     * Waits with a text that is built when the wait fails. It also fails when it is interrupted, such as by JUnit when the test's own time is
-     * over, so that what was waited for is not lost.
+     * Waits with a text that is built when the wait fails. It also fails when it is interrupted, such as by JUnit when
+     * the test's own time is over, so that what was waited for is not lost.
      */
     public static <E extends Exception> void until(Supplier<String> what, Condition<E> condition) throws E {
         long startNs = System.nanoTime();
