@@ -37,7 +37,10 @@ public record BenchDistribution(Path directory) {
         }
     }
 
-    /** Starts a node of a home with the bundles of these start levels, and waits until it serves. Its own files lie beside the home. */
+    /**
+     * Starts a node of a home with the bundles of these start levels, and waits until it serves. Its own files lie
+     * beside the home.
+     */
     Children.Child startNode(Children children, Path home, List<String> levels) throws IOException {
         Path own = Files.createDirectories(home.resolveSibling(home.getFileName() + "-node"));
         Path bundles = Files.createDirectories(own.resolve("bundles"));

@@ -26,8 +26,8 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A node that takes orders on its standard input, one a line, and responds to each with a line: {@code install JAR}, {@code update JAR},
- * {@code figures}.
+ * A node that takes orders on its standard input, one a line, and responds to each with a line: {@code install JAR},
+ * {@code update JAR}, {@code figures}.
  */
 final class BenchNode {
 
@@ -38,7 +38,10 @@ final class BenchNode {
 
     private BenchNode() {}
 
-    /** Arguments: home, directory of the bundles, a directory for the node, directory of libtorch's natives. */
+    /**
+     * Runs the node. Arguments: home, directory of the bundles, a directory for the node, directory of libtorch's
+     * natives.
+     */
     static void run(String[] arguments) throws Exception {
         Host host = Host.real();
         Path own = Path.of(arguments[2]);
@@ -67,7 +70,7 @@ final class BenchNode {
         }
     }
 
-    /** Gives an order to a node, and returns what it responds. */
+    /** Sends an order to a node, and returns its response. */
     static Figures order(Children.Child node, String order) throws IOException {
         node.process().getOutputStream().write((order + "\n").getBytes(StandardCharsets.UTF_8));
         node.process().getOutputStream().flush();
@@ -92,7 +95,7 @@ final class BenchNode {
         }
     }
 
-    /** How many class loaders of retired bundles are still reachable after the collector was asked again and again. */
+    /** Returns the number of class loaders of retired bundles that are still reachable after repeated collections. */
     private static int leakedLoaders(OsgiHost osgi) {
         long untilNs = System.nanoTime() + COLLECT_LIMIT_NS;
         int leaked = Integer.MAX_VALUE;

@@ -12,7 +12,8 @@ import io.waybill.bench.process.ChildProcess;
 import java.util.Arrays;
 
 /**
- * What a child process of a measurement runs: its role is the first argument. See {@link ChildProcess} for what it says to its parent.
+ * Main class of a measurement's child processes; the first argument is the role. See {@link ChildProcess} for the
+ * protocol with the parent.
  */
 public final class BenchProcess {
 

@@ -31,13 +31,15 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench envelopes}: what an envelope around a call costs a round trip: its handler dispatches the message inside, and gives its
- * response back. Rounds of bare and of enclosed calls alternate in the same two processes; each figure is the median over the rounds.
+ * {@code bench envelopes}: what an envelope around a call costs a round trip: its handler dispatches the message
+ * inside, and gives its response back. Rounds of bare and of enclosed calls alternate in the same two processes; each
+ * figure is the median over the rounds.
  *
  * @param calls of a round
  * @param rounds odd; of each kind, after one to warm up
  * @param waiting how the workers wait
- * @param handler of the message inside; the envelope's is non-blocking, and waits for it only if it is non-blocking, too
+ * @param handler of the message inside; the envelope's is non-blocking, and waits for it only if it is non-blocking,
+ *     too
  */
 public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler handler) {
 
@@ -110,7 +112,7 @@ public record EnvelopeCost(int calls, int rounds, String waiting, EchoHandler ha
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
             ChildProcess.ready();
             for (int round = -1; round < rounds; round++) {
-                boolean first = round % 2 == 0; // which comes first changes
+                boolean first = round % 2 == 0; // the order alternates
                 for (boolean enclosed : new boolean[] {first, !first}) {
                     long p50Ns = measure(worker, enclosed ? ENVELOPE : ECHO, calls);
                     if (round >= 0) {

@@ -37,8 +37,10 @@ import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench interceptors} and {@code bench events}: what one interceptor on each side that does nothing costs a round trip, or one listener
- * on each side that counts the calls that ended, and one that counts all events. Both workers add and withdraw theirs between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
+ * {@code bench interceptors} and {@code bench events}: what one interceptor on each side that does nothing costs a
+ * round trip, or one listener on each side that counts the calls that ended, and one that counts all events. Both
+ * workers add and withdraw theirs between rounds of the same two processes; each figure is the median over the rounds,
+ * the cost that of the differences of neighbours.
  *
  * @param what is added
  * @param calls of a round
@@ -50,7 +52,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
     static final String SERVER_ROLE = "extension-server";
     static final String ROLE = "extension-client";
 
-    /** What is added. */
+    /** Kind of the extension. */
     public enum Kind {
         /** Interceptors that do nothing. */
         INTERCEPTORS("intercepted_"),
@@ -111,7 +113,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
                 .put("followed_cost_ns", all.integer("cost_ns"));
     }
 
-    /** An extension that is there or not. Belongs to one thread at a time. */
+    /** Extension that is added and withdrawn. Belongs to one thread at a time. */
     private static final class Switch {
         private final Supplier<Runnable> adding; // returns what withdraws it
         private Runnable withdrawing; // null while it is not there
@@ -183,7 +185,7 @@ public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
             Rounds bare = new Rounds(rounds);
             Rounds extended = new Rounds(rounds);
             for (int round = -1; round < rounds; round++) {
-                boolean first = round % 2 == 0; // who comes first changes
+                boolean first = round % 2 == 0; // the order alternates
                 for (boolean on : new boolean[] {first, !first}) {
                     around.set(on);
                     (on ? extended : bare).measure(round, worker, on, Integer.parseInt(arguments[2]));

@@ -27,9 +27,9 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /**
- * {@code bench home}: what a node, a worker and callers that left take of the disk and of memory, and what the callers that left cost
- * those that come later: the time to join and of a round trip, by turns with a home without such callers and in the same process; the commands that look at the
- * home, and the one that removes what they left.
+ * {@code bench home}: use of disk and memory by a node, a worker and callers that left, and the cost of the latter for
+ * later callers: the times of a join and of a round trip, alternating with a home without such callers in the same
+ * process; also the commands that read the home, and the command that removes departed workers.
  *
  * @param departed callers that join under names of their own, call once and leave
  */
@@ -44,7 +44,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
     private static final String CALLER = "caller-";
     private static final String PROBE = "probe-";
 
-    /** Runs all. */
+    /** Runs all measurements. */
     public Figures run(Consumer<String> progress) throws IOException {
         Figures figures = new Figures().put("departed", departed);
         try (Children children = new Children()) {
@@ -131,7 +131,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         long of(Path directory) throws IOException;
     }
 
-    /** The directories of callers that left. */
+    /** Returns the directories of callers that left. */
     private static List<Path> departed(Path home) throws IOException {
         try (Stream<Path> all = Files.list(home.resolve("workers"))) {
             return all.filter(worker -> worker.getFileName().toString().contains("-" + CALLER)
@@ -169,8 +169,8 @@ public record HomeSize(int departed, BenchDistribution distribution) {
     }
 
     /**
-     * Arguments: home, a home without callers that left, callers. Joins and round trips in both homes are measured after those callers, when this process has the
-     * same code compiled for both, and by turns.
+     * Arguments: home, a home without callers that left, callers. Joins and round trips in both homes are measured
+     * after those callers, when this process has the same code compiled for both, and by turns.
      */
     static void callers(String[] arguments) throws Exception {
         Probed with = new Probed(Home.open(Path.of(arguments[0]), Host.real()));
@@ -185,7 +185,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             joinMs(with.home, CALLER + i);
         }
         for (int turn = 0; turn < TURNS; turn++) {
-            boolean first = turn % 2 == 0; // which comes first changes
+            boolean first = turn % 2 == 0; // the order alternates
             for (Probed each : first ? List.of(with, without) : List.of(without, with)) {
                 each.probe(turn);
             }
@@ -197,7 +197,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         ChildProcess.awaitEnd();
     }
 
-    /** What joins and round trips take in a home. */
+    /** Times of joins and round trips in a home. */
     private static final class Probed {
         private final Home home;
         private final double[] joinsMs = new double[TURNS * PROBES];
@@ -217,7 +217,9 @@ public record HomeSize(int departed, BenchDistribution distribution) {
             roundTripsNs[turn] = roundTripNs(home);
         }
 
-        /** Puts the times of joins until the response, and the processor time with the leave; then that of a round trip. */
+        /**
+         * Puts the times of joins until the response, and the processor time with the leave; then that of a round trip.
+         */
         void put(Figures figures, String suffix) {
             figures.put("join_ms" + suffix, Figures.median(joinsMs))
                     .put("join_cpu_ms" + suffix, cpuNs / 1e6 / joinsMs.length)
@@ -225,7 +227,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         }
     }
 
-    /** Joins, calls once and leaves. Returns how long it took until the response was there. */
+    /** Joins, calls once and leaves; returns the time until the response. */
     private static double joinMs(Home home, String name) {
         Host host = home.host();
         long startNs = System.nanoTime();
@@ -238,7 +240,7 @@ public record HomeSize(int departed, BenchDistribution distribution) {
         }
     }
 
-    /** The median of a worker's calls, after twice as many to warm up. */
+    /** Returns the median of a worker's calls, after twice as many to warm up. */
     private static long roundTripNs(Home home) throws IOException {
         Request request = request();
         long[] times = new long[CALLS];

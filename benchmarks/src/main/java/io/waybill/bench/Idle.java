@@ -23,8 +23,9 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench idle}: what a node with nothing to do takes of a core, in the default way of waiting, and how long the first call after a
- * rest takes, beside what the host takes to wake a resting process through a pipe: half of that before the calls, half after.
+ * {@code bench idle}: what a node with nothing to do takes of a core, in the default way of waiting, and how long the
+ * first call after a rest takes, beside what the host takes to wake a resting process through a pipe: half of that
+ * before the calls, half after.
  *
  * @param seconds of rest over which the processor time is taken
  * @param tries calls, each after a rest
@@ -100,8 +101,8 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
     }
 
     /**
-     * What the host takes to wake a process that rests: a byte through a pipe to a process that blocks on it, and a byte back to this one, which
-     * looks for it without blocking, as a caller does that polls for itself.
+     * Time that the host needs to wake a resting process: a byte through a pipe to a process that blocks on it, and a
+     * byte back to this one, which polls for it, like a caller.
      */
     static final class RestedPipe implements AutoCloseable {
 
@@ -124,7 +125,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
             }
         }
 
-        /** Times so many round trips, each after a rest. */
+        /** Times the given number of round trips, each after a rest. */
         void time(int tries, Histogram times) throws IOException {
             for (int i = 0; i < tries; i++) {
                 rest(REST_NS);
@@ -153,7 +154,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
             children.stop(echo);
         }
 
-        /** The other side: gives every byte back until its standard input ends. */
+        /** Runs the other side: sends every byte back until its standard input ends. */
         static void echo(String[] arguments) throws IOException {
             ChildProcess.ready();
             for (int read = System.in.read(); read >= 0; read = System.in.read()) {

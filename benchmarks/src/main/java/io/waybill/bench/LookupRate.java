@@ -37,9 +37,9 @@ import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench lookup}: how fast messages are found by their ids, read and checked, beside positional reads of as many bytes at the same
- * places. Lookups and raw reads take turns; each figure is the median over the rounds. Some messages are looked up right after the journals
- * were filled, too.
+ * {@code bench lookup}: how fast messages are found by their ids, read and checked, beside positional reads of as many
+ * bytes at the same places. Lookups and raw reads take turns; each figure is the median over the rounds. Some messages
+ * are looked up right after the journals were filled, too.
  *
  * @param messages in the journals, one half requests and one half responses
  * @param lookups of a round, of random ids
@@ -52,15 +52,15 @@ public record LookupRate(long messages, int lookups, int rounds) {
     private static final int PAYLOAD_BYTES = 64;
     private static final int IN_FLIGHT = 256;
     private static final int RECORDS_PER_STEP = 10_000;
-    /** Lookups through an index that is opened for that one. */
+    /** Number of lookups that open the index themselves. */
     private static final int OPENED = 101;
-    /** Lookups when the last call has ended, while the workers' indexes are behind. */
+    /** Number of lookups right after the last call, while the workers' indexes lag. */
     private static final int AFTER_FILL = 4000;
 
-    /** What filling gives: the caller's id, and the lookups right after it. */
+    /** Result of filling: the caller's id, and the lookups right after it. */
     private record Filled(int caller, Figures lookups) {}
 
-    /** Where a message was found, for a raw read of it. */
+    /** Location of a message, for a raw read of it. */
     private record Found(Path file, long offset, int bytes) {}
 
     public Figures run(Consumer<String> progress) throws IOException {
@@ -115,7 +115,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 .put("after_fill_max_ns", (long) filled.lookups.number("max_ns"));
     }
 
-    /** Makes half as many calls, and looks some up at once, as an operator does who just saw one fail. */
+    /** Makes half as many calls, and finds some immediately by id, like an operator who just saw one fail. */
     private Filled fill(Path path, Random random) throws IOException {
         Host host = Host.real();
         Home home = Home.open(path, host);
@@ -157,7 +157,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         }
     }
 
-    /** What the worker left to do. */
+    /** Indexes the records that the worker did not. */
     private static void index(Path worker) throws IOException {
         try (IndexBuilder builder = IndexBuilder.open(worker, JournalSettings.defaults(), Host.real())) {
             IndexBuilder.Progress progress;
@@ -237,7 +237,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         return Percentiles.of(times).put("per_s", Math.round(positions.size() * 1e9 / tookNs));
     }
 
-    /** Of a lookup that opens the index for itself, as a command does. */
+    /** Returns the median of lookups that open the index themselves, like a command. */
     private long openedP50(Path requests, int caller, Random random) throws IOException {
         Histogram times = new Histogram(3);
         for (int i = 0; i < OPENED; i++) {

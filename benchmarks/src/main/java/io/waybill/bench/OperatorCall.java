@@ -23,7 +23,8 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench operator}: the time of a blocking call of {@code aten::add} on two tensors of one element, run by libtorch in a node.
+ * {@code bench operator}: the time of a blocking call of {@code aten::add} on two tensors of one element, run by
+ * libtorch in a node.
  *
  * @param calls after as many to warm up
  * @param waiting how the caller waits; the node waits in its default way

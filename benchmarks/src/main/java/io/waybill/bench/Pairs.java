@@ -34,8 +34,8 @@ import java.util.stream.Stream;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench pairs}: many processes of one home, beside one pair alone, or beside PyTorch. Both take turns, each time with fresh
- * processes; each figure is the median over the rounds.
+ * {@code bench pairs}: many processes of one home, beside one pair alone, or beside PyTorch. Both take turns, each time
+ * with fresh processes; each figure is the median over the rounds.
  *
  * @param pattern who calls whom
  * @param processes even
@@ -48,7 +48,7 @@ import org.HdrHistogram.Histogram;
 public record Pairs(
         Pattern pattern, int processes, int warmUpSeconds, int seconds, int sizeBytes, int rounds, String waiting) {
 
-    /** Who calls whom. */
+    /** Pattern of the calls between processes. */
     public enum Pattern {
         /** Each calls its partner, and its partner calls it. */
         PARTNERS,
@@ -164,12 +164,15 @@ public record Pairs(
         return sum;
     }
 
-    /** A process of {@code bench pairs}: it responds to all that call it, and calls its partners in turn once it is told to. */
+    /**
+     * A process of {@code bench pairs}: it responds to all that call it, and calls its partners in turn after a signal
+     * of its parent.
+     */
     static final class Member {
 
         static final String ROLE = "pair-member";
 
-        /** The partners of one that only responds. */
+        /** Argument of a member that only responds. */
         static final String NO_PEER = "-";
 
         private static final String NAME = "bench-pair-";
@@ -177,7 +180,7 @@ public record Pairs(
         private Member() {}
 
         /**
-         * How long a member calls.
+         * Phases of a member's calls.
          *
          * @param firstSeconds right after all have joined; their times are reported apart
          * @param warmUpSeconds after these, not reported
@@ -186,7 +189,7 @@ public record Pairs(
         record Phases(int firstSeconds, int warmUpSeconds, int seconds) {}
 
         /**
-         * The times of all calls of some members.
+         * Times of all calls of some members.
          *
          * @param first of the first seconds
          */
@@ -222,7 +225,7 @@ public record Pairs(
                     phases.seconds());
         }
 
-        /** Has members call, and waits until they have. */
+        /** Makes members call, and waits until they have finished. */
         static Times run(List<Children.Child> members) throws IOException {
             for (Children.Child member : members) {
                 member.begin();

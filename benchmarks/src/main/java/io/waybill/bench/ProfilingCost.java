@@ -27,8 +27,9 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench profiling}: what the profiler costs a blocking call of {@code aten::add} on two tensors of one element, run by libtorch in a node. One process calls a
- * node without the profiler, twice, one with it, and that one in a profile, by turns. A ratio is that of the medians beside it.
+ * {@code bench profiling}: what the profiler costs a blocking call of {@code aten::add} on two tensors of one element,
+ * run by libtorch in a node. One process calls a node without the profiler, twice, one with it, and that one in a
+ * profile, by turns. A ratio is that of the medians beside it.
  *
  * @param calls of a round, in each mode
  * @param rounds odd; as one more before them warms up
@@ -137,7 +138,7 @@ public record ProfilingCost(int calls, int rounds, String waiting, BenchDistribu
             ChildProcess.ready();
             Map<Mode, Rounds> rounds = new EnumMap<>(Mode.class);
             for (int round = -1; round < count; round++) {
-                for (int i = 0; i < Mode.values().length; i++) { // who comes first changes
+                for (int i = 0; i < Mode.values().length; i++) { // the order alternates
                     Mode mode = Mode.values()[Math.floorMod(round + i, Mode.values().length)];
                     Rounds own = rounds.computeIfAbsent(mode, any -> new Rounds(count));
                     measure(

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * {@code bench python}: calls between two Python processes through a node, beside PyTorch's RPC where that is installed. Both take turns, each time with
- * fresh processes; each figure is the median over the rounds.
+ * {@code bench python}: calls between two Python processes through a node, beside PyTorch's RPC where that is
+ * installed. Both take turns, each time with fresh processes; each figure is the median over the rounds.
  *
  * @param calls of an empty function in each round, after half as many to warm up
  * @param megabytes of a tensor that goes there and back; 0 for none

@@ -30,9 +30,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * {@code bench retention}: calls at a steady rate while each worker keeps its journal below a quota. A third worker serves and is never
- * called, and a tool follows the journals: they read everything, and must not get stuck. Looks every second what the journals take, and who
- * has files open that were removed.
+ * {@code bench retention}: calls at a steady rate while each worker keeps its journal below a quota. A third worker
+ * serves and is never called, and a tool follows the journals: they read all records, and must not get stuck. Checks
+ * every second the size of the journals, and which processes have removed files open.
  *
  * @param minutes of load
  * @param quotaBytes of each worker
@@ -48,7 +48,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
     private static final String BYSTANDER = "bench-bystander";
     private static final long LOOK_NS = 1_000_000_000L;
     private static final long LOOKS_PER_MINUTE = 60;
-    /** How long removed files may still be open when the load has ended. */
+    /** Max time that removed files may stay open after the load, in checks. */
     private static final int REST_LOOKS = 20;
 
     private static final long FOLLOW_PAUSE_NS = 50_000_000L;
@@ -159,7 +159,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
         return end;
     }
 
-    /** Counts outcomes and the longest time without one. Settled by one thread at a time. */
+    /** Counter of outcomes and of the max time without one. Completed by one thread at a time. */
     private static final class Outcomes implements ResponseListener {
         private final AtomicLong responded = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();

@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * {@code bench recording}: what archiving tensors costs the calls. Workers without an archive and workers that archive all tensors take
- * turns, each time with fresh processes; each figure is the median over the rounds, each ratio that with an archive to that without. A stream of tensors
- * there and back is measured with the default archive.
+ * {@code bench recording}: what archiving tensors costs the calls. Workers without an archive and workers that archive
+ * all tensors take turns, each time with fresh processes; each figure is the median over the rounds, each ratio that
+ * with an archive to that without. A stream of tensors there and back is measured with the default archive.
  *
  * @param sizesBytes of the tensors
  * @param warmUpSeconds of round trips, and of calls in flight
@@ -33,7 +33,7 @@ public record RecordingCost(List<Long> sizesBytes, int warmUpSeconds, int second
         Samples with = new Samples();
         for (int round = 0; round < rounds; round++) {
             boolean isOdd = round % 2 == 1;
-            for (boolean records : new boolean[] {isOdd, !isOdd}) { // who comes first changes
+            for (boolean records : new boolean[] {isOdd, !isOdd}) { // the order alternates
                 progress.accept("round " + (round + 1) + " of " + rounds + (records ? ": archive" : ": no archive"));
                 measure(records ? with : without, waiting + (records ? EchoServer.RECORDING : ""));
                 measureStream(records ? with : without, waiting + (records ? EchoServer.BY_DEFAULT : ""));

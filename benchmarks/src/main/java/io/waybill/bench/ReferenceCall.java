@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench reference}: the time of {@code remote}, {@code toHere} and release of {@code aten::add} on two tensors of one element,
- * run by libtorch in a node, beside a blocking call of the same by turns.
+ * {@code bench reference}: the time of {@code remote}, {@code toHere} and release of {@code aten::add} on two tensors
+ * of one element, run by libtorch in a node, beside a blocking call of the same by turns.
  *
  * @param calls of a round, of each kind
  * @param rounds odd; as one more before them warms up

@@ -37,8 +37,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * {@code bench replay}: how fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the records in memory, nothing read, compared
- * or counted. Both take turns over the same calls of mixed types. In the end a few of them get a wrong response, and must be named.
+ * {@code bench replay}: how fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the
+ * records in memory, nothing read, compared or counted. Both take turns over the same calls of mixed types. In the end
+ * a few of them get a wrong response, and must be named.
  *
  * @param calls recorded and replayed
  * @param rounds odd
@@ -49,7 +50,7 @@ public record ReplayRate(int calls, int rounds) {
 
     private static final String SERVER = "bench-server";
     private static final int IN_FLIGHT = 256;
-    /** So many of the calls are held in memory for the handlers alone, which run them again and again. */
+    /** Number of calls that are held in memory for the handlers alone, which run them repeatedly. */
     private static final int HELD = 50_000;
 
     private static final int WRONG_ONE_IN = 10_000;
@@ -156,7 +157,10 @@ public record ReplayRate(int calls, int rounds) {
         return tookNs / calls;
     }
 
-    /** With handlers that response one of 10,000 calls wrongly: how many calls are named, which must be exactly those. */
+    /**
+     * Returns the number of reported calls with handlers that respond wrongly to one of 10,000 calls; fails unless
+     * these calls are reported exactly.
+     */
     private int wrongNamed(Path home) throws IOException {
         Set<Integer> wrong = new HashSet<>();
         ReplayReport report = Replay.of(home)

@@ -20,12 +20,13 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * {@code bench swap}: upgrades of a handler bundle in a node while another process calls it at a steady rate. Every call's outcome is
- * counted by the caller; how often the handler began is counted by the node, so that a call that ran twice shows.
+ * {@code bench swap}: upgrades of a handler bundle in a node while another process calls it at a steady rate. Every
+ * call's outcome is counted by the caller; the node counts the runs of the handler, so that a call that ran twice is
+ * detected.
  *
  * @param updates how many
  * @param callsPerSecond the rate at which calls are begun
- * @param distribution with a bundle that responses {@code text.count} among its examples
+ * @param distribution with a bundle for {@code text.count} among its examples
  */
 public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution distribution) {
 
@@ -66,7 +67,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
         }
     }
 
-    /** Counts outcomes and the longest time without one. Settled by one thread at a time. */
+    /** Counter of outcomes and of the max time without one. Completed by one thread at a time. */
     private static final class Outcomes implements ResponseListener {
         private final AtomicLong right = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();

@@ -24,9 +24,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * {@code bench tensor}: the time from the start of a call with one tensor to the start of its handler, per size: with a tensor in ordinary
- * native memory, which is copied into a segment, and with one that was allocated in a segment, which is not. Beside it the time to copy as
- * many bytes between warm native buffers, and the time of an empty call to the same handler.
+ * {@code bench tensor}: the time from the start of a call with one tensor to the start of its handler, per size: with a
+ * tensor in ordinary native memory, which is copied into a segment, and with one that was allocated in a segment, which
+ * is not. Beside it the time to copy as many bytes between warm native buffers, and the time of an empty call to the
+ * same handler.
  *
  * <p>All clocks are CLOCK_MONOTONIC, which the processes share.
  *
@@ -145,7 +146,10 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         }
     }
 
-    /** The part of {@code bench recording} that measures a program which sends one tensor after the other, and gets each of them back. */
+    /**
+     * The part of {@code bench recording} that measures a program which sends one tensor after the other, and gets each
+     * of them back.
+     */
     static final class Stream {
 
         static final String ROLE = "tensor-stream-client";

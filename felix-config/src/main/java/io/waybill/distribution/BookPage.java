@@ -24,7 +24,10 @@ import org.commonmark.renderer.html.HtmlRenderer;
 /** A page of the book, parsed. Its links between files of the checkout become those between the files of the book. */
 final class BookPage {
 
-    /** A file of the checkout, by its path from the root, that a page links to; the anchor is empty for the file as a whole. */
+    /**
+     * A file of the checkout, by its path from the root, that a page links to; the anchor is empty for the file as a
+     * whole.
+     */
     record Target(Path file, String anchor) {
         @Override
         public String toString() {

@@ -10,8 +10,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Waybill's own artifacts as Maven looks for them: what {@code mvn install} would put into the repository of a user. It has the artifacts that
- * {@code broker-bom} manages, with their sources, and javadoc where the build made it, the BOM, the archetype, and the parent of all.
+ * Waybill's own artifacts in the layout of a Maven repository: what {@code mvn install} would put into the repository
+ * of a user. It has the artifacts that {@code broker-bom} manages, with their sources, and javadoc where the build made
+ * it, the BOM, the archetype, and the parent of all.
  */
 final class MavenRepository {
 

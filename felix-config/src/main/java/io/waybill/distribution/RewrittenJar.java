@@ -18,8 +18,8 @@ import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Opcodes;
 
 /**
- * A library whose class files are older than those that the JVM keeps in its archive of classes, in a newer version of the same format. Their
- * instructions stay as they are; stack maps are added, which newer versions require.
+ * A library whose class files are older than those that the JVM keeps in its archive of classes, in a newer version of
+ * the same format. Their instructions stay as they are; stack maps are added, which newer versions require.
  */
 final class RewrittenJar {
 

@@ -12,8 +12,9 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench app}: an application of three services that call each other, and clients that place orders at random times; each is a program of its own. Beside it
- * the work of all services for one order, in one thread. A row for each number of clients; each round has fresh processes, and each figure is the median over the rounds.
+ * {@code bench app}: an application of three services that call each other, and clients that place orders at random
+ * times; each is a program of its own. Beside it the work of all services for one order, in one thread. A row for each
+ * number of clients; each round has fresh processes, and each figure is the median over the rounds.
  *
  * @param clients numbers of them
  * @param rounds odd
@@ -22,7 +23,7 @@ import org.HdrHistogram.Histogram;
 public record Application(Load load, List<Integer> clients, int rounds, String waiting) {
 
     /**
-     * What all clients together do.
+     * Load of all clients together.
      *
      * @param perSecond orders, as a mean
      * @param inFlight orders, when the capacity is measured

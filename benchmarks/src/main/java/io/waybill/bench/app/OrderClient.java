@@ -18,8 +18,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.SynchronizedHistogram;
 
 /**
- * A client of the application. First it places orders at random times at a mean rate, whether or not earlier ones have their responses: an order takes the time from
- * the moment at which it was to be placed. Then it keeps so many orders in flight.
+ * A client of the application. First it places orders at random times at a mean rate, whether or not earlier ones have
+ * their responses: the time of an order starts at its planned moment. Then it keeps a number of orders in flight.
  */
 public final class OrderClient {
 
@@ -38,7 +38,10 @@ public final class OrderClient {
         this.random = new Random(number); // the same arrivals in each round
     }
 
-    /** Arguments: directory, how it waits, its number, orders per second, in flight, seconds of the warm-up, and those that are measured. */
+    /**
+     * Arguments: directory, how it waits, its number, orders per second, in flight, seconds of the warm-up, and those
+     * that are measured.
+     */
     public static void run(String[] arguments) throws Exception {
         int number = Integer.parseInt(arguments[2]);
         double perSecond = Double.parseDouble(arguments[3]);
@@ -123,7 +126,7 @@ public final class OrderClient {
         }
     }
 
-    /** Keeps so many orders in flight for some seconds. Returns how many had their responses, per second. */
+    /** Keeps a number of orders in flight for some seconds; returns the number of responses per second. */
     private long keepInFlight(int inFlight, int seconds) {
         Semaphore free = new Semaphore(inFlight);
         AtomicLong orders = new AtomicLong();

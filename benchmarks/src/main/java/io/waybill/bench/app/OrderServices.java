@@ -22,8 +22,8 @@ import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
 /**
- * The services of the application. {@code orders} computes for a while, has {@code stock} reserve an item, which writes a row, and has {@code payments} charge it,
- * which writes a row and syncs it.
+ * The services of the application. {@code orders} computes for a while, has {@code stock} reserve an item, which writes
+ * a row, and has {@code payments} charge it, which writes a row and syncs it.
  *
  * <p>Arguments of a service: directory, how it waits, microseconds of work.
  */
@@ -137,7 +137,10 @@ public final class OrderServices {
         return new Work(Integer.parseInt(arguments[2]), 0);
     }
 
-    /** The work of all services for one order after the other, in one thread and without calls. Arguments: those of a service, seconds. */
+    /**
+     * The work of all services for one order after the other, in one thread and without calls. Arguments: those of a
+     * service, seconds.
+     */
     public static void alone(String[] arguments) throws IOException {
         ChildProcess.ready();
         Work work = work(arguments);

@@ -6,15 +6,15 @@ import io.waybill.bench.measure.Phases;
 import io.waybill.bench.measure.Work;
 
 /**
- * The calls that a client makes, which Waybill and what stands beside it do alike.
+ * Calls of a client, which are the same for Waybill and the compared systems.
  *
- * @param sizeBytes of what is sent and given back
- * @param handler what is called
+ * @param sizeBytes size of the request's and the response's content
+ * @param handler called handler
  * @param inFlight at 1 one blocking call after the other
  */
 public record CallLoad(Form form, int sizeBytes, EchoHandler handler, int inFlight, Timing timing) {
 
-    /** What a call carries. */
+    /** Content of a call. */
     public enum Form {
         /** An operation by name, with one field of bytes, responded to with one: as programs write it. */
         NAMED,
@@ -24,7 +24,7 @@ public record CallLoad(Form form, int sizeBytes, EchoHandler handler, int inFlig
         TENSOR
     }
 
-    /** How long calls are made before they are measured, and then. */
+    /** Durations of the warm-up and of the measurement. */
     public record Timing(int warmUpSeconds, int seconds) {}
 
     private static final long MAX_PHASE_BYTES = 1L << 30;

@@ -11,8 +11,9 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench callers}: many programs that call one, each one call at a time, beside as many clients of a server that waits for all of them with epoll and does the
- * same work. They take turns, each time with fresh processes; each figure is the median over the rounds. A row for each number of callers.
+ * {@code bench callers}: many programs that call one, each one call at a time, beside as many clients of a server that
+ * waits for all of them with epoll and does the same work. They take turns, each time with fresh processes; each figure
+ * is the median over the rounds. A row for each number of callers.
  *
  * @param numbers of callers
  * @param rounds odd
@@ -22,7 +23,7 @@ public record Callers(CallLoad load, List<Integer> numbers, int rounds, String w
 
     private static final List<MeasuredSystem> SYSTEMS = List.of(MeasuredSystem.WAYBILL, MeasuredSystem.EPOLL);
 
-    /** What a call takes of each client, which is a mean over all calls. */
+    /** Figures per call of each client, which are means over all calls. */
     private static final List<String> PER_CALL = List.of("cpu_ns_per_call", "wakeups_per_call", "preemptions_per_call");
 
     public Figures run(Consumer<String> progress) throws IOException {
@@ -48,7 +49,7 @@ public record Callers(CallLoad load, List<Integer> numbers, int rounds, String w
         return row;
     }
 
-    /** The figures of clients that called together. The first one has looked at the server, meanwhile. */
+    /** Combines the figures of clients that called concurrently. The first one has measured the server, too. */
     static Figures together(List<Figures> clients) throws IOException {
         Histogram times = new Histogram(TimeUnit.MINUTES.toNanos(1), 3);
         long perSecond = 0;

@@ -23,7 +23,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** The called side: a worker with a handler that gives the payload back. */
+/** The called side: a worker with a handler that returns the payload. */
 public final class EchoServer {
 
     public static final String ROLE = "echo-server";
@@ -91,7 +91,7 @@ public final class EchoServer {
         return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
     }
 
-    /** Adds a non-blocking handler of {@link #ECHO} that gives the payload back. */
+    /** Adds a non-blocking handler of {@link #ECHO} that returns the payload. */
     public static void handle(HandlerRegistry handlers) {
         handle(handlers, EchoHandler.EMPTY);
     }

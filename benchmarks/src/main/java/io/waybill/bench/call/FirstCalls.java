@@ -14,8 +14,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * {@code bench first}: how long a new program takes to join, and its first thousand calls of one that has served many; and the calls in each of the first seconds
- * of two programs that are both new, beside the exchanges of two processes with a socket. Each round is of new processes; each figure is the median over them.
+ * {@code bench first}: how long a new program takes to join, and its first thousand calls of one that has served many;
+ * and the calls in each of the first seconds of two programs that are both new, beside the exchanges of two processes
+ * with a socket. Each round is of new processes; each figure is the median over them.
  *
  * @param load the seconds of its timing are the first ones; nothing warms up
  */

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * {@code bench waits}: what a blocking call takes beyond its handler, which works or sleeps for some time, and what an exchange over a Unix-domain socket takes
- * beyond the same: a row for each time and kind.
+ * {@code bench waits}: what a blocking call takes beyond its handler, which works or sleeps for some time, and what an
+ * exchange over a Unix-domain socket takes beyond the same: a row for each time and kind.
  *
  * @param micros how long the handler works or sleeps
  * @param rounds odd; each with fresh processes

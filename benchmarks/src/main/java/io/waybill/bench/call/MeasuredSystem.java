@@ -13,10 +13,11 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Waybill, or what stands beside it. Each is a server and clients, which are processes of their own, and all make the same calls: with as many bytes, the same work
- * of the called side, for as long.
+ * Waybill, or a system for comparison. Each is a server and clients, which are processes of their own, and all make the
+ * same calls: with as many bytes, the same work of the called side, for as long.
  *
- * <p>Arguments of a server: directory, load, how Waybill waits. Of a client: these, the process of the server, and its own number from 0.
+ * <p>Arguments of a server: directory, load, how Waybill waits. Of a client: these, the process of the server, and its
+ * own number from 0.
  */
 public enum MeasuredSystem {
     /** Two programs that have joined a home. */
@@ -40,7 +41,7 @@ public enum MeasuredSystem {
         this.clientRole = clientRole;
     }
 
-    /** What the names of its figures begin with. */
+    /** Returns the prefix of the names of its figures. */
     String prefix() {
         return prefix;
     }
@@ -51,7 +52,7 @@ public enum MeasuredSystem {
         Figures measure(MeasuredSystem system) throws IOException;
     }
 
-    /** Has systems take turns: another one comes first in each round. Returns the figures of the rounds. */
+    /** Measures systems in turns, with another first one in each round; returns the figures of the rounds. */
     static Map<MeasuredSystem, List<Figures>> byTurns(
             List<MeasuredSystem> systems, int rounds, Consumer<String> progress, Turn turn) throws IOException {
         Map<MeasuredSystem, List<Figures>> all = new EnumMap<>(MeasuredSystem.class);

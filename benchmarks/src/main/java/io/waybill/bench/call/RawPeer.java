@@ -14,8 +14,8 @@ import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * The raw limit: two processes that echo bytes through Chronicle queues, each writing its own queue and reading the other's read-only,
- * spinning, with nothing around them.
+ * The raw limit: two processes that echo bytes through Chronicle queues, each writing its own queue and reading the
+ * other's read-only, spinning, with nothing around them.
  */
 public final class RawPeer {
 

@@ -7,8 +7,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * {@code bench rtt}: what a blocking call takes beyond the work of its handler, beside a ping-pong through raw Chronicle queues and an exchange over a
- * Unix-domain socket whose other side does the same work. They take turns, each time with fresh processes; each figure is the median over the rounds.
+ * {@code bench rtt}: what a blocking call takes beyond the work of its handler, beside a ping-pong through raw
+ * Chronicle queues and an exchange over a Unix-domain socket whose other side does the same work. They take turns, each
+ * time with fresh processes; each figure is the median over the rounds.
  *
  * @param rounds odd
  * @param waiting how Waybill's workers wait
@@ -17,7 +18,7 @@ public record RoundTrip(CallLoad load, int rounds, String waiting) {
 
     private static final List<String> TIMES = List.of("mean_ns", "p50_ns", "p99_ns", "p999_ns");
 
-    /** What is reported of each system. */
+    /** Names of the reported figures of each system. */
     private static final List<String> NAMES = List.of(
             "mean_ns",
             "p50_ns",
@@ -53,7 +54,10 @@ public record RoundTrip(CallLoad load, int rounds, String waiting) {
         return figures;
     }
 
-    /** Puts the ratio of Waybill's figure to that of another system: {@code ratio_p50} of the raw limit, {@code ratio_socket_p50} of a socket. */
+    /**
+     * Puts the ratio of Waybill's figure to that of another system: {@code ratio_p50} of the raw limit,
+     * {@code ratio_socket_p50} of a socket.
+     */
     static void ratio(Figures figures, MeasuredSystem beside, String figure, String name) {
         String prefix = beside == MeasuredSystem.RAW ? "" : beside.prefix();
         figures.put("ratio_" + prefix + name, figures.number(figure) / figures.number(beside.prefix() + figure));

@@ -9,7 +9,7 @@ import java.nio.channels.SocketChannel;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A client of a {@link SocketEcho}: it writes each message by itself, and reads what is given back. */
+/** A client of a {@link SocketEcho}: it writes each message by itself, and reads the response. */
 public final class SocketCaller {
 
     public static final String ROLE = "socket-caller";

@@ -13,8 +13,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 
 /**
- * A server that does what the called handler does, over Unix-domain sockets: it reads a message of the known size, works, and writes it back, one message after the
- * other. With one client it blocks in its read; with several it waits for all of them at a selector, which is epoll. Persists nothing and frames nothing.
+ * A server that does what the called handler does, over Unix-domain sockets: it reads a message of the known size,
+ * works, and writes it back, one message after the other. With one client it blocks in its read; with several it waits
+ * for all of them at a selector, which is epoll. Persists nothing and frames nothing.
  */
 public final class SocketEcho {
 

@@ -7,8 +7,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * {@code bench throughput}: calls per second with so many in flight, beside as many in flight through raw Chronicle queues and over a Unix-domain socket whose
- * other side does the same work. They take turns, each time with fresh processes; each figure is the median over the rounds.
+ * {@code bench throughput}: calls per second with a number in flight, beside as many in flight through raw Chronicle
+ * queues and over a Unix-domain socket whose other side does the same work. They take turns, each time with fresh
+ * processes; each figure is the median over the rounds.
  *
  * @param load in flight is the flow limit, at which the sender waits
  * @param rounds odd
@@ -16,7 +17,7 @@ import java.util.function.Consumer;
  */
 public record Throughput(CallLoad load, int rounds, String waiting) {
 
-    /** What is reported of each system. */
+    /** Names of the reported figures of each system. */
     private static final List<String> NAMES = List.of(
             "calls_per_s",
             "mean_ns",

@@ -127,7 +127,7 @@ public final class WaybillCaller {
         ResponseListener timed = new Timed(outcomes, phase);
         long calls = 0;
         while (!phase.isOver(calls)) {
-            // waits, and polls meanwhile, when so many are in flight
+            // waits, and polls meanwhile, at the max number in flight
             worker.call(request(), phase.begin(calls) ? timed : outcomes);
             calls++;
         }

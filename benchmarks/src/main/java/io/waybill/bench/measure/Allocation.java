@@ -3,7 +3,7 @@ package io.waybill.bench.measure;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** What the threads of this process have allocated. */
+/** Memory that the threads of this process have allocated. */
 public final class Allocation {
 
     private Allocation() {}

@@ -5,12 +5,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The time in which a cache line goes from one processor to another and back, as two threads pass it to each other. A round trip between processes pays it several
- * times. In a virtual machine it depends on where the host runs the virtual processors, and may change by a factor of five from one minute to the next.
+ * The time in which a cache line goes from one processor to another and back, as two threads pass it to each other. A
+ * round trip between processes pays it several times. In a virtual machine it depends on where the host runs the
+ * virtual processors, and may change by a factor of five from one minute to the next.
  */
 public final class CacheLine {
 
-    /** What is returned when the two threads never ran on two processors at a time. */
+    /** Result if the two threads never ran on two processors at the same time. */
     public static final long ONE_PROCESSOR = 0;
 
     private static final long FOR_NS = 50_000_000;
@@ -20,14 +21,15 @@ public final class CacheLine {
     // more.
     private static final long MAX_BATCH_NS = BATCH * 5_000L;
     private static final long TOO_LONG = Long.MAX_VALUE;
-    private static final int SPINS = 1024; // between looks at the clock
+    private static final int SPINS = 1024; // between readings of the clock
     private static final long REST_NS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private CacheLine() {}
 
     /**
-     * Measures for 50 ms, and returns the least mean of a hundred in a row, in ns: what a thread that is interrupted takes does not count. Where both threads are on
-     * one processor, this one rests, so that it is woken on another one; {@link #ONE_PROCESSOR} if that does not happen in half a second.
+     * Measures for 50 ms, and returns the least mean of a hundred in a row, in ns: what a thread that is interrupted
+     * takes does not count. Where both threads are on one processor, this one rests, so that it is woken on another
+     * one; {@link #ONE_PROCESSOR} if that does not happen in half a second.
      */
     public static long roundTripNs() {
         AtomicLong line = new AtomicLong(); // even: for this thread; odd: for the other one; negative: the end
@@ -52,7 +54,10 @@ public final class CacheLine {
         return (line.get() & 1) == 1;
     }
 
-    /** Passes the line for a batch. Returns how long that took, or {@link #TOO_LONG} for two processors: then it may be for the other thread. */
+    /**
+     * Passes the line for a batch. Returns how long that took, or {@link #TOO_LONG} for two processors: then it may be
+     * for the other thread.
+     */
     private static long pass(AtomicLong line) {
         long sinceNs = System.nanoTime();
         for (int i = 0; i < BATCH; i++) {

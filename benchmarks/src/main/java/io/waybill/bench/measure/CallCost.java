@@ -2,7 +2,7 @@ package io.waybill.bench.measure;
 
 import org.HdrHistogram.Histogram;
 
-/** What calls cost on both sides, from its creation on: it is made when they begin, in the process that makes them. One thread. */
+/** Cost of calls on both sides since the creation of this object, in the calling process. One thread. */
 final class CallCost {
 
     private final long servedPid;
@@ -18,7 +18,10 @@ final class CallCost {
         this.startNs = System.nanoTime();
     }
 
-    /** Returns the rate and the times of calls, and what each took on both sides: the served side's names begin with {@code served_}. */
+    /**
+     * Returns the rate and the times of calls, and what each took on both sides: the served side's names begin with
+     * {@code served_}.
+     */
     Figures figures(long calls, Histogram times) {
         double perSecond = calls * 1e9 / (System.nanoTime() - startNs);
         long allocated = Allocation.ofThisProcess() - allocatedBefore;

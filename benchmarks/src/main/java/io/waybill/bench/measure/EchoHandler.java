@@ -10,7 +10,8 @@ import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 
 /**
- * The called handler: it does some work and gives back what it got, the field {@value #FIELD} of a call by name, the payload of all others. Stateless.
+ * The called handler: it does some work and returns its input, the field {@value #FIELD} of a call by name, the payload
+ * of all others. Stateless.
  *
  * @param kind how it is declared
  */
@@ -19,7 +20,7 @@ public record EchoHandler(Kind kind, Work work) implements MessageHandler {
     /** The field of a call by name, and of its response. */
     public static final String FIELD = "data";
 
-    /** How a handler is declared. */
+    /** Declaration of a handler. */
     public enum Kind {
         /** Without an annotation: it may block. */
         PLAIN,
@@ -44,7 +45,7 @@ public record EchoHandler(Kind kind, Work work) implements MessageHandler {
         }
     }
 
-    /** Gives the field of a call by name back, a tensor or bytes. */
+    /** Responds with the field of a call by name, a tensor or bytes. */
     private void respond(Message message, Outbox outbox) throws RejectedMessageException {
         if (!message.tensors().isEmpty()) {
             Tensor tensor = message.tensor(FIELD);
@@ -61,7 +62,7 @@ public record EchoHandler(Kind kind, Work work) implements MessageHandler {
         return kind == Kind.NON_BLOCKING;
     }
 
-    /** Returns this handler, with the annotation if it is non-blocking: for a worker that looks for it. */
+    /** Returns this handler, with the annotation if it is non-blocking: for a worker that checks for it. */
     public MessageHandler declared() {
         return isNonBlocking() ? new Declared(this) : this;
     }

@@ -27,7 +27,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
-/** Handlers that are called one after the other with requests that lie in memory, and whose responses go nowhere. One thread. */
+/**
+ * Handlers that are called one after the other with requests that lie in memory, and whose responses go nowhere. One
+ * thread.
+ */
 public final class HandlersAlone implements Outbox {
 
     private final HandlerTable table;

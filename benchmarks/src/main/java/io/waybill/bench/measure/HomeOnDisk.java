@@ -13,14 +13,14 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** What the journals of a home take on the disk, and which of their files processes have open, look by look. One thread. */
+/** Disk space of a home's journals, and their files that processes have open, in periodic checks. One thread. */
 public final class HomeOnDisk {
 
     private static final List<String> COUNTED =
             List.of("requests", "responses", "index", "archive/requests", "archive/responses");
     private static final String QUEUE_FILE = ".cq4";
     private static final String REMOVED = "(deleted)";
-    /** A reader that has a removed file open for so many looks does not come on. */
+    /** Number of checks after which a reader with an open removed file counts as stuck. */
     private static final int STUCK_AFTER_LOOKS = 30;
 
     private record Held(long pid, String file) {}
@@ -118,7 +118,7 @@ public final class HomeOnDisk {
         }
     }
 
-    /** Of one worker, at any look. */
+    /** Returns the max size of one worker's journals in any check. */
     public long maxBytes() {
         return maxBytes;
     }
@@ -127,7 +127,7 @@ public final class HomeOnDisk {
         return seen.size() - there.size();
     }
 
-    /** Removed files that processes have open or mapped now. */
+    /** Returns the number of removed files that processes have open or mapped now. */
     public long removedOpen() {
         return held.size();
     }
@@ -136,7 +136,7 @@ public final class HomeOnDisk {
         return maxRemovedOpen;
     }
 
-    /** How many had a removed file open for half a minute. */
+    /** Returns the number of processes that had a removed file open for half a minute. */
     public long stuckReaders() {
         return stuck.size();
     }

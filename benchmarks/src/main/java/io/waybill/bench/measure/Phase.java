@@ -4,8 +4,9 @@ import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
 /**
- * Some seconds of calls, and the times of those that were timed: all of them where they are made one after the other, one at a time among many in flight, so that
- * taking times does not slow the others. A time is what a call takes beyond the work of the other side.
+ * Some seconds of calls, and the times of those that were timed: all of them where they are made one after the other,
+ * one at a time among many in flight, so that taking times does not slow the others. A time is what a call takes beyond
+ * the work of the other side.
  *
  * <p><b>Threads.</b> One thread begins calls and one records their times; they may be the same.
  */
@@ -30,7 +31,7 @@ public final class Phase {
         this.inSecond = new long[(int) (lengthNs / SECOND_NS)];
     }
 
-    /** Returns whether no further call is made after so many. */
+    /** Returns whether no further call is made after this number of calls. */
     public boolean isOver(long calls) {
         return isOver(calls, System.nanoTime());
     }

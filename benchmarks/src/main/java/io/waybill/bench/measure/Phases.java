@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long the calls of one client are made: a process is cold at first, so they warm up, and then they are measured.
+ * Phases of the calls of one client: a warm-up, because a process is cold at first, and the measurement.
  *
  * @param warmUpSeconds may be 0
  * @param seconds that are measured after these; may be 0
@@ -43,7 +43,8 @@ public record Phases(int warmUpSeconds, int seconds, long maxCalls) {
      * Makes calls through both phases.
      *
      * @param servedPid the process that serves them
-     * @return the figures of the measured phase, see {@link CallCost}, and the calls of each second of the warm-up that were timed, {@code second_1} and so on
+     * @return the figures of the measured phase, see {@link CallCost}, and the calls of each second of the warm-up that
+     *     were timed, {@code second_1} and so on
      */
     public Figures measure(long servedPid, Calls calls) throws IOException {
         Phase warmUp = new Phase(TimeUnit.SECONDS.toNanos(warmUpSeconds), maxCalls);

@@ -11,10 +11,11 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What a process has used so far. The host counts processor time in steps of about 10 ms. A thread that goes to rest gives its processor up voluntarily, and is
- * woken once for that; one that is preempted does so involuntarily. Switches of threads that have ended are not known.
+ * Resources that a process has used so far. The host counts processor time in steps of about 10 ms. A thread that goes
+ * to rest gives its processor up voluntarily, and is woken once for that; one that is preempted does so involuntarily.
+ * Switches of threads that have ended are not known.
  *
- * @param cpuNs of all threads, also of those that have ended
+ * @param cpuNs of all threads, including ended ones
  * @param threads by their ids
  */
 public record ProcessUse(long cpuNs, Map<String, Switches> threads) {
@@ -79,7 +80,7 @@ public record ProcessUse(long cpuNs, Map<String, Switches> threads) {
         return new ProcessUse(cpuNs, threads);
     }
 
-    /** Puts what was used since an earlier look, per call, under names with this prefix. */
+    /** Adds the use since an earlier reading, per call, under names with this prefix. */
     void put(Figures figures, String prefix, ProcessUse before, long calls) {
         Switches sum = Switches.NONE;
         for (Map.Entry<String, Switches> thread : threads.entrySet()) {

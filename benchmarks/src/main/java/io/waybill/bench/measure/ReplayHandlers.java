@@ -16,7 +16,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.StringTokenizer;
 
-/** What the replay benchmark records and replays: calls by name, of a function, and of a type with raw bytes. Stateless. */
+/**
+ * Handlers of the replay benchmark for recorded and replayed calls: calls by name, of a function, and of a type with
+ * raw bytes. Stateless.
+ */
 public final class ReplayHandlers {
 
     private ReplayHandlers() {}
@@ -26,7 +29,10 @@ public final class ReplayHandlers {
         fillNamed(registry);
     }
 
-    /** The same, with one wrong response for so many calls: to those with raw bytes that begin with a multiple of it, and three. */
+    /**
+     * Adds the same handlers, with one wrong response per number of calls: to those with raw bytes that begin with a
+     * multiple of it, and three.
+     */
     public static void fillWithOneWrong(HandlerRegistry registry, int oneIn) {
         add(registry, "0x142", (message, outbox) -> {
             ByteBuffer response = reversed(message.payload());
@@ -42,7 +48,7 @@ public final class ReplayHandlers {
         add(registry, "function:text.join", ReplayHandlers::join);
     }
 
-    /** What a call with raw bytes begins with. */
+    /** Returns the number at the start of a call with raw bytes. */
     public static int number(RecordedMessage request) {
         return request.in(new MessageBuffer()).payload().getInt();
     }

@@ -5,8 +5,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What the called side does before it responds: it keeps a processor busy, and then it sleeps. It reports how long that took in the bytes of its response, so
- * that neither a late end of a sleep nor the work itself counts as time of the call. Stateless.
+ * Work of the called side before it responds: it keeps a processor busy, and then it sleeps. It reports how long that
+ * took in the bytes of its response, so that neither a late end of a sleep nor the work itself counts as time of the
+ * call. Stateless.
  *
  * @param workMicros for which it keeps a processor busy; 0 for not at all
  * @param sleepMicros for which it sleeps after that; 0 for not at all
@@ -16,14 +17,14 @@ public record Work(int workMicros, int sleepMicros) {
     /** No work: the response is what was sent. */
     public static final Work NONE = new Work(0, 0);
 
-    /** How many bytes a message with work has at least: the time that it took is in them. */
+    /** Min size of a message with work, in bytes: it contains the time that the work took. */
     public static final int MIN_BYTES = Long.BYTES;
 
     public boolean isNone() {
         return workMicros == 0 && sleepMicros == 0;
     }
 
-    /** Does the work, and writes how long it took to the begin of what is given back. Without work nothing is written. */
+    /** Does the work, and writes its duration to the start of the response. Without work it writes nothing. */
     public void perform(byte[] message) {
         if (isNone()) {
             return;

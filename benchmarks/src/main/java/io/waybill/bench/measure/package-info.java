@@ -1,2 +1,2 @@
-/** What measurements measure with: figures, percentiles, allocation, the disk of a home, handlers. */
+/** Tools of measurements: figures, percentiles, allocation, the disk of a home, handlers. */
 package io.waybill.bench.measure;

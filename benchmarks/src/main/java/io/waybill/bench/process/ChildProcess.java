@@ -5,8 +5,8 @@ import java.io.EOFException;
 import java.io.IOException;
 
 /**
- * The side of a child in what it says to its parent: it prints {@value #READY} when it serves or has joined, then a line of figures if its role has some, and ends
- * when its standard input does.
+ * The side of a child in what it says to its parent: it prints {@value #READY} when it serves or has joined, then a
+ * line of figures if its role has some, and ends when its standard input does.
  */
 public final class ChildProcess {
 
@@ -38,7 +38,9 @@ public final class ChildProcess {
         }
     }
 
-    /** Ends this process when its standard input ends, whatever its main thread does: for a role that spins or blocks. */
+    /**
+     * Ends this process when its standard input ends, whatever its main thread does: for a role that spins or blocks.
+     */
     public static void endWithParent() {
         Thread end = new Thread(
                 () -> {

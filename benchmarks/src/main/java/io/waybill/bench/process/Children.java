@@ -17,10 +17,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes the directory;
- * so does the end of this process, unless it is killed.
+ * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes
+ * the directory; so does the end of this process, unless it is killed.
  *
- * <p>Children get the class path of this process, and either its JVM flags or those that a program of a user has.
+ * <p>Children get the class path of this process, and either its JVM flags or the JVM flags of a user's program.
  */
 public final class Children implements AutoCloseable {
 
@@ -31,7 +31,7 @@ public final class Children implements AutoCloseable {
     private static final List<String> FOR_SHORT_COMMANDS =
             List.of("-XX:TieredStopAtLevel", "-XX:ArchiveClassesAtExit", "-agentlib");
 
-    /** What the flags begin with without which no program can join. */
+    /** Beginnings of the flags without which no program can join. */
     private static final List<String> REQUIRED = List.of("--", "-D");
 
     private static final String FURTHER_OPTIONS = "WAYBILL_JAVA_OPTS";
@@ -58,8 +58,9 @@ public final class Children implements AutoCloseable {
     }
 
     /**
-     * Returns one whose children have the JVM flags of a program of a user: those that Waybill requires, and those of the environment variable
-     * {@value #FURTHER_OPTIONS}; neither an archive of classes nor an ahead-of-time cache, unless that variable names one.
+     * Creates an object whose children have the JVM flags of a program of a user: those that Waybill requires, and
+     * those of the environment variable {@value #FURTHER_OPTIONS}; neither an archive of classes nor an ahead-of-time
+     * cache, unless that variable names one.
      */
     public static Children ofProgram() throws IOException {
         String variable = System.getenv(FURTHER_OPTIONS);
@@ -147,7 +148,7 @@ public final class Children implements AutoCloseable {
     }
 
     private Process start(List<String> command) throws IOException {
-        synchronized (processes) { // a process that is begun is known before the end of this one looks which there are
+        synchronized (processes) { // a started process is registered before the exit of this one reads the list
             if (isEnding) {
                 throw new IOException("no process is started any more: this one ends");
             }
@@ -159,7 +160,7 @@ public final class Children implements AutoCloseable {
         }
     }
 
-    /** Ends a child as its standard input ends, or by force. */
+    /** Stops a child by closing its standard input, or by force. */
     public void stop(Child child) throws IOException {
         child.process().getOutputStream().close();
         try {

@@ -33,8 +33,8 @@ import java.util.TreeSet;
 import java.util.function.Function;
 
 /**
- * Binds JSON of bounded size and depth to records: without unknown fields, fields that occur twice, coercions and trailing content.
- * Stateless.
+ * Binds JSON of bounded size and depth to records: without unknown fields, fields that occur twice, coercions and
+ * trailing content. Stateless.
  */
 public final class CaseJson {
 

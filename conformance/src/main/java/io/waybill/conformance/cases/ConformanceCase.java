@@ -28,7 +28,7 @@ public record ConformanceCase(
 
     private static final int MAX_STEPS = 10_000;
 
-    /** Whether one of its steps ends a worker, which the next case may need. */
+    /** Returns whether one of its steps ends a worker, which the next case may need. */
     public boolean endsWorkers() {
         return steps.stream().map(json -> Step.of(json).verb()).anyMatch(Set.of(Verb.KILL, Verb.SHUTDOWN)::contains);
     }

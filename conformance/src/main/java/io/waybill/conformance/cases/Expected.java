@@ -26,7 +26,7 @@ public record Expected(
         Map<String, JsonNode> counters) {
 
     /**
-     * How far numbers may differ: {@code absolute + relative * |expected|}.
+     * Tolerance of numbers: {@code absolute + relative * |expected|}.
      *
      * @param absolute 0 or more
      * @param relative 0 or more
@@ -36,7 +36,7 @@ public record Expected(
         /** Bit by bit, except for the sign of zero; NaN equals NaN. */
         public static final Margin EXACT = new Margin(0, 0);
 
-        /** Whether a number is near enough to the expected one. */
+        /** Returns whether a number is close enough to the expected one. */
         public boolean allows(double expected, double found) {
             return expected == found
                     || Double.isNaN(expected) && Double.isNaN(found)

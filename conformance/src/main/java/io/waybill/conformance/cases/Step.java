@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One step of a case. The reference of the format says which fields each verb has; those that are absent are null or empty, or have
- * their default.
+ * One step of a case. The reference of the format says which fields each verb has; those that are absent are null or
+ * empty, or have their default.
  *
  * @param on the worker's name
  * @param within how long all of it may take

@@ -21,7 +21,7 @@ import java.util.Set;
  */
 public record WorkerSpec(@JsonProperty(required = true) Kind kind, Integer id, Duration timeout, Faults inject) {
 
-    /** What a worker hosts. */
+    /** Kind of a worker. */
     public enum Kind {
         /** A Java program: no bundles. */
         PLAIN,

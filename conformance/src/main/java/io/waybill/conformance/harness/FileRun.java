@@ -17,10 +17,11 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Runs the cases of one file. The file's workers are started once, in a home of their own; those of a case for that case.
+ * Runs the cases of one file. The file's workers are started once, in a home of their own; those of a case for that
+ * case.
  *
- * <p>A worker that ends unexpectedly, or sends no response in time, fails the case that it did so in; the file's workers are then
- * restarted for the next case.
+ * <p>A worker that ends unexpectedly, or sends no response in time, fails the case that it did so in; the file's
+ * workers are then restarted for the next case.
  *
  * <p><b>Threads.</b> One. <b>Ownership.</b> Owns the processes; closing ends them.
  */

@@ -8,12 +8,15 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * A saved module as {@code torch.jit.save} writes it, made from its code alone: what libtorch does not compile by itself, such as a fork,
- * comes to a node this way. The module has the type {@code __torch__.Model} and one attribute, {@code training}. Stateless.
+ * A saved module as {@code torch.jit.save} writes it, made from its code alone: what libtorch does not compile by
+ * itself, such as a fork, comes to a node this way. The module has the type {@code __torch__.Model} and one attribute,
+ * {@code training}. Stateless.
  */
 final class ModuleFile {
 
-    /** An object of {@code __torch__.Model} with {@code {'training': True}}, in the second version of pickle's protocol. */
+    /**
+     * An object of {@code __torch__.Model} with {@code {'training': True}}, in the second version of pickle's protocol.
+     */
     private static final String DATA = "\u0080\u0002c__torch__\nModel\n)\u0081}(X\b\0\0\0training\u0088ub.";
     /** An empty tuple. */
     private static final String CONSTANTS = "\u0080\u0002).";

@@ -13,7 +13,8 @@ import java.util.StringJoiner;
 import java.util.stream.Stream;
 
 /**
- * Starts processes of workers: with the libraries and bundles of a distribution, and with nothing of the user's environment.
+ * Starts processes of workers: with the libraries and bundles of a distribution, and with nothing of the user's
+ * environment.
  *
  * @param distribution an unpacked distribution
  * @param directory for homes, logs, scripts and temporary files
@@ -77,7 +78,10 @@ public record WorkerLauncher(Path distribution, Path directory) {
         return builder.start();
     }
 
-    /** The distribution's libraries as its command names them, so that a prepared distribution's archive of classes fits. */
+    /**
+     * The distribution's libraries as its command names them, so that a prepared distribution's archive of classes
+     * fits.
+     */
     private String classPath(WorkerSpec.Kind kind) throws IOException {
         StringJoiner path = new StringJoiner(":");
         try (Stream<Path> libraries = Files.list(distribution.resolve("lib"))) {

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Requests by the text that cases name an operation with, and calls one after another. A call in a case is a list: worker, operation,
- * arguments. Stateless.
+ * Requests by the text that cases name an operation with, and calls one after another. A call in a case is a list:
+ * worker, operation, arguments. Stateless.
  *
  * <p><b>Threads.</b> A later call is sent by the thread that completes the previous response.
  */
@@ -31,7 +31,10 @@ final class CallChain {
                 : operation;
     }
 
-    /** {@code aten::add} is an operator, {@code function:math.scale} a function of TorchScript, {@code text.count} an operation. */
+    /**
+     * {@code aten::add} is an operator, {@code function:math.scale} a function of TorchScript, {@code text.count} an
+     * operation.
+     */
     static Request request(
             String to, String operation, List<Value> positional, Map<String, Value> named, Invocation.Mode mode) {
         boolean isScript = operation.startsWith(HandlerKey.FUNCTION_PREFIX) || operation.contains("::");
@@ -50,7 +53,10 @@ final class CallChain {
         return request(to.value(), name.value(), arguments, Map.of(), Invocation.Mode.DIRECT);
     }
 
-    /** Makes calls one after another, each with the previous response, or first the value, as its first argument. At least one. */
+    /**
+     * Makes calls one after another, each with the previous response, or first the value, as its first argument. At
+     * least one.
+     */
     static CompletableFuture<Response> start(Caller caller, Value value, List<List<Value>> calls) {
         CompletableFuture<Response> response;
         try {

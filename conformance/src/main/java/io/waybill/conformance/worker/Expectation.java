@@ -81,7 +81,7 @@ final class Expectation {
         }
     }
 
-    /** Which nodes a text names in front, outermost first. */
+    /** Returns the nodes in the prefixes of a text, outermost first. */
     private void nodes(JsonNode expected, StepOutcome.Failure found) {
         List<String> ids = new ArrayList<>();
         for (JsonNode id : expected == null ? List.<JsonNode>of() : CaseJson.oneOrMany(expected)) {

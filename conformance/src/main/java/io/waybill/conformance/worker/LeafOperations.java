@@ -13,7 +13,8 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Operations that respond with leaves of their worker: 3 by 3 tensors of ones that require a gradient. With an argument the tensor is sparse.
+ * Operations that respond with leaves of their worker: 3 by 3 tensors of ones that require a gradient. With an argument
+ * the tensor is sparse.
  *
  * <p><b>Threads.</b> Any. <b>Lifetime.</b> The parameters stay until the process ends.
  */

@@ -26,8 +26,8 @@ import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 
 /**
- * The operations that every worker of a case serves, in place of the Python functions of the peer's tests. The reference of the format
- * describes them.
+ * The operations that every worker of a case serves, in place of the Python functions of the peer's tests. The
+ * reference of the format describes them.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -175,7 +175,9 @@ final class Operations {
         }
     }
 
-    /** Responds to a number of callers with all their values, once the last one called: a parameter server's barrier. */
+    /**
+     * Responds to a number of callers with all their values, once the last one called: a parameter server's barrier.
+     */
     private Value gather(OperationCall call) throws RejectedMessageException {
         OperationCall.require(
                 call.argument(1) instanceof Value.Int count && count.value() >= 1 && count.value() <= MAX_CALLERS,

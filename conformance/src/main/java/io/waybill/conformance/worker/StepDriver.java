@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
 /**
- * Runs the steps of one case on one worker. A method that runs a step returns what went wrong; empty when its result is as expected.
+ * Runs the steps of one case on one worker. A method that runs a step returns what went wrong; empty when its result is
+ * as expected.
  *
  * <p><b>Threads.</b> One. <b>Ownership.</b> Owns what the steps made or named; closing releases it.
  */

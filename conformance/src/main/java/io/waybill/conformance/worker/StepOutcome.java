@@ -12,7 +12,7 @@ import java.util.concurrent.TimeoutException;
 sealed interface StepOutcome {
 
     /**
-     * What an action returns or throws.
+     * Returns the outcome of an action: a result or an error.
      *
      * @throws CaseFormatException of the action, which is no outcome
      */

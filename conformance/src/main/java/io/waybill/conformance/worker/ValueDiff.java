@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Compares values: kinds, dtypes, shapes and elements. A method returns the first difference, with its place; null for none. For one
- * thread.
+ * Compares values: kinds, dtypes, shapes and elements. A method returns the first difference, with its place; null for
+ * none. For one thread.
  */
 final class ValueDiff {
 

@@ -18,7 +18,8 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * Makes values from JSON, and keeps those that have names: what steps named, and the case's inputs, which are made when first used.
+ * Makes values from JSON, and keeps those that have names: what steps named, and the case's inputs, which are made when
+ * first used.
  *
  * <p><b>Threads.</b> One. <b>Ownership.</b> Owns the storages of the tensors that it made; closing releases them.
  */

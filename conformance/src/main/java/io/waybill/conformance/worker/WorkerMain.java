@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The process of a worker: reads one JSON object per line, does what it says, and writes one response to each: {@code {}}, or {@code
- * {"failed": TEXT}}.
+ * The process of a worker: reads one JSON object per line, does what it says, and writes one response to each: {@code
+ * {}}, or {@code {"failed": TEXT}}.
  *
  * <pre>
  * {"worker": NAME, "id": N, "spec": {…}, "scripts": DIRECTORY}
