@@ -1,7 +1,7 @@
 import io.waybill.api.*;
 import io.waybill.worker.*;
 
-/** Has a worker count the words of a text. Arguments: the home, the worker, the text. */
+/** Makes a worker count the words of a text. Arguments: the home, the worker, the text. */
 public final class Caller {
     public static void main(String[] args) throws Exception {
         Request request = Request.operation(args[1], "text.count");

@@ -12,8 +12,8 @@ import java.util.*;
 import java.util.concurrent.*;
 
 /**
- * Two trainers learn to tell Fisher's irises apart; their parameters live in a parameter server, which is any node. Arguments: the home, the node, the data,
- * and the file for the loss curve.
+ * Two trainers learn to tell Fisher's irises apart; their parameters live in a parameter server, which is any node.
+ * Arguments: the home, the node, the data, and the file for the loss curve.
  */
 public final class Iris {
     private static final int ROUNDS = 60;
@@ -85,7 +85,10 @@ public final class Iris {
             outbox.response().value("losses", new Value.Items(losses));
         }
 
-        /** One step of gradient descent. The trainers compute with the same parameters, and update them in turn, so each run gives the same bits. */
+        /**
+         * One step of gradient descent. The trainers compute with the same parameters, and update them in turn, so each
+         * run gives the same bits.
+         */
         private Value round(List<RRef> parameters, DistributedOptimizer optimizer) throws RejectedMessageException {
             Value[] loss = new Value[1];
             autograd.context(context -> {

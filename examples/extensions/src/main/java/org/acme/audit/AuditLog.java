@@ -21,8 +21,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Keeps a line for each request that this worker served in the last hour, also across updates of this bundle. {@code audit.list} responds
- * with the lines, oldest first.
+ * Keeps a line for each request that this worker served in the last hour, also across updates of this bundle.
+ * {@code audit.list} responds with the lines, oldest first.
  */
 @Component
 @InterceptsMessage

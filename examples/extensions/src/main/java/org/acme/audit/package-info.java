@@ -1,2 +1,2 @@
-/** Which requests a worker served, for whom, and how they ended. */
+/** Audit log of the requests that a worker served: caller, operation and outcome. */
 package org.acme.audit;

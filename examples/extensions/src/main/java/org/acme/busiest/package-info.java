@@ -1,2 +1,2 @@
-/** A command that shows which operations a node serves, and how often. */
+/** Command that shows the operations of a node with their rates. */
 package org.acme.busiest;

@@ -25,8 +25,9 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Responds, in place of the handler, to a request that had a response in the last ten minutes. Requests and responses with tensors or references pass it by.
- * The property {@code waybill.intercepts.message} in {@code conf/org.acme.cache.ResponseCache.cfg} sets other operations.
+ * Responds, in place of the handler, to a request that had a response in the last ten minutes. Requests and responses
+ * with tensors or references pass it by. The property {@code waybill.intercepts.message} in
+ * {@code conf/org.acme.cache.ResponseCache.cfg} sets other operations.
  */
 @Component
 @InterceptsMessage("text.*")

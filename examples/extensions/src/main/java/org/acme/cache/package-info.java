@@ -1,2 +1,2 @@
-/** Responses that were given before, without their handler. */
+/** Cache of responses, which saves calls of the handler. */
 package org.acme.cache;

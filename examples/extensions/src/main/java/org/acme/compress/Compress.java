@@ -19,8 +19,9 @@ import java.util.zip.Inflater;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Sends large calls of {@code text.*} compressed, in messages of type 0x1c0: the type of the message inside (2 bytes), the length of its
- * payload (4 bytes), and the payload. For both sides: the caller needs the interceptor, the callee the handler.
+ * Sends large calls of {@code text.*} compressed, in messages of type 0x1c0: the type of the message inside (2 bytes),
+ * the length of its payload (4 bytes), and the payload. For both sides: the caller needs the interceptor, the callee
+ * the handler.
  */
 @Component
 @InterceptsMessage("text.*")

@@ -1,2 +1,2 @@
-/** Large calls of some operations travel compressed. */
+/** Compression of large calls of some operations. */
 package org.acme.compress;

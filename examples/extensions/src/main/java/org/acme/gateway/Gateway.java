@@ -16,8 +16,8 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Forwards every operation that no other handler of this worker takes to another worker, and its response back. The other worker must not forward it to
- * this one: a request of its own is rejected.
+ * Forwards every operation that no other handler of this worker takes to another worker, and its response back. The
+ * other worker must not forward it to this one: a request of its own is rejected.
  */
 @Component
 @HandlesMessage("*")
@@ -28,7 +28,7 @@ public final class Gateway implements MessageHandler {
 
     /** Settings in {@code conf/org.acme.gateway.Gateway.cfg}. */
     public @interface Config {
-        /** Name of the worker that gets the requests. */
+        /** Returns the name of the worker that receives the requests. */
         String to() default "backend";
     }
 

@@ -1,2 +1,2 @@
-/** Operations that no handler of a worker takes, handled by another worker. */
+/** Gateway for operations without a handler, which forwards them to another worker. */
 package org.acme.gateway;

@@ -1,2 +1,2 @@
-/** Which users a worker serves. */
+/** Access policy by the user of the calling worker. */
 package org.acme.peruid;

@@ -11,14 +11,14 @@ import java.util.Set;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Repeats calls that failed before a handler ran, within their deadlines: after 10 ms, 20 ms, and so on up to a second. The keys of
- * {@code InterceptsMessage} would limit it to some operations.
+ * Repeats calls that failed before a handler ran, within their deadlines: after 10 ms, 20 ms, and so on up to a second.
+ * The keys of {@code InterceptsMessage} would limit it to some operations.
  */
 @Component
 @InterceptsMessage
 public final class RetryPolicy implements CallInterceptor {
 
-    /** What a receiver says that is busy, restarting or full: its handler has not run. */
+    /** Error codes of a busy, restarting or full receiver, whose handler has not run. */
     private static final Set<ErrorCode> RETRYABLE = EnumSet.of(
             ErrorCode.BACK_PRESSURE, ErrorCode.HANDLER_GONE, ErrorCode.UNKNOWN_WORKER, ErrorCode.DEVICE_FULL);
 

@@ -1,2 +1,2 @@
-/** Calls that are repeated when their receiver could not serve them yet. */
+/** Repetition of calls whose receiver could not serve them yet. */
 package org.acme.retry;
