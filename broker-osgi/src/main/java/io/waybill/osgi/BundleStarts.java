@@ -27,9 +27,9 @@ final class BundleStarts {
     /** Dependencies that a bundle may lack at its start, and wait for. */
     enum MayLack {
         NOTHING,
-        /** It resolves, and its components may lack services and configurations. */
+        /** The bundle resolves, and its components may lack services and configurations. */
         SERVICES,
-        /** It need not resolve. */
+        /** The bundle need not resolve. */
         PACKAGES
     }
 

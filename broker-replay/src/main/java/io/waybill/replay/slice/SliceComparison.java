@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  */
 public final class SliceComparison {
 
-    /** How a call of one slice relates to the other slice. */
+    /** Relation of a call in one slice to the other slice. */
     public enum Relation {
         DIFFERENT,
         ONLY_FIRST,

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * How a node's process ended. Immutable.
+ * End of a node's process. Immutable.
  *
  * @param exitCode exit code as in a shell: 128 plus the number of the signal that terminated the process
  * @param reason meaning of the exit code, with further details

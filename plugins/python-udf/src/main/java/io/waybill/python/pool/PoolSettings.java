@@ -10,7 +10,7 @@ import java.util.List;
  * @param path directories that its processes import from first
  * @param size max number of processes; 0 for no pool
  * @param startLimit how long a process may take to connect
- * @param killAfter how long a call may go on after its deadline
+ * @param killAfter max time that a call may continue after its deadline
  * @param byValue whether calls may contain code
  * @param script a program whose functions and operations its processes serve, too; empty for none
  * @param reload whether processes are replaced when a module below the path has changed

@@ -71,7 +71,7 @@ public final class ProcessPool implements AutoCloseable {
         }
     }
 
-    /** Where the processes connect to. */
+    /** Source of the path to which the processes connect. */
     @FunctionalInterface
     public interface SocketPath {
 
@@ -96,8 +96,8 @@ public final class ProcessPool implements AutoCloseable {
     }
 
     /**
-     * Takes over other settings. Processes that would be started in another way now, and those that are too many, get
-     * no further call: they go on with their present call, and with objects that they keep.
+     * Applies other settings. Processes that would be started in another way now, and those that are too many, get
+     * no further call: they continue with their present call, and with objects that they keep.
      */
     public void change(PoolSettings next) {
         List<PoolProcess> unwanted = new ArrayList<>();
@@ -212,7 +212,7 @@ public final class ProcessPool implements AutoCloseable {
     }
 
     /**
-     * Gives a process no further call: its code or its settings have changed. It goes on with its present call, and
+     * Gives a process no further call: its code or its settings have changed. It continues with its present call, and
      * with objects that it keeps.
      */
     private void leave(PoolProcess process) {

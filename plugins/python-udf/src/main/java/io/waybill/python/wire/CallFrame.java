@@ -30,7 +30,10 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
     private static final int CALL = 24;
     private static final int RESULT = 16;
 
-    /** What a process and its gateway share besides the socket. The {@code regions} are null when there are none. */
+    /**
+     * Files and tables that a process and its gateway share besides the socket. The {@code regions} are null when there
+     * are none.
+     */
     public record Shared(Regions regions, SegmentParts parts, HandleTable references, TensorBuffers buffers)
             implements AutoCloseable {
 
@@ -73,7 +76,7 @@ public record CallFrame(int type, int flags, int worker, long number, long timeN
                 SocketFrame.Kind.RESULT, exchange, shared, new FramedMessage(payload, tensors, references, shared));
     }
 
-    /** Returns this as the frame of a result that is one reference, which it takes over; it may have failed. */
+    /** Returns this as the frame of a result that is one reference, whose ownership it takes; it may have failed. */
     public ByteBuffer toReference(long exchange, Shared shared, RRef reference) {
         ByteBuffer frame = SocketFrame.start(
                 SocketFrame.Kind.RESULT, exchange, RESULT + FramedMessage.HEAD + FramedMessage.REFERENCE);
