@@ -45,7 +45,7 @@ class WordingTest {
         WHAT_BEGINS("(?:[.;:]|//)[\\s*/]+What\\b(?![^.]*\\?)", "begin the sentence with its subject, a noun"),
         THOSE_BEGINS("(?:[.;:]|//)[\\s*/]+(?:Those|The ones?) (?:that|which|who)\\b", "repeat the noun"),
         LOOKS("(?i)\\blook(?:s|ed|ing)?\\b(?! ?ups?\\b)", "write reads, checks, finds or scans"),
-        TOLD("(?i)\\b(?:told|tells?)\\b", "write is notified, reports or is set"),
+        REPORTS("(?i)\\b(?:told|tells?)\\b", "write is notified, reports or is set"),
         PRONOUN("(?i)\\b(?:whoever|nobody|somebody|anybody|everybody)\\b", "name the component"),
         PHRASAL(
                 "(?i)\\b(?:tak(?:e|es|en|ing) (?:over|out)|g(?:ive|ives|iven|iving) (?:up|back)|go(?:es)? on)\\b",
@@ -95,7 +95,10 @@ class WordingTest {
 
     @Test
     void readsCommentsAndNoLiterals(@TempDir Path directory) throws IOException {
-        source(directory, "A.java", "/**\n * What it is. Those that ran, so many.\n */\nclass A { String s = \"told\"; }\n");
+        source(
+                directory,
+                "A.java",
+                "/**\n * What it is. Those that ran, so many.\n */\nclass A { String s = \"told\"; }\n");
         assertThat(count(directory).keySet())
                 .containsExactly("module CLAUSE_FIRST", "module SO_MANY", "module THOSE_BEGINS");
     }
@@ -153,7 +156,8 @@ class WordingTest {
         for (Path file : Repository.files(root, ".md")) {
             if (root.relativize(file).startsWith("docs")) {
                 String text = read(file);
-                String prose = CODE.matcher(text).replaceAll(code -> code.group().replaceAll("[^\n]", "_"));
+                String prose =
+                        CODE.matcher(text).replaceAll(code -> code.group().replaceAll("[^\n]", "_"));
                 find(root, file, text, 0, prose, found);
             }
         }
@@ -166,7 +170,8 @@ class WordingTest {
             Matcher matcher = phrase.pattern.matcher(part);
             while (matcher.find()) {
                 int at = start + matcher.end() - 1;
-                int line = (int) text.substring(0, at).chars().filter(c -> c == '\n').count();
+                int line = (int)
+                        text.substring(0, at).chars().filter(c -> c == '\n').count();
                 found.computeIfAbsent(area(root.relativize(file)) + " " + phrase, key -> new ArrayList<>())
                         .add(new Found(root.relativize(file), line + 1, text.split("\n", -1)[line].strip()));
             }
@@ -183,7 +188,8 @@ class WordingTest {
     }
 
     private void write(Map<String, List<Found>> found) throws IOException {
-        StringBuilder text = new StringBuilder("# Max number of each phrase of WordingTest, by module. Only lower them.\n");
+        StringBuilder text =
+                new StringBuilder("# Max number of each phrase of WordingTest, by module. Only lower them.\n");
         found.forEach((key, occurrences) ->
                 text.append(key).append(' ').append(occurrences.size()).append('\n'));
         Files.writeString(root.resolve(COUNTS), text);

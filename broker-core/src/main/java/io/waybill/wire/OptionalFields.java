@@ -55,7 +55,7 @@ public final class OptionalFields {
         this.fields = fields;
     }
 
-    /** Returns these fields and the place of the record in a stream that goes on. */
+    /** Returns these fields and the place of the record in a stream that continues. */
     public OptionalFields withStreamPart(long sequence) {
         return withStream(sequence, 0);
     }

@@ -18,14 +18,14 @@ import org.commonmark.node.Node;
 import org.commonmark.node.Text;
 
 /**
- * What the search of the book finds: the text from a heading, or from an anchor such as that of an error code, to the next one.
+ * Result of the search of the book: the text from a heading, or from an anchor such as that of an error code, to the next one.
  *
  * @param anchor of the section in its page; empty for the beginning of the page
  * @param words in lower case
  */
 record BookSection(String anchor, String title, Set<String> words) {
 
-    /** As {@code wordsOf} of search.js splits what is searched for. */
+    /** A word, as {@code wordsOf} of search.js splits a query. */
     private static final Pattern WORD = Pattern.compile("[\\p{L}\\p{N}]+");
 
     private static final Pattern ANCHOR = Pattern.compile("<a id=\"([^\"]+)\">");

@@ -22,7 +22,7 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 /** Manual pages of the command and its subcommands, in section 1: what their {@code --help} says, as roff. */
 final class ManPages {
 
-    /** As many as a terminal of 80 columns has beside the indentation of man. */
+    /** Width of a terminal of 80 columns beside the indentation of man. */
     private static final int SYNOPSIS_COLUMNS = 72;
 
     private static final String EXIT_STATUS = "0 for success, 1 for failure, 2 for wrong usage.";
