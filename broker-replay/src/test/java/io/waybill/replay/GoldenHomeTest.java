@@ -77,14 +77,17 @@ class GoldenHomeTest {
         assertThat(report.calls()).isEqualTo(CALLS);
     }
 
-    /** Returns the lengths of each call's records: of those that were sent before a time, or since. */
+    /**
+     * Returns the lengths of each call's records: of those that were sent before a time, or since. Control messages of references are left out: the
+     * last ones may have no response when their sender leaves.
+     */
     private static List<String> lengths(Path home, LongPredicate sentNs) throws IOException {
         List<String> lengths = new ArrayList<>();
         try (HomeJournals journals = HomeJournals.open(Home.openExisting(home, Host.real()))) {
             journals.list(MessageFilter.ALL, 100, call -> {
                 StoredRecord request = call.request();
-                StoredRecord response = call.response().orElseThrow();
-                if (sentNs.test(request.sentNs())) {
+                if (sentNs.test(request.sentNs()) && !request.type().name().startsWith("RREF_")) {
+                    StoredRecord response = call.response().orElseThrow();
                     lengths.add(
                             request.type() + " " + call.operation().orElse("") + ": " + request.payloadBytes() + " and "
                                     + request.sectionBytes() + " bytes, " + response.payloadBytes() + " and "
