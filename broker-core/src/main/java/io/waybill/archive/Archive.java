@@ -42,7 +42,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private static final long RESTS_AFTER_NS = 10_000_000_000L;
     private static final long PUBLISH_NS = 1_000_000_000;
     private static final long CLOSE_WAIT_NS = 10_000_000_000L;
-    /** Behind this part of what may wait, the thread is woken. */
+    /** Fraction of the max waiting bytes, as a divisor, behind which the thread is woken. */
     private static final int WAKE_AT = 4;
 
     private final ArchiveSettings settings;
@@ -63,12 +63,12 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private long publishedNs;
 
     /**
-     * The archive of a worker that has joined. With {@link ArchivePolicy#NONE} it does nothing, but for noting so in files that an earlier
-     * process left.
+     * Opens the archive of a worker that has joined. With {@link ArchivePolicy#NONE} it does nothing, but for noting so
+     * in files that an earlier process left.
      *
      * @param epoch epoch of the worker's incarnation
      * @param firstRequest sequence of the first request of this process
-     * @param keepFreeBytes what must stay free on the disk for the journals
+     * @param keepFreeBytes space that must stay free on the disk for the journals
      */
     public static Archive open(
             ArchiveSettings settings,
@@ -141,7 +141,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** Adds a storage. On the path of a call. */
+    /** Adds a storage, on the path of a call. */
     void take(WaitingStorage storage) {
         if (storage.size > storage.queue.largestKept()) {
             giveUp(storage, Omission.TOO_LARGE);
@@ -155,16 +155,16 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         if (backlog.bytes() > settings.waitingBytes() / WAKE_AT) {
             idle.wake();
         }
-        backlog.add(storage); // last: what throws has not taken it
+        backlog.add(storage); // last: the backlog has not taken it if something throws
     }
 
-    /** Whether its bytes still waited. */
+    /** Drops a storage. Returns whether its bytes still waited. */
     private boolean giveUp(WaitingStorage storage, Omission why) {
         boolean waited = storage.giveUp(why);
         if (waited && counters.countDropped(why) == 0 && why != Omission.TOO_LARGE) {
             String text = "A tensor is not archived: " + why.text()
                     + ". Further ones are counted, and noted in the archive itself";
-            if (why == Omission.RATE) { // as it is set
+            if (why == Omission.RATE) { // works as configured
                 LOG.info(text);
             } else {
                 LOG.warn(text);
@@ -239,7 +239,10 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         return 0;
     }
 
-    /** A tensor that waits holds its region: a worker that sends some is looked at often. */
+    /**
+     * Returns the pause before the next poll. A tensor that waits holds its region, so a worker that sends some is
+     * polled often.
+     */
     private static long pauseNs(long idleNs) {
         if (idleNs < 0) {
             return BUSY_PAUSE_NS;
@@ -263,7 +266,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** Whether there was something. */
+    /** Archives all that waits. Returns whether there was something. */
     private boolean archiveAll() {
         boolean some = false;
         for (WaitingStorage next = backlog.next(); next != null; next = backlog.next()) {
@@ -276,7 +279,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             publish(PUBLISH_NS);
         }
         pace.rest();
-        segment.close(); // so that a segment that is removed gives its disk space back
+        segment.close(); // releases the disk space of a segment that is removed
         writeNotes();
         writeGaps();
         return some;
@@ -304,7 +307,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** Why there is no room for it; null when there is. */
+    /** Returns why there is no room for a storage; null when there is. */
     private Omission refusal(WaitingStorage storage) throws IOException {
         long bytes = storage.size + 2 * ArchiveLayout.RECORD_BYTES;
         if (!space.isOnDisk(bytes)) {
@@ -329,7 +332,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
     private void failed(WaitingStorage storage, Throwable e) {
         Omission why = QueueArchive.omissionOf(e);
         drop(storage, why);
-        Omission first = storage.omission(); // when it was given up meanwhile
+        Omission first = storage.omission(); // the reason, when it was dropped meanwhile
         storage.queue.remember(storage, first == null ? why : first);
         if (why == Omission.DISK_FULL) {
             space.setFull(true);
@@ -359,7 +362,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             requests.writeGaps();
             responses.writeGaps();
         } catch (IOException e) {
-            space.lookAgain(); // and tries again later
+            space.lookAgain(); // retried later
         }
         space.written(requests.takeGrowth() + responses.takeGrowth());
     }
@@ -384,7 +387,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         return counters.status(settings.policy(), host.clock(), backlog, space.usedBytes());
     }
 
-    /** Archives what waits, for at most 10 s, and ends the thread. */
+    /** Archives the waiting storages, for at most 10 s, and ends the thread. */
     @Override
     public void close() {
         closed = true;

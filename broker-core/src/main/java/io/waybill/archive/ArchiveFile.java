@@ -20,7 +20,7 @@ import java.util.function.Consumer;
  */
 final class ArchiveFile implements Closeable {
 
-    /** Records that no index names are remembered up to this number; beyond that each lookup goes through the file. */
+    /** Max number of remembered records that no index names; beyond it each lookup reads the file. */
     private static final int MAX_REMEMBERED = 4 * ArchiveLayout.MAX_LATE_ENTRIES;
 
     private final FileBytes bytes;
@@ -56,12 +56,12 @@ final class ArchiveFile implements Closeable {
         }
     }
 
-    /** Empty when it is damaged. */
+    /** Returns the header; empty when it is damaged. */
     Optional<ArchiveHeader> header() {
         return header;
     }
 
-    /** The record of a storage; empty when there is none, or none that is whole. */
+    /** Returns the record of a storage; empty when there is none, or none that is whole. */
     Optional<ArchiveRecord> find(long sequence, int storage) throws IOException {
         refresh();
         for (int i = tail.size() - 1; i >= 0; i--) {
@@ -136,7 +136,7 @@ final class ArchiveFile implements Closeable {
         return whole;
     }
 
-    /** Takes notice of what was appended since the last time. */
+    /** Reads what was appended since the last time. */
     private void refresh() throws IOException {
         bytes.forget();
         Step step = scan.next();
@@ -156,7 +156,7 @@ final class ArchiveFile implements Closeable {
         }
     }
 
-    /** Why a storage is not there that {@link #find} did not find. */
+    /** Returns why a storage is absent that {@link #find} did not find. */
     Omission whyNot(long sequence) throws IOException {
         if (header.isPresent() && header.get().isRemoved()) {
             return Omission.REMOVED;
@@ -178,7 +178,7 @@ final class ArchiveFile implements Closeable {
         return all;
     }
 
-    /** Returns how many records outside of the index it remembers. */
+    /** Returns the number of remembered records outside of the index. */
     int remembered() {
         return tail.size();
     }

@@ -50,7 +50,7 @@ final class ArchiveFiles {
      * Opens a file of this worker to append to; creates it when it does not exist. An incomplete record of a killed
      * process is truncated; damage is left in place and skipped.
      *
-     * @param fresh the header of a new file
+     * @param fresh header of a new file
      */
     static ArchiveWriter open(Path path, ArchiveHeader fresh, SafeFiles files) throws IOException {
         NativeFile file = files.openOwnNative(path);

@@ -8,11 +8,11 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The header of an archive file. Immutable.
+ * Header of an archive file. Immutable.
  *
- * @param tag tells this file from others; never 0
+ * @param tag number that distinguishes this file from others; never 0
  * @param worker id of the worker that writes it
- * @param stem the name of the queue's file without its suffix
+ * @param stem name of the queue's file without its suffix
  */
 record ArchiveHeader(int tag, int worker, JournalQueue queue, boolean isRemoved, long madeNs, String stem) {
 
@@ -44,7 +44,7 @@ record ArchiveHeader(int tag, int worker, JournalQueue queue, boolean isRemoved,
         return (int) checksum.getValue();
     }
 
-    /** Reads a header from the buffer's start, which holds all of it; empty when there is none of this format. */
+    /** Reads a header from the start of a buffer that holds all of it; empty when there is none of this format. */
     static Optional<ArchiveHeader> decode(ByteBuffer from) {
         ByteBuffer in = from.duplicate().order(from.order()).clear();
         boolean isHeader = in.getLong() == ArchiveLayout.MAGIC

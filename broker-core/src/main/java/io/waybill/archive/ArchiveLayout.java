@@ -4,8 +4,9 @@ import io.waybill.journal.JournalQueue;
 import java.nio.file.Path;
 
 /**
- * The sizes and names of archive files, whose bytes {@code docs/reference/archive.md} describes. The header of a record is written after its
- * content; before a content of more than 256 KiB, a header of {@link ArchiveRecord.Kind#UNFINISHED} is written in its place. Stateless.
+ * Sizes and names of archive files, whose bytes {@code docs/reference/archive.md} describes. The header of a record is
+ * written after its content; before a content of more than 256 KiB, a header of {@link ArchiveRecord.Kind#UNFINISHED}
+ * is written in its place. Stateless.
  */
 final class ArchiveLayout {
 
@@ -13,7 +14,7 @@ final class ArchiveLayout {
     static final String DIRECTORY = "archive";
     static final String QUEUE_SUFFIX = ".cq4";
 
-    /** {@code WARCHIVE} as it reads in a file of little-endian numbers. */
+    /** Magic number of a file: {@code WARCHIVE} as it reads in a file of little-endian numbers. */
     static final long MAGIC = 0x4556494843524157L;
 
     static final int FORMAT = 1;
@@ -24,14 +25,14 @@ final class ArchiveLayout {
     static final int LAST_INDEX_AT = 96;
     static final int HEADER_BYTES = 128;
 
-    /** {@code WREC} as it reads in a file of little-endian numbers. */
+    /** Magic number of a record: {@code WREC} as it reads in a file of little-endian numbers. */
     static final int RECORD_MAGIC = 0x43455257;
 
     static final int RECORD_BYTES = 64;
     static final int ENTRY_BYTES = 32;
     static final int ALIGNMENT = 64;
 
-    /** Entries of an index record. */
+    /** Number of entries of an index record. */
     static final int MAX_ENTRIES = 512;
 
     /** Max entries of an index record after earlier ones could not be written. */
@@ -51,12 +52,12 @@ final class ArchiveLayout {
         return workerDirectory.resolve(DIRECTORY).resolve(queue.directoryName());
     }
 
-    /** The name of the archive file that belongs to a queue's file. */
+    /** Returns the name of the archive file that belongs to a queue's file. */
     static String fileName(String queueFileName) {
         return stem(queueFileName) + SUFFIX;
     }
 
-    /** A queue file's name without its suffix. */
+    /** Returns a queue file's name without its suffix. */
     static String stem(String queueFileName) {
         if (!queueFileName.endsWith(QUEUE_SUFFIX)) {
             throw new IllegalArgumentException("a queue's file ends with " + QUEUE_SUFFIX + ": " + queueFileName);

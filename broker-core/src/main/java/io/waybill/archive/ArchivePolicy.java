@@ -1,6 +1,6 @@
 package io.waybill.archive;
 
-/** Which storages a worker archives. Their order is that of their numbers in files. */
+/** Policy for the storages that a worker archives. The order is that of their numbers in files. */
 public enum ArchivePolicy {
     NONE,
     ALL,

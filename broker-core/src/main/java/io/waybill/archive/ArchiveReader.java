@@ -39,7 +39,7 @@ public final class ArchiveReader implements Closeable {
         this.files = files;
     }
 
-    /** The archive in a worker's directory, which need not be there. */
+    /** Opens the archive in a worker's directory, which need not be there. */
     public static ArchiveReader open(Path workerDirectory, SafeFiles files) {
         return new ArchiveReader(workerDirectory, files);
     }
@@ -90,7 +90,7 @@ public final class ArchiveReader implements Closeable {
         return Optional.of(opened);
     }
 
-    /** Whether its records were removed since it was opened; it is forgotten then. */
+    /** Returns whether the records of a file were removed since it was opened; it is discarded then. */
     private boolean isReplaced(Path path, ArchiveFile file) throws IOException {
         boolean wasRemoved = file.header().map(ArchiveHeader::isRemoved).orElse(false);
         file.bytes().forget();
@@ -103,7 +103,7 @@ public final class ArchiveReader implements Closeable {
         return false;
     }
 
-    /** Takes the bytes of a storage, piece by piece. */
+    /** Receiver of the bytes of a storage, piece by piece. */
     @FunctionalInterface
     public interface Sink {
 
@@ -160,12 +160,12 @@ public final class ArchiveReader implements Closeable {
                 && storage.sizeBytes() <= file.get().bytes().size() - storage.offset();
     }
 
-    /** Whether the bytes of a storage are those that were archived. */
+    /** Returns whether the bytes of a storage are those that were archived. */
     public boolean check(JournalQueue queue, String queueFileName, ArchivedStorage storage) throws IOException {
         return read(queue, queueFileName, storage, piece -> {});
     }
 
-    /** The names of the queue's files that have an archive, oldest first. */
+    /** Returns the names of the queue's files that have an archive, oldest first. */
     public List<String> fileNames(JournalQueue queue) throws IOException {
         return ArchiveFiles.in(workerDirectory, queue, files).stream()
                 .map(path -> {

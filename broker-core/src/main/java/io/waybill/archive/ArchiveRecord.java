@@ -5,12 +5,12 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The header of one record of an archive file, as {@link ArchiveLayout} draws it. Immutable.
+ * Header of one record of an archive file, as {@link ArchiveLayout} draws it. Immutable.
  *
- * @param code an {@link Omission}'s number, or a policy's
+ * @param code number of an {@link Omission}, or of a policy
  * @param flags {@link #SHARED} or 0
- * @param offset of the record in its file
- * @param checksum of its content
+ * @param offset position of the record in its file
+ * @param checksum checksum of its content
  * @param storage number of the storage in its message
  */
 record ArchiveRecord(
@@ -25,7 +25,7 @@ record ArchiveRecord(
         int storage,
         long timeNs) {
 
-    /** The sender still had the storage when it was copied. */
+    /** Flag of a storage that the sender still had when it was copied. */
     static final int SHARED = 1;
 
     private static final int MAGIC_AT = 4;
@@ -38,7 +38,7 @@ record ArchiveRecord(
         END,
         GAP,
         INDEX,
-        /** A storage whose bytes are being written. */
+        /** Storage whose bytes are being written. */
         UNFINISHED;
 
         byte code() {
@@ -50,7 +50,7 @@ record ArchiveRecord(
         }
     }
 
-    /** Returns how many bytes follow the header. */
+    /** Returns the number of bytes that follow the header. */
     long contentBytes() {
         return kind == Kind.INDEX || kind == Kind.UNFINISHED || kind == Kind.STORAGE && code == 0 ? length : 0;
     }
@@ -59,7 +59,7 @@ record ArchiveRecord(
         return offset + ArchiveLayout.RECORD_BYTES;
     }
 
-    /** Returns where the next record begins. */
+    /** Returns the offset of the next record. */
     long end() {
         return ArchiveLayout.align(contentOffset() + contentBytes());
     }
@@ -82,9 +82,9 @@ record ArchiveRecord(
     /**
      * Reads a header.
      *
-     * @param at where in the buffer, which holds {@link ArchiveLayout#RECORD_BYTES} from there on
-     * @param tag the file's; 0 when it is not known
-     * @param offset of the record in its file
+     * @param at position in the buffer, which holds {@link ArchiveLayout#RECORD_BYTES} from there on
+     * @param tag tag of the file; 0 when it is not known
+     * @param offset position of the record in its file
      * @return empty when there is none
      */
     static Optional<ArchiveRecord> decode(ByteBuffer from, int at, int tag, long offset) {
@@ -108,12 +108,12 @@ record ArchiveRecord(
                         known, code, flags, offset, id, sequence, length, checksum, storage, in.getLong()));
     }
 
-    /** The tag of a record that was decoded without knowing it. */
+    /** Returns the tag of a record that was decoded without it. */
     static int tagAt(ByteBuffer from, int at) {
         return from.getInt(at + TAG_AT);
     }
 
-    /** Whether it is about this very storage. */
+    /** Returns whether the record is about this storage. */
     boolean isOf(long messageSequence, int number) {
         return kind == Kind.STORAGE && sequence == messageSequence && storage == number;
     }

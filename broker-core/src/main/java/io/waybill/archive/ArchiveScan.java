@@ -6,23 +6,23 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * Reads the headers of an archive file's records in their order, and finds its way again behind damage. Each step goes forward, so that
- * nothing in a file can keep it.
+ * Reads the headers of an archive file's records in order, and continues behind damage. Each step moves forward, so
+ * that no content of a file can block it.
  *
  * <p><b>Threads.</b> One at a time.
  */
 final class ArchiveScan {
 
-    /** A run of zeros this long ends a search: a file may be sparse, and of any size. */
+    /** Max run of zeros that a search passes: a file may be sparse, and of any size. */
     private static final long MAX_ZEROS = 1L << 30;
 
     /** Result of a step. */
     enum Step {
-        /** {@link #record} is it. */
+        /** Record, in {@link #record}. */
         RECORD,
         /** Damage: there is no record from {@link #damagedFrom} to {@link #position}. */
         DAMAGE,
-        /** The file ends at {@link #position}; what comes behind was never finished. */
+        /** End of the file's records, at {@link #position}; what follows was never finished. */
         END
     }
 
@@ -35,7 +35,7 @@ final class ArchiveScan {
     /**
      * Starts a scan.
      *
-     * @param tag the file's; 0 to take that of the first record
+     * @param tag tag of the file; 0 for the tag of the first record
      */
     ArchiveScan(FileBytes bytes, int tag, long from) {
         this.bytes = bytes;
@@ -57,12 +57,15 @@ final class ArchiveScan {
         return Step.RECORD;
     }
 
-    /** The record at the position, without going on; empty when none that is whole begins there. */
+    /** Returns the record at the position, without a step; empty when no whole record begins there. */
     Optional<ArchiveRecord> here() throws IOException {
         return recordAt(position, bytes.size());
     }
 
-    /** The last record is being written, or its writer was killed. Others stand behind only when its last write was lost. */
+    /**
+     * Returns the step for a record that is being written, or whose writer was killed. Others follow only when its last
+     * write was lost.
+     */
     private Step unfinished(ArchiveRecord begun, long size) throws IOException {
         boolean isAll = begun.contentBytes() <= size - begun.contentOffset();
         if (!isAll || recordAt(begun.end(), size).isEmpty()) {
@@ -73,7 +76,7 @@ final class ArchiveScan {
         return Step.DAMAGE;
     }
 
-    /** Empty when there is none, or its content is not all there. */
+    /** Returns the record at an offset; empty when there is none, or its content is incomplete. */
     private Optional<ArchiveRecord> recordAt(long offset, long size) throws IOException {
         boolean isInside = offset >= 0 && offset <= size - ArchiveLayout.RECORD_BYTES;
         int at = isInside ? bytes.at(offset, ArchiveLayout.RECORD_BYTES) : -1;
@@ -109,7 +112,7 @@ final class ArchiveScan {
         return Step.DAMAGE;
     }
 
-    /** Whether the file has nothing but zeros where a header would be. */
+    /** Returns whether the file has only zeros where a header would be. */
     private boolean isZero(long offset, long size) throws IOException {
         int length = (int) Math.min(ArchiveLayout.RECORD_BYTES, size - offset);
         int at = bytes.at(offset, length);
@@ -135,12 +138,12 @@ final class ArchiveScan {
         return damagedFrom;
     }
 
-    /** Returns where the next record begins. */
+    /** Returns the offset of the next record. */
     long position() {
         return position;
     }
 
-    /** The tag of the file, once a record was found; 0 before, when it was not known. */
+    /** Returns the tag of the file; before a record was found, 0 if it was not known. */
     int tag() {
         return tag;
     }

@@ -7,9 +7,10 @@ import java.util.Objects;
  *
  * @param maxStorageBytes largest storage that is archived, with {@link ArchivePolicy#UP_TO}
  * @param totalBytes max size of all archive files of the worker
- * @param overflow what happens when more than {@code waitingBytes} wait
+ * @param overflow policy when more than {@code waitingBytes} wait
  * @param waitingBytes max bytes that wait to be archived; a larger storage waits alone
- * @param bytesPerSecond max bytes archived per second, beyond {@code waitingBytes} after a rest, if more is not waited for but dropped; 0 for no limit
+ * @param bytesPerSecond max bytes archived per second, beyond {@code waitingBytes} after a rest, if more is not waited
+ * for but dropped; 0 for no limit
  */
 public record ArchiveSettings(
         ArchivePolicy policy,
@@ -27,7 +28,7 @@ public record ArchiveSettings(
     public static final long BYTES_PER_SECOND_DEFAULT = 32L << 20;
     private static final long LEAST_TOTAL_BYTES = 1L << 20;
 
-    /** What workers archive unless they are told otherwise: enough to replay most calls. */
+    /** Default settings of a worker: enough to replay most calls. */
     public static final ArchiveSettings DEFAULTS = new ArchiveSettings(
             POLICY_DEFAULT,
             MAX_STORAGE_BYTES_DEFAULT,
@@ -36,7 +37,7 @@ public record ArchiveSettings(
             WAITING_BYTES_DEFAULT,
             BYTES_PER_SECOND_DEFAULT);
 
-    /** Nothing is archived. */
+    /** Settings of a worker that archives nothing. */
     public static final ArchiveSettings NONE = DEFAULTS.withPolicy(ArchivePolicy.NONE);
 
     public ArchiveSettings {
@@ -81,12 +82,12 @@ public record ArchiveSettings(
         return new ArchiveSettings(policy, maxStorageBytes, totalBytes, overflow, waitingBytes, other);
     }
 
-    /** Returns the limit of the rate; 0 for none, as when calls wait for the archive. */
+    /** Returns the max rate; 0 for none, as when calls wait for the archive. */
     long keptPerSecond() {
         return overflow == ArchiveOverflow.DROP ? bytesPerSecond : 0;
     }
 
-    /** Returns what is kept, and what that may cost, for the log. */
+    /** Describes for the log which storages are kept, and their max cost. */
     String text() {
         String rate = keptPerSecond() == 0 ? "at any rate" : "at most " + mebibytes(bytesPerSecond) + " a second";
         String which = policy == ArchivePolicy.ALL ? "all" : "those of up to " + mebibytes(maxStorageBytes);
@@ -97,7 +98,7 @@ public record ArchiveSettings(
         return bytes >> 20 == 0 ? bytes + " bytes" : (bytes >> 20) + " MiB";
     }
 
-    /** The largest storage that is kept. */
+    /** Returns the max size of a storage that is kept. */
     long largestKept() {
         return switch (policy) {
             case NONE -> -1;

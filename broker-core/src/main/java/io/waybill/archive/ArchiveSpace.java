@@ -33,10 +33,10 @@ final class ArchiveSpace {
     private final long keepFreeBytes;
     private long nextRecountNs = Long.MIN_VALUE;
     private List<Path> keptFor = List.of();
-    private long freeBytes; // as of the last look, less what was written since
+    private long freeBytes; // as of the last check, less what was written since
     private long writtenSince = Long.MAX_VALUE;
     private boolean isFull;
-    private volatile long usedBytes; // written by the archive's thread, read by threads that ask for its status
+    private volatile long usedBytes; // written by the archive's thread, read by threads that query its status
 
     ArchiveSpace(Path workerDirectory, Host host, long quotaBytes, long keepFreeBytes) {
         this.workerDirectory = workerDirectory;
@@ -73,7 +73,7 @@ final class ArchiveSpace {
         isFull = full;
     }
 
-    /** Returns whether the disk has this much room in addition to the journals' needs. */
+    /** Returns whether the disk has this space in addition to the journals' needs. */
     boolean isOnDisk(long bytes) {
         if (writtenSince >= LOOK_BYTES || freeBytes - writtenSince - bytes < keepFreeBytes) {
             freeBytes = workerDirectory.toFile().getUsableSpace();
@@ -93,7 +93,7 @@ final class ArchiveSpace {
             return true;
         }
         long nowNs = clock.monotonicNs();
-        // a file that was in use a moment ago may give its records up now
+        // a file that was in use a moment ago may release its records now
         if (nextRecountNs != Long.MIN_VALUE && nowNs - nextRecountNs < 0 && inUse.equals(keptFor)) {
             return false;
         }

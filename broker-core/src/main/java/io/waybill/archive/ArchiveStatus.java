@@ -19,15 +19,16 @@ import java.util.zip.CRC32C;
 import org.agrona.BufferUtil;
 
 /**
- * How far an archive is behind. Its worker writes it into {@code archive/status} about once a second while something changes. Immutable.
+ * Lag and counts of an archive. Its worker writes them into {@code archive/status} about once a second while something
+ * changes. Immutable.
  *
  * {@code docs/reference/archive.md} has its bytes.
  *
  * @param writtenNs wall clock in ns since 1970
- * @param lagMs how long the oldest storage waits
+ * @param lagMs waiting time of the oldest storage
  * @param archivedStorages since the process began, like all counts
- * @param usedBytes of all archive files
- * @param dropped storages that were not kept, by reason; reasons that did not occur are not there
+ * @param usedBytes size of all archive files
+ * @param dropped counts of storages that were not kept, by reason; reasons that did not occur are absent
  */
 public record ArchiveStatus(
         ArchivePolicy policy,
@@ -44,7 +45,7 @@ public record ArchiveStatus(
     static final int BYTES = 256;
     private static final String FILE = "status";
 
-    /** {@code WAST} as it reads in a file of little-endian numbers. */
+    /** Magic number: {@code WAST} as it reads in a file of little-endian numbers. */
     private static final int MAGIC = 0x54534157;
 
     private static final int MAGIC_AT = 4;
@@ -69,7 +70,7 @@ public record ArchiveStatus(
             bytes.add(size);
         }
 
-        /** Returns how many there were before for this reason. */
+        /** Counts a storage that is not kept. Returns the number of earlier ones with this reason. */
         long countDropped(Omission why) {
             return dropped.getAndIncrement(why.code());
         }
@@ -104,12 +105,12 @@ public record ArchiveStatus(
         return dropped;
     }
 
-    /** The file of a worker. */
+    /** Returns the file of a worker. */
     static Path file(Path workerDirectory) {
         return workerDirectory.resolve(ArchiveLayout.DIRECTORY).resolve(FILE);
     }
 
-    /** Storages that were not kept, for whatever reason. */
+    /** Returns the number of storages that were not kept, for any reason. */
     public long droppedStorages() {
         long all = 0;
         for (long count : dropped.values()) {

@@ -17,22 +17,22 @@ import org.slf4j.LoggerFactory;
 /**
  * Appends records to one archive file: the content first, then the header that makes it a record.
  *
- * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Errors.</b> {@link IOException}; the file is then as it was
- * before, but for bytes behind its last record.
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Errors.</b> {@link IOException}; the file is
+ * then as it was before, but for bytes behind its last record.
  */
 final class ArchiveWriter implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ArchiveWriter.class);
     private static final int PIECE_BYTES = 256 << 10;
-    /** As many as an index record has entries. */
+    /** Max number of notes in one write: the number of entries of an index record. */
     static final int MAX_NOTES = ArchiveLayout.MAX_ENTRIES;
 
     /**
      * Archive policy of one process of a worker for one of its queues. Immutable.
      *
      * @param epoch epoch of the worker's incarnation
-     * @param firstSequence of the first message that this process appended to the queue
-     * @param maxStorageBytes of a storage that is kept
+     * @param firstSequence sequence of the first message that this process appended to the queue
+     * @param maxStorageBytes max size of a storage that is kept
      */
     record Session(ArchivePolicy policy, long epoch, long firstSequence, long maxStorageBytes) {
 
@@ -50,27 +50,27 @@ final class ArchiveWriter implements Closeable {
         /**
          * Reads into native memory.
          *
-         * @return how many bytes, at least 1
+         * @return number of bytes, at least 1
          * @throws IOException when they can't be read
          */
         long read(long offset, long address, long length) throws IOException;
 
-        /** Called after the last read: returns whether the bytes are those that were sent, as far as can be known. */
+        /** Returns, after the last read, whether the bytes are those that were sent, as far as can be known. */
         boolean isStillThere();
     }
 
     /**
-     * That a storage is not kept. Immutable.
+     * Note that a storage is not kept. Immutable.
      *
-     * @param id of its message
-     * @param sequence of its message
-     * @param storage its number in the message
-     * @param sizeBytes its size
+     * @param id id of its message
+     * @param sequence sequence of its message
+     * @param storage number of the storage in the message
+     * @param sizeBytes size of the storage
      * @param timeNs wall clock
      */
     record Note(Omission why, long id, long sequence, int storage, long sizeBytes, long timeNs) {}
 
-    /** The bytes that were to be archived can't be read. */
+    /** Thrown when the bytes that were to be archived can't be read. */
     static final class UnreadableBytesException extends IOException {
 
         private static final long serialVersionUID = 1L;
@@ -95,7 +95,7 @@ final class ArchiveWriter implements Closeable {
     /**
      * Creates a writer.
      *
-     * @param end where the next record begins; the rest is truncated
+     * @param end offset of the next record; the rest is truncated
      */
     ArchiveWriter(NativeFile file, ArchiveHeader header, IndexEntries entries, long end) throws IOException {
         this.file = file;
@@ -119,7 +119,7 @@ final class ArchiveWriter implements Closeable {
     /**
      * Copies a storage.
      *
-     * @return false when it was given up because its bytes were not those that were sent any more
+     * @return false when it was dropped because its bytes were not those that were sent any more
      * @throws UnreadableBytesException when its bytes can't be read
      */
     boolean append(long id, long sequence, int storage, int flags, Content content, long timeNs) throws IOException {
@@ -168,7 +168,9 @@ final class ArchiveWriter implements Closeable {
         return read;
     }
 
-    /** Writes that storages are not kept, at most {@value #MAX_NOTES}, with one write: all of them, or none. */
+    /**
+     * Writes notes of storages that are not kept, at most {@value #MAX_NOTES}, with one write: all of them, or none.
+     */
     void omit(List<Note> notes) throws IOException {
         List<ArchiveRecord> records = new ArrayList<>(notes.size());
         piece.clear();
@@ -201,12 +203,12 @@ final class ArchiveWriter implements Closeable {
         index(records);
     }
 
-    /** Writes that this many storages of messages between two sequences are not kept. */
+    /** Writes that this number of storages of messages between two sequences are not kept. */
     void gap(Omission why, long first, long last, long storages, long timeNs) throws IOException {
         write(Kind.GAP, why.code(), storages, first, last, 0, timeNs);
     }
 
-    /** Writes by what policy storages are kept from a sequence on. */
+    /** Writes the policy by which storages are kept from a sequence on. */
     void session(Session session, long timeNs) throws IOException {
         int policy = session.policy().ordinal();
         write(Kind.SESSION, policy, session.epoch(), session.firstSequence(), session.maxStorageBytes(), 0, timeNs);
@@ -227,7 +229,10 @@ final class ArchiveWriter implements Closeable {
         index(List.of(record));
     }
 
-    /** Only behind the last of them: readers scan what stands behind an index record, and nothing before it. */
+    /**
+     * Adds records to the index, only behind the last of them: readers scan what follows an index record, and nothing
+     * before it.
+     */
     private void index(List<ArchiveRecord> records) {
         records.forEach(entries::add);
         if (entries.isFull()) {
@@ -295,19 +300,19 @@ final class ArchiveWriter implements Closeable {
         file.truncate(end);
     }
 
-    /** Begins a file, from scratch if there is one. */
+    /** Begins a file, from scratch if it exists. */
     static void begin(NativeFile file, ArchiveHeader header) throws IOException {
         file.truncate(0);
         put(file, header);
     }
 
-    /** Removes all records, and writes that it did. */
+    /** Removes all records, and writes that they were removed. */
     static void removeRecords(NativeFile file, ArchiveHeader header) throws IOException {
         put(file, header.removed());
         file.truncate(ArchiveLayout.HEADER_BYTES);
     }
 
-    /** Writes the header over what is there, but for the hint. */
+    /** Writes the header over the existing one, but for the hint. */
     static void put(NativeFile file, ArchiveHeader header) throws IOException {
         ByteBuffer bytes = BufferUtil.allocateDirectAligned(ArchiveLayout.HEADER_BYTES, ArchiveLayout.ALIGNMENT)
                 .order(ByteOrder.LITTLE_ENDIAN);
@@ -317,7 +322,7 @@ final class ArchiveWriter implements Closeable {
         writeFully(file, BufferUtil.address(bytes), length, 0);
     }
 
-    /** The header of a file that is there; empty when it has none. */
+    /** Reads the header of an existing file; empty when it has none. */
     static Optional<ArchiveHeader> read(FileBytes bytes) throws IOException {
         int at = bytes.at(0, ArchiveLayout.HEADER_BYTES);
         return at < 0
@@ -326,7 +331,7 @@ final class ArchiveWriter implements Closeable {
                         bytes.memory().slice(at, ArchiveLayout.HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** Writes what is left of the index, as far as there is room for it, and closes the file. */
+    /** Writes the rest of the index, as far as there is room for it, and closes the file. */
     @Override
     public void close() {
         tryIndex();

@@ -6,15 +6,15 @@ import java.util.Optional;
 /**
  * State of one storage of a message in the archive. Immutable.
  *
- * @param sequence of the message in its queue
+ * @param sequence sequence of the message in its queue
  * @param storage number of the storage in its message
- * @param omission why its bytes are not there; empty when they are
- * @param sizeBytes of the storage; 0 when the archive does not say
+ * @param omission reason why its bytes are absent; empty when they are there
+ * @param sizeBytes size of the storage; 0 when the archive does not have it
  * @param checksum CRC-32C of the bytes as they were archived; 0 when they are not there
  * @param isShared whether the sender still had the storage when it was copied, and might have written into it since it
  * was sent
- * @param archivedNs wall clock in ns since 1970; 0 when the archive does not say
- * @param offset of the bytes in the archive's file; 0 when they are not there
+ * @param archivedNs wall clock in ns since 1970; 0 when the archive does not have it
+ * @param offset position of the bytes in the archive's file; 0 when they are not there
  */
 public record ArchivedStorage(
         long sequence,
@@ -45,12 +45,12 @@ public record ArchivedStorage(
         return new ArchivedStorage(sequence, storage, Optional.of(why), 0, 0, false, 0, 0);
     }
 
-    /** Whether its bytes are there. */
+    /** Returns whether the bytes are in the archive. */
     public boolean isKept() {
         return omission.isEmpty();
     }
 
-    /** Describes it in one line: {@code archived, 65536 bytes, crc32c 1c291ca3}, or why it is not. */
+    /** Describes the storage in one line: {@code archived, 65536 bytes, crc32c 1c291ca3}, or why it is not archived. */
     public String describe() {
         if (omission.isPresent()) {
             return "not archived: " + omission.get().text();
@@ -58,7 +58,7 @@ public record ArchivedStorage(
         return "archived, " + sizeBytes + " bytes, crc32c " + digest() + (isShared ? ", its sender still had it" : "");
     }
 
-    /** The checksum in eight hexadecimal digits. */
+    /** Returns the checksum in eight hexadecimal digits. */
     public String digest() {
         return String.format(Locale.ROOT, "%08x", checksum);
     }

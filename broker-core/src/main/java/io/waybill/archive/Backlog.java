@@ -12,10 +12,10 @@ import java.util.List;
  */
 final class Backlog {
 
-    /** Notes and storages; beyond that what is not kept is only noted in a gap. */
+    /** Max number of waiting storages and notes; beyond it, omissions are only noted in a gap. */
     private static final int MAX_WAITING = 16_384;
 
-    /** Storages of which not even the omission could be written one by one. For one thread at a time. */
+    /** Group of storages whose omissions could not be written one by one. For one thread at a time. */
     static final class Gap {
 
         final QueueArchive queue;
@@ -34,7 +34,7 @@ final class Backlog {
             this.storages = 1;
         }
 
-        /** Takes one more of the same file for the same reason; false when it is none. */
+        /** Adds one more storage of the same file with the same reason; false when it differs. */
         boolean take(Path itsFile, long sequence, Omission itsReason) {
             if (!file.equals(itsFile) || why != itsReason) {
                 return false;
@@ -55,7 +55,7 @@ final class Backlog {
     private final double maxAllowance; // after a rest
     private double allowance; // bytes that may be archived at allowedAtNs; negative after a large storage
     private long allowedAtNs;
-    private long bytes; // of storages that are not given up, with the one that is being copied
+    private long bytes; // of storages that are not dropped, with the one that is being copied
     private long sentBytes;
     private WaitingStorage current;
     private int unwritten; // notes
@@ -63,7 +63,8 @@ final class Backlog {
     /**
      * Creates a queue.
      *
-     * @param bytesPerSecond how many bytes may come; after a rest as many as may wait, or one second's; 0 for no limit
+     * @param bytesPerSecond max rate; after a rest as many bytes as may wait, or one second's, may come at once; 0 for
+     * no limit
      */
     Backlog(long maxBytes, long bytesPerSecond, long nowNs) {
         this.maxBytes = maxBytes;
@@ -73,7 +74,7 @@ final class Backlog {
         this.allowedAtNs = nowNs;
     }
 
-    /** Whether a storage is beyond the rate; otherwise it counts. */
+    /** Returns whether a storage exceeds the rate; otherwise it counts. */
     synchronized boolean exceedsRate(WaitingStorage storage) {
         if (bytesPerSecond == 0) {
             return false;
@@ -88,12 +89,12 @@ final class Backlog {
         return false;
     }
 
-    /** Whether as much waits as may. */
+    /** Returns whether the max number of bytes or of storages waits. */
     synchronized boolean isFull() {
         return bytes >= maxBytes || waiting.size() >= MAX_WAITING;
     }
 
-    /** Whether a storage has to be given up because too much waits. */
+    /** Returns whether a storage must be dropped because too much waits. */
     synchronized boolean overflows(long size) {
         return bytes > 0 && bytes + size > maxBytes || waiting.size() >= MAX_WAITING;
     }
@@ -116,24 +117,24 @@ final class Backlog {
         }
     }
 
-    /** Returns the bytes of all storages that were added, and of those dropped only because too many waited. */
+    /** Returns the bytes of all storages that were added, and of storages dropped only because too many waited. */
     synchronized long sentBytes() {
         return sentBytes;
     }
 
-    /** The next one, or null. It counts as waiting until {@link #done}. */
+    /** Returns the next storage, or null. It counts as waiting until {@link #done}. */
     synchronized WaitingStorage next() {
         current = waiting.poll();
         return current;
     }
 
-    /** The one that {@link #next} gave is archived or not; so many notes still count as waiting. */
+    /** Ends the storage that {@link #next} returned, archived or not; this number of notes still count as waiting. */
     synchronized void done(int unwrittenNotes) {
         unwritten = unwrittenNotes;
         current = null;
     }
 
-    /** All notes are written. */
+    /** Notes that all notes are written. */
     synchronized void written() {
         unwritten = 0;
     }
@@ -163,12 +164,12 @@ final class Backlog {
         return bytes;
     }
 
-    /** Returns how many storages are not archived, and notes of others not written. */
+    /** Returns the number of storages that are not archived, and of unwritten notes of others. */
     synchronized int count() {
         return waiting.size() + (current == null ? 0 : 1) + unwritten;
     }
 
-    /** Since when the oldest waits, on the monotonic clock; {@code nowNs} when none does. */
+    /** Returns the time since which the oldest storage waits, on the monotonic clock; {@code nowNs} when none does. */
     synchronized long oldestSinceNs(long nowNs) {
         WaitingStorage oldest = current != null ? current : waiting.peek();
         return oldest == null ? nowNs : oldest.sinceNs;

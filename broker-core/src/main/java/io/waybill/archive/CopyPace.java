@@ -5,7 +5,7 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Rate limit of the archive: it copies at full speed as long as it keeps up. When calls send r times what it could
+ * Rate limit of the archive: it copies at full speed while it keeps up. When calls send r times the bytes that it could
  * copy, it can't keep everything: then it copies for one in r² of the time, but at least a twentieth, and leaves the
  * processors and the memory to the calls.
  *
@@ -15,25 +15,28 @@ final class CopyPace {
 
     private static final double MAX_PAUSES = 19;
     private static final long WINDOW_NS = 100_000_000;
-    /** A piece that took longer did not copy all the time: its thread has a low priority, and was kept from its processor. */
+    /**
+     * Max time of a piece that was copied without a pause. A longer one did not copy all the time: its thread has a low
+     * priority, and did not get a processor.
+     */
     private static final long MAX_PIECE_NS = 5_000_000;
 
     private final Clock clock;
     private final LongSupplier sentBytes;
     private final LongConsumer pause;
-    private double pauses; // in terms of the time that is spent on copying
+    private double pauses; // as a multiple of the time that is spent on copying
     private long windowFromNs;
     private long sentAtFrom;
-    private long copiedBytes; // in this window
+    private long copiedBytes; // copied in this window
     private long copyingNs;
-    private long pieceBytes; // of the piece that is being copied; 0: none
+    private long pieceBytes; // size of the piece that is being copied; 0: none
     private long pieceFromNs;
 
     /**
      * Creates a rate limit.
      *
-     * @param sentBytes of all storages that could have been kept so far; never decreases
-     * @param pause waits for this many ns, or less
+     * @param sentBytes size of all storages that could have been kept so far; never decreases
+     * @param pause waits for this number of ns, or less
      */
     CopyPace(Clock clock, LongSupplier sentBytes, LongConsumer pause) {
         this.clock = clock;
@@ -47,7 +50,7 @@ final class CopyPace {
         endPiece(clock.monotonicNs());
     }
 
-    /** A piece is copied next: pauses, when the calls want it. */
+    /** Prepares for the next piece: pauses if the calls need the time. */
     void next(long bytes) {
         long nowNs = clock.monotonicNs();
         long tookNs = endPiece(nowNs);

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import org.agrona.BufferUtil;
 
 /**
- * A file that is read by positional reads into private memory, with read-ahead.
+ * Reader of a file by positional reads into private memory, with read-ahead.
  *
  * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> At most {@link #LARGE}.
  */
@@ -44,7 +44,7 @@ final class FileBytes implements Closeable {
      * Ensures that a range is in memory.
      *
      * @param bytes at most {@link #LARGE}
-     * @return where in {@link #memory} it begins; less than 0 when the file ends before
+     * @return start of the range in {@link #memory}; less than 0 when the file ends before
      */
     int at(long offset, int bytes) throws IOException {
         if (offset < start || offset + bytes > start + length) {
@@ -71,7 +71,7 @@ final class FileBytes implements Closeable {
         }
     }
 
-    /** Private, little-endian; another one after the next {@link #at}, maybe. */
+    /** Returns the private memory, little-endian; the next {@link #at} may replace it. */
     ByteBuffer memory() {
         return memory;
     }

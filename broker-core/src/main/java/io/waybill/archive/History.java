@@ -24,14 +24,14 @@ final class History {
         return new History(records);
     }
 
-    /** Takes the next record of the file. */
+    /** Adds the next record of the file. */
     void add(ArchiveRecord record) {
         if (record.kind() == Kind.SESSION || record.kind() == Kind.END || record.kind() == Kind.GAP) {
             records.add(record);
         }
     }
 
-    /** Why a storage of the message with this sequence has no record. */
+    /** Returns why a storage of the message with this sequence has no record. */
     Omission whyNot(long sequence) {
         boolean isKept = false;
         boolean isOver = false;

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
-/** The index records of an archive file, oldest first, as far as they could be read. For one thread. */
+/** Index records of an archive file, oldest first, as far as they could be read. For one thread. */
 final class IndexBlocks {
 
     private static final int MAX_BYTES = ArchiveLayout.MAX_LATE_ENTRIES * ArchiveLayout.ENTRY_BYTES;
@@ -21,7 +21,9 @@ final class IndexBlocks {
     private final int tag;
     private final List<ArchiveRecord> blocks = new ArrayList<>();
 
-    /** The blocks that the chain from the last one names; none when it is broken, and then a scan finds them all. */
+    /**
+     * Reads the blocks that the chain from the last one names; none when it is broken, and then a scan finds them all.
+     */
     IndexBlocks(FileBytes bytes, int tag) throws IOException {
         this.bytes = bytes;
         this.tag = tag;
@@ -58,12 +60,12 @@ final class IndexBlocks {
         return true;
     }
 
-    /** Offset of the newest; 0 when there is none. */
+    /** Returns the offset of the newest block; 0 when there is none. */
     long last() {
         return blocks.isEmpty() ? 0 : blocks.get(blocks.size() - 1).offset();
     }
 
-    /** Returns where the records begin that are in no block. */
+    /** Returns the offset from which on records are in no block. */
     long end() {
         return blocks.isEmpty()
                 ? ArchiveLayout.HEADER_BYTES

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The records of an archive file that no index record names yet. For one thread. */
+/** Records of an archive file that no index record names yet. For one thread. */
 final class IndexEntries {
 
     private final List<ArchiveRecord> records = new ArrayList<>(ArchiveLayout.MAX_ENTRIES);
@@ -33,13 +33,15 @@ final class IndexEntries {
         return records.isEmpty();
     }
 
-    /** Starts from scratch behind an index record. */
+    /** Discards the entries, to start from scratch behind an index record. */
     void clear(long lastIndex) {
         records.clear();
         previous = lastIndex;
     }
 
-    /** Writes the oldest entries at the buffer's start, as many as an index record has at most, and returns their length. */
+    /**
+     * Writes the oldest entries at the buffer's start, up to the max number of an index record. Returns their length.
+     */
     int encode(ByteBuffer to) {
         to.clear();
         for (ArchiveRecord record : oldest()) {
@@ -54,13 +56,13 @@ final class IndexEntries {
         return records.subList(0, Math.min(records.size(), ArchiveLayout.MAX_LATE_ENTRIES));
     }
 
-    /** Forgets what {@link #encode} wrote: it is in this index record now. */
+    /** Removes the entries that {@link #encode} wrote: they are in this index record now. */
     void written(long index) {
         oldest().clear();
         previous = index;
     }
 
-    /** The header of the index record that holds them. */
+    /** Returns the header of the index record that holds the entries. */
     ArchiveRecord record(long offset, int length, int checksum) {
         long lowest = Long.MAX_VALUE;
         long highest = 0;
@@ -71,7 +73,10 @@ final class IndexEntries {
         return new ArchiveRecord(Kind.INDEX, 0, 0, offset, previous, lowest, length, checksum, 0, highest);
     }
 
-    /** The next entry, with what the index does not say as 0; empty when it is none, or not of a record before {@code before}. */
+    /**
+     * Decodes the next entry, with 0 for the fields that the index lacks; empty when it is none, or not of a record
+     * before {@code before}.
+     */
     static Optional<ArchiveRecord> decode(ByteBuffer from, long before) {
         long offset = from.getLong();
         long sequence = from.getLong();

@@ -2,7 +2,10 @@ package io.waybill.archive;
 
 import java.util.Optional;
 
-/** Why the bytes of a storage are not in an archive. Numbers are never reused; those from 64 on are not written into files. */
+/**
+ * Reason why the bytes of a storage are not in an archive. Numbers are never reused; numbers from 64 on are not written
+ * into files.
+ */
 public enum Omission {
     /** The storage is larger than the policy allows. */
     TOO_LARGE(1, "it is larger than archive.max-storage-bytes"),
@@ -18,7 +21,7 @@ public enum Omission {
     WRITE_FAILED(6, "the archive could not be written"),
     /** The worker was closed before. */
     CLOSED(7, "the worker was closed before it was archived"),
-    /** As many bytes were archived as may be in the time, and the worker was not to wait. */
+    /** The max rate of the archive was reached, and the worker was not to wait. */
     RATE(8, "the archive had reached archive.bytes-per-second"),
 
     /** The archive has no file for this file of the queue. */
@@ -44,12 +47,12 @@ public enum Omission {
         this.text = text;
     }
 
-    /** Returns its number in a record. */
+    /** Returns the number of the omission in a record. */
     int code() {
         return code;
     }
 
-    /** Why, as part of a sentence about the storage. */
+    /** Returns the reason, as part of a sentence about the storage. */
     public String text() {
         return text;
     }

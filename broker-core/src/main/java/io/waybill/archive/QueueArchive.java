@@ -17,7 +17,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The archive of one queue: takes what was sent, and writes it into the file that belongs to the message's.
+ * Archive of one queue: accepts sent storages, and writes them into the file that belongs to the message's.
  *
  * <p><b>Threads.</b> {@link #sent} by any; the rest by the archive's thread.
  */
@@ -37,7 +37,7 @@ final class QueueArchive implements SentStorages {
     private Path path;
     private Path queueFile;
     private long behindLast; // the sequence behind the highest seen
-    private long accounted; // of the writer's file
+    private long accounted; // size of the writer's file that is accounted for
     private long grown;
 
     QueueArchive(Archive archive, JournalQueue queue, int worker, Session session, Host host, Path workerDirectory) {
@@ -60,12 +60,12 @@ final class QueueArchive implements SentStorages {
         return session.policy() == ArchivePolicy.NONE ? -1 : session.maxStorageBytes();
     }
 
-    /** Returns the file that it writes now; empty before the first storage. */
+    /** Returns the file that is written now; empty before the first storage. */
     Stream<Path> inUse() {
         return Stream.ofNullable(path);
     }
 
-    /** Returns by how much its files have grown since the last call. */
+    /** Returns the growth of the files since the last call. */
     long takeGrowth() {
         account();
         long taken = grown;
@@ -83,7 +83,7 @@ final class QueueArchive implements SentStorages {
     /**
      * Copies a storage that {@linkplain WaitingStorage#begin begun}.
      *
-     * @return false when it was given up meanwhile
+     * @return false when it was dropped meanwhile
      */
     boolean append(WaitingStorage storage, ArchiveWriter.Content content) throws IOException {
         ArchiveWriter to = writerFor(storage);
@@ -100,12 +100,12 @@ final class QueueArchive implements SentStorages {
         }
     }
 
-    /** How many notes are not written yet. */
+    /** Returns the number of unwritten notes. */
     int notes() {
         return notes.size();
     }
 
-    /** Writes the notes. Those that can't be written become {@linkplain #writeGaps gaps}. */
+    /** Writes the notes. Notes that can't be written become {@linkplain #writeGaps gaps}. */
     void writeNotes() {
         if (notes.isEmpty()) {
             return;
@@ -120,7 +120,7 @@ final class QueueArchive implements SentStorages {
         }
     }
 
-    /** Notes what can't be written now. */
+    /** Adds an omission that can't be written now to the gaps. */
     void remember(WaitingStorage storage, Omission why) {
         remember(storage.file, storage.sequence, why);
     }
@@ -185,7 +185,7 @@ final class QueueArchive implements SentStorages {
         return new ArchiveHeader(tag, worker, queue, false, nowNs, stem);
     }
 
-    /** Continues the newest file, only to write that nothing is kept from now on. */
+    /** Continues the newest file, only to write that storages are no longer kept. */
     void noteThatNothingIsKept() throws IOException {
         List<Path> there = ArchiveFiles.in(workerDirectory, queue, host.files());
         if (!there.isEmpty()) {
@@ -223,7 +223,7 @@ final class QueueArchive implements SentStorages {
         }
     }
 
-    /** Why a storage is not kept whose copying ended with this. */
+    /** Returns the omission of a storage whose copying ended with this. */
     static Omission omissionOf(Throwable e) {
         if (e instanceof ArchiveWriter.UnreadableBytesException) {
             return Omission.UNREADABLE;

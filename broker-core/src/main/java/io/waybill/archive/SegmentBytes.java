@@ -9,10 +9,11 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Reads waiting storages from the segments' files, at the pace that the calls allow, by positional reads: whatever happens to a file,
- * that is no more than an error.
+ * Reads waiting storages from the segments' files, at the pace that the calls allow, by positional reads: any change of
+ * a file causes no more than an error.
  *
- * <p><b>Threads.</b> For the archive's thread. <b>Ownership.</b> Keeps the last segment open until {@link #close}, which may come again.
+ * <p><b>Threads.</b> For the archive's thread. <b>Ownership.</b> Keeps the last segment open until {@link #close},
+ * which may be called repeatedly.
  */
 final class SegmentBytes implements ArchiveWriter.Content, Closeable {
 
@@ -27,7 +28,7 @@ final class SegmentBytes implements ArchiveWriter.Content, Closeable {
         this.pace = pace;
     }
 
-    /** The storage that is read from now on. */
+    /** Sets the storage to read. */
     SegmentBytes of(WaitingStorage next) {
         storage = next;
         return this;
@@ -43,9 +44,9 @@ final class SegmentBytes implements ArchiveWriter.Content, Closeable {
         pace.next(length);
         Path file;
         try {
-            storage.bytes.copyToSegment(); // when it is on a device
+            storage.bytes.copyToSegment(); // if it is on a device
             file = storage.bytes.segment();
-        } catch (CallException | IllegalStateException e) { // no converter, or given up meanwhile
+        } catch (CallException | IllegalStateException e) { // no converter, or dropped meanwhile
             throw new IOException(e.getMessage(), e);
         }
         if (!file.equals(path)) {

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A storage that waits to be archived, or the note that it will not be.
+ * Storage that waits to be archived, or the note that it will not be.
  *
  * <p><b>Threads.</b> Thread-safe. The region is released by the archive's thread when it has copied the bytes, or
  * earlier by the thread that needs the memory.
@@ -15,7 +15,7 @@ final class WaitingStorage {
     private static final int WAITING = 0;
     private static final int READING = 1;
     private static final int COPIED = 2;
-    /** Added to the omission's number: given up. */
+    /** State of a dropped storage, to which the omission's number is added. */
     private static final int GIVEN_UP = 16;
 
     final QueueArchive queue;
@@ -40,12 +40,12 @@ final class WaitingStorage {
         this.sinceNs = sinceNs;
     }
 
-    /** Takes the bytes for reading; false when it was given up. */
+    /** Reserves the bytes for reading; false when the storage was dropped. */
     boolean begin() {
         return state.compareAndSet(WAITING, READING);
     }
 
-    /** Ends the reading. Returns false when the storage was given up meanwhile: the bytes may be overwritten. */
+    /** Ends the reading. Returns false when the storage was dropped meanwhile: the bytes may be overwritten. */
     boolean end() {
         if (!state.compareAndSet(READING, COPIED)) {
             return false;
@@ -54,7 +54,7 @@ final class WaitingStorage {
         return true;
     }
 
-    /** Gives the bytes up. Returns false when that was done already, or they were copied. */
+    /** Drops the storage. Returns false when that was done already, or its bytes were copied. */
     boolean giveUp(Omission why) {
         int seen;
         do {
@@ -67,7 +67,7 @@ final class WaitingStorage {
         return true;
     }
 
-    /** Why its bytes were given up; null when they were not. */
+    /** Returns why the storage was dropped; null when it was not. */
     Omission omission() {
         int seen = state.get();
         return seen < GIVEN_UP ? null : Omission.of(seen - GIVEN_UP).orElseThrow();
