@@ -10,13 +10,13 @@ import java.util.Map;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The context of a request, encoded behind its values; {@code docs/reference/envelope.md} has its bytes. The trace id, and the id of the span that
- * the request is, stand in the header.
+ * Codec of a request's context, encoded behind its values; {@code docs/reference/envelope.md} describes its bytes. The
+ * trace id, and the id of the span that the request is, are in the header.
  */
 final class ContextBlock {
 
     private static final int END_LENGTH = 8;
-    private static final int VALUE_LENGTHS = 3; // of a name and a value
+    private static final int VALUE_LENGTHS = 3; // lengths of a name and a value
     private static final int TRACE_LENGTH = 11; // without the state
     private static final int FLAGS_AT = 8;
     private static final int STATE_LENGTH_AT = 9;
@@ -71,10 +71,10 @@ final class ContextBlock {
     }
 
     /**
-     * Checks everything that {@link #read} relies on.
+     * Checks everything on which {@link #read} relies.
      *
-     * @param from the first byte of the payload
-     * @param end behind the last byte of the block
+     * @param from offset of the first byte of the payload
+     * @param end offset behind the last byte of the block
      * @param isTraced whether the header has a trace
      */
     static void check(UnsafeBuffer memory, int from, int end, boolean isTraced) throws MalformedRecordException {
@@ -138,7 +138,7 @@ final class ContextBlock {
         }
     }
 
-    /** Returns whether one name, at its length, is smaller than another. */
+    /** Returns whether one name, with its length, is smaller than another. */
     private static boolean isBefore(UnsafeBuffer memory, int first, int second) {
         int firstLength = memory.getByte(first);
         int secondLength = memory.getByte(second);
@@ -183,9 +183,9 @@ final class ContextBlock {
     /**
      * Reads a block that passed the check.
      *
-     * @param start its first byte
-     * @param length of all of it
-     * @param record the record that it is in
+     * @param start offset of its first byte
+     * @param length length of the whole block
+     * @param record the record with the block
      */
     static CallContext read(UnsafeBuffer memory, int start, int length, RecordView record) {
         int last = start + length - END_LENGTH;

@@ -1,11 +1,11 @@
 package io.waybill.wire;
 
 /**
- * The layout of a record: a header of fixed length, the payload, and the tensor section. {@code docs/reference/envelope.md} has its bytes. All
- * numbers are little-endian; counters and lengths are unsigned unless the page says otherwise.
+ * Layout of a record: a header of fixed length, the payload, and the tensor section. {@code docs/reference/envelope.md}
+ * describes its bytes. All numbers are little-endian; counters and lengths are unsigned unless the page says otherwise.
  *
- * <p>The checksum covers sender, queue (by the type's flag), sequence and id, so that a record at another position than where it was written
- * fails the check.
+ * <p>The checksum covers sender, queue (by the type's flag), sequence and id, so that the check fails for a record that
+ * is not at the position where it was written.
  */
 public final class Envelope {
 
@@ -41,32 +41,31 @@ public final class Envelope {
     public static final int EPOCH = 100;
     public static final int HEADER_LENGTH = 104;
 
-    /** The first byte that the checksum covers. */
+    /** Offset of the first byte that the checksum covers. */
     public static final int CHECKED_FROM = MAGIC_AT;
 
-    /** The flag of a request that was sent before. */
+    /** Flag of a request that was sent before. */
     public static final int REPEATED = 1;
 
-    /** The flag of a message whose payload ends with references. */
+    /** Flag of a message whose payload ends with references. */
     public static final int REFERENCES = 2;
 
     /**
-     * The flag of a request that a later incarnation of its receiver may run as well, and of a response to one that an earlier incarnation
-     * of its sender
-     * may have begun.
+     * Flag of a request that a later incarnation of its receiver may run as well, and of a response to a request that
+     * an earlier incarnation of its sender may have begun.
      */
     public static final int ACROSS_INCARNATIONS = 4;
 
-    /** The flag of a response whose payload ends with what its handler observed, in front of the references. */
+    /** Flag of a response whose payload ends with what its handler observed, in front of the references. */
     public static final int OBSERVATIONS = 8;
 
-    /** The flag of a request whose last reference is the one to the value that a message inside it creates. */
+    /** Flag of a request whose last reference is the reference to the value that a message inside it creates. */
     public static final int CREATES = 16;
 
-    /** The flag of a request whose payload ends with the context of the call, in front of the references. */
+    /** Flag of a request whose payload ends with the context of the call, in front of the references. */
     public static final int CONTEXT = 32;
 
-    /** The flag of a record whose payload ends with {@link OptionalFields}, in front of the references. */
+    /** Flag of a record whose payload ends with {@link OptionalFields}, in front of the references. */
     public static final int OPTIONAL_FIELDS = 64;
 
     /** All known flags. */
@@ -88,7 +87,7 @@ public final class Envelope {
         return (HEADER_LENGTH + payloadLength + 7) & ~7;
     }
 
-    /** The length of a whole record. */
+    /** Returns the length of a whole record. */
     public static long recordLength(long payloadLength, long sectionLength) {
         return sectionLength == 0
                 ? HEADER_LENGTH + payloadLength

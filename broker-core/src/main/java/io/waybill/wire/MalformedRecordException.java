@@ -1,6 +1,6 @@
 package io.waybill.wire;
 
-/** A record that can't be what its sender wrote. The text names offsets and lengths, never content. */
+/** Thrown when a record can't be what its sender wrote. The text names offsets and lengths, never content. */
 public final class MalformedRecordException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -12,8 +12,8 @@ import org.agrona.BufferUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Private memory outside the heap in which a record is composed before it goes into a journal, and into which one is copied before
- * it is checked and read. Grows; never shrinks. Reusable.
+ * Private memory outside the heap in which a record is composed before it is appended to a journal, and into which one
+ * is copied before it is checked and read. Grows; never shrinks. Reusable.
  *
  * <p>Owned by one thread at a time.
  */
@@ -43,29 +43,33 @@ public final class MessageBuffer {
         memory.wrap(bytes);
     }
 
-    /** The memory, from the record's first byte on; replaced when it grows. */
+    /** Returns the memory, from the record's first byte on; replaced when it grows. */
     public UnsafeBuffer memory() {
         return memory;
     }
 
-    /** The address of the record's first byte: a multiple of 64. Valid until the next growth. */
+    /** Returns the address of the record's first byte: a multiple of 64. Valid until the next growth. */
     public long address() {
         return memory.addressOffset();
     }
 
     /**
-     * Returns a read-only view of the payload without its trailers, from position 0, big-endian: the same object at every call, set again.
+     * Returns a read-only view of the payload without its trailers, from position 0, big-endian: the same object at
+     * every call, set again.
      */
     public ByteBuffer payload() {
         return readOnly.limit(valuesLength()).position(0).order(ByteOrder.BIG_ENDIAN);
     }
 
-    /** Returns another such view, little-endian, which the handler does not get and so does not move. */
+    /**
+     * Returns another view of the payload without its trailers, little-endian, which the handler does not get and so
+     * does not move.
+     */
     ByteBuffer values() {
         return values.limit(valuesLength());
     }
 
-    /** Bytes of the payload without context, observations, optional fields and references. */
+    /** Returns the size of the payload without context, observations, optional fields and references, in bytes. */
     int valuesLength() {
         int payload = payloadLength();
         return (memory.getByte(Envelope.FLAGS) & TRAILERS) == 0
@@ -73,14 +77,14 @@ public final class MessageBuffer {
                 : payload - referencesLength() - optionalFieldsLength() - observationsLength() - contextLength();
     }
 
-    /** Bytes of the references at the payload's end; 0 when there are none. */
+    /** Returns the size of the references at the payload's end, in bytes; 0 when there are none. */
     int referencesLength() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) == 0
                 ? 0
                 : memory.getInt(Envelope.HEADER_LENGTH + payloadLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Bytes of the optional fields in front of the references; 0 when there are none. */
+    /** Returns the size of the optional fields in front of the references, in bytes; 0 when there are none. */
     int optionalFieldsLength() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.OPTIONAL_FIELDS) == 0
                 ? 0
@@ -88,12 +92,15 @@ public final class MessageBuffer {
                         Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Bytes of the observations in front of the optional fields; 0 when there are none. */
+    /** Returns the size of the observations in front of the optional fields, in bytes; 0 when there are none. */
     int observationsLength() {
         return innerLength(Envelope.OBSERVATIONS);
     }
 
-    /** Bytes of the context in front of the optional fields; 0 when there is none. A request has no observations. */
+    /**
+     * Returns the size of the context in front of the optional fields, in bytes; 0 when there is none. A request has no
+     * observations.
+     */
     int contextLength() {
         return innerLength(Envelope.CONTEXT);
     }
@@ -103,17 +110,17 @@ public final class MessageBuffer {
         return (memory.getByte(Envelope.FLAGS) & flag) == 0 ? 0 : memory.getInt(end - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Returns the bytes that the context of a call has in its record; 0 for an empty one. */
+    /** Returns the size of a call's context in its record, in bytes; 0 for an empty one. */
     public static int contextLength(CallContext context) {
         return ContextBlock.length(context);
     }
 
-    /** Length of the record that it holds. */
+    /** Returns the length of the record in the buffer. */
     public int length() {
         return length;
     }
 
-    /** Makes room for a record of this length, whose content is undefined. */
+    /** Reserves memory for a record of this length, whose content is undefined. */
     public void reserve(int recordLength) {
         if (recordLength > memory.capacity()) {
             allocate(
@@ -123,8 +130,8 @@ public final class MessageBuffer {
     }
 
     /**
-     * Starts a record: sets every field of the header that is not given later. Payload and tensor section are then put at
-     * {@link Envelope#HEADER_LENGTH} and {@link Envelope#sectionOffset}.
+     * Starts a record: sets every field of the header that no later call sets. Payload and tensor section are then put
+     * at {@link Envelope#HEADER_LENGTH} and {@link Envelope#sectionOffset}.
      */
     public MessageBuffer begin(MessageType type, long id, int from, int to, int payloadLength, int sectionLength) {
         reserve(Math.toIntExact(Envelope.recordLength(payloadLength, sectionLength)));
@@ -145,7 +152,7 @@ public final class MessageBuffer {
         m.putLong(Envelope.HANDLER_SEQUENCE, 0, ByteOrder.LITTLE_ENDIAN);
         m.putLong(Envelope.ERROR_KIND, 0, ByteOrder.LITTLE_ENDIAN);
         if (sectionLength > 0) {
-            // between payload and section: less than 8 bytes, and the section starts on a multiple of 8
+            // between payload and section: less than 8 bytes, since the section starts on a multiple of 8
             for (int i = Envelope.HEADER_LENGTH + payloadLength, end = Envelope.sectionOffset(payloadLength);
                     i < end;
                     i++) {
@@ -165,7 +172,7 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Sets one more. */
+    /** Sets one more flag. */
     public MessageBuffer addFlag(int flag) {
         return flags(memory.getByte(Envelope.FLAGS) | flag);
     }
@@ -175,7 +182,7 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Sets when the handler of a response's request began; same field as a request's deadline. */
+    /** Sets the time at which the handler of a response's request began; same field as a request's deadline. */
     public MessageBuffer begunNs(long wallNs) {
         memory.putLong(Envelope.DEADLINE, wallNs, ByteOrder.LITTLE_ENDIAN);
         return this;
@@ -215,7 +222,7 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Which incarnation of the receiver a request is for; the low 32 bits count. */
+    /** Sets the epoch of the receiver's incarnation that a request is for; only the low 32 bits count. */
     public MessageBuffer epoch(long epoch) {
         memory.putInt(Envelope.EPOCH, (int) epoch, ByteOrder.LITTLE_ENDIAN);
         return this;
@@ -253,14 +260,18 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Puts what the handler observed behind the values of a response that was begun with room for it, after its flags were set. */
+    /**
+     * Puts what the handler observed behind the values of a response that was begun with room for it, after its flags
+     * were set.
+     */
     public MessageBuffer observations(byte[] encoded, int valuesLength) {
         memory.putBytes(Envelope.HEADER_LENGTH + valuesLength, encoded);
         return addFlag(Envelope.OBSERVATIONS);
     }
 
     /**
-     * Puts the context of a call behind the values of a request that was begun with room for it, after its flags were set.
+     * Puts the context of a call behind the values of a request that was begun with room for it, after its flags were
+     * set.
      *
      * @param span id of the span that the call is, for a traced context
      */
@@ -273,14 +284,14 @@ public final class MessageBuffer {
     /**
      * Puts optional fields into a record that was begun with room for them, after its flags were set.
      *
-     * @param offset in the payload: behind the values, and the observations or the context
+     * @param offset position in the payload: behind the values, and the observations or the context
      */
     public MessageBuffer optionalFields(OptionalFields fields, int offset) {
         memory.putBytes(Envelope.HEADER_LENGTH + offset, fields.encode());
         return fields.isEmpty() ? this : addFlag(Envelope.OPTIONAL_FIELDS);
     }
 
-    /** Ends a record: gives it its sequence in the queue, and the checksum. */
+    /** Ends a record: sets its sequence in the queue, and the checksum. */
     public void seal(long sequence) {
         memory.putLong(Envelope.SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
         memory.putInt(Envelope.CHECKSUM, checksum(), ByteOrder.LITTLE_ENDIAN);

@@ -6,11 +6,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Inputs that a handler observed until its response; encoded after the payload of the response. {@code docs/reference/envelope.md} has their bytes.
- * Immutable.
+ * Inputs that a handler observed until its response; encoded after the payload of the response.
+ * {@code docs/reference/envelope.md} describes their bytes. Immutable.
  *
- * @param seen in the order in which the handler saw it
- * @param isCut whether there was more
+ * @param seen observations in the order in which the handler made them
+ * @param isCut whether some observations are missing
  */
 public record Observations(List<Observation> seen, boolean isCut) {
 

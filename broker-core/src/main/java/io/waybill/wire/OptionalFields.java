@@ -12,14 +12,15 @@ import java.util.TreeMap;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Fields that few records have, by their kind: a record without them has no byte of them. Readers skip kinds that they do not know. All
- * numbers are little-endian and unsigned.
+ * Fields that few records have, by their kind: a record without them has no byte of them. Readers skip kinds that they
+ * do not know. All numbers are little-endian and unsigned.
  *
  * <pre>
  * offset size field
  *   0     2   kind    1: part of a stream; 2: digest of a chain; kinds ascend, from 1
  *   2     2   length  of the value in bytes
- *   4     …   value   part: sequence in the stream (8 bytes), flags (1 byte; bit 0: the last part; other bits are ignored);
+ *   4     …   value   part: sequence in the stream (8 bytes), flags (1 byte; bit 0: the last part; other bits are
+ *                     ignored);
  *                     digest: 32 bytes
  *   …     …   the next field
  *   …     2   count   of fields, at least 1
@@ -37,7 +38,7 @@ public final class OptionalFields {
     /** Bytes of the digest of a chain. */
     public static final int DIGEST_LENGTH = 32;
 
-    /** No fields. */
+    /** Value without any fields. */
     public static final OptionalFields NONE = new OptionalFields(new TreeMap<>());
 
     static final int END_LENGTH = 8;
@@ -55,12 +56,12 @@ public final class OptionalFields {
         this.fields = fields;
     }
 
-    /** Returns these fields and the place of the record in a stream that continues. */
+    /** Returns these fields and the position of the record in a stream that continues. */
     public OptionalFields withStreamPart(long sequence) {
         return withStream(sequence, 0);
     }
 
-    /** Returns these fields and the place of the record in a stream that it ends. */
+    /** Returns these fields and the position of the record in a stream that it ends. */
     public OptionalFields withStreamEnd(long sequence) {
         return withStream(sequence, LAST_PART);
     }
@@ -77,7 +78,7 @@ public final class OptionalFields {
     /**
      * Returns these fields and the digest of a chain of records.
      *
-     * @param digest of {@link #DIGEST_LENGTH} bytes
+     * @param digest digest of {@link #DIGEST_LENGTH} bytes
      */
     public OptionalFields withChainDigest(byte[] digest) {
         if (digest.length != DIGEST_LENGTH) {
@@ -99,7 +100,7 @@ public final class OptionalFields {
         return fields.isEmpty();
     }
 
-    /** Returns the sequence of the record in its stream; empty when it is of none. */
+    /** Returns the sequence of the record in its stream; empty when it belongs to none. */
     public OptionalLong streamSequence() {
         byte[] value = fields.get(STREAM);
         return value == null
@@ -127,7 +128,7 @@ public final class OptionalFields {
         return Collections.unmodifiableSortedMap(unknown);
     }
 
-    /** Returns the bytes that the fields have in a record; 0 without any. */
+    /** Returns the size of the fields in a record, in bytes; 0 without any. */
     public int length() {
         int values = fields.values().stream()
                 .mapToInt(value -> FIELD_HEADER + value.length)
@@ -150,9 +151,9 @@ public final class OptionalFields {
     }
 
     /**
-     * Checks the fields that end where {@code end} is, without an allocation.
+     * Checks the fields that end at {@code end}, without an allocation.
      *
-     * @param start before which no field begins
+     * @param start offset before which no field begins
      * @throws MalformedRecordException with what was expected and what was found
      */
     static void check(UnsafeBuffer memory, int start, int end) throws MalformedRecordException {
@@ -185,7 +186,7 @@ public final class OptionalFields {
         }
     }
 
-    /** Returns the length that a value of this kind has; the given one for an unknown kind. */
+    /** Returns the length of a value of this kind; the given one for an unknown kind. */
     private static int lengthOf(int kind, int given) {
         return switch (kind) {
             case STREAM -> STREAM_LENGTH;

@@ -11,10 +11,10 @@ import java.util.Locale;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Reads the record in a {@link MessageBuffer}. {@link #check} decides whether the bytes are a record; the getters may be used after it
- * returned, and not before.
+ * Reads the record in a {@link MessageBuffer}. {@link #check} decides whether the bytes are a record; the getters may
+ * be used after it returned, and not before.
  *
- * <p>A flyweight: allocates nothing, belongs to the buffer's thread, and shows whatever the buffer holds.
+ * <p>A flyweight: allocates nothing, belongs to the buffer's thread, and always shows the buffer's content.
  */
 public final class RecordView {
 
@@ -140,7 +140,10 @@ public final class RecordView {
         return (memory.getByte(Envelope.FLAGS) & Envelope.CONTEXT) != 0;
     }
 
-    /** Returns the context that is current while the handler of this request runs; its trace is in the span that the request is. */
+    /**
+     * Returns the context that is current while the handler of this request runs; its trace has the request as its
+     * span.
+     */
     public CallContext context() {
         return hasContext()
                 ? ContextBlock.read(memory, contextOffset(), buffer.contextLength(), this)
@@ -192,12 +195,15 @@ public final class RecordView {
         return Observations.decode(bytes);
     }
 
-    /** Whether references stand at the end of the payload. */
+    /** Returns whether references are at the end of the payload. */
     public boolean hasReferences() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
     }
 
-    /** Returns whether the last reference is the one to the value that this request, or a message inside it, creates. */
+    /**
+     * Returns whether the last reference is the reference to the value that this request, or a message inside it,
+     * creates.
+     */
     public boolean isCreation() {
         return isCreating(typeCode()) || isAroundCreation();
     }
@@ -223,7 +229,7 @@ public final class RecordView {
         return memory.getLong(Envelope.SEQUENCE, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** See {@link MessageId}. */
+    /** Returns the message id, as {@link MessageId} describes it. */
     public long id() {
         return memory.getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
     }
@@ -236,7 +242,7 @@ public final class RecordView {
         return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** Which incarnation of the receiver a request is for: the low 32 bits of its epoch. */
+    /** Returns the low 32 bits of the epoch of the receiver's incarnation that a request is for. */
     public long epoch() {
         return Integer.toUnsignedLong(memory.getInt(Envelope.EPOCH, ByteOrder.LITTLE_ENDIAN));
     }
@@ -255,7 +261,7 @@ public final class RecordView {
 
     /**
      * Returns for a request whether a later incarnation of its receiver may run it; for a response whether an earlier
-     * one of its sender may have begun.
+     * one of its sender may have begun the request.
      */
     public boolean isAcrossIncarnations() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
@@ -269,12 +275,18 @@ public final class RecordView {
         return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** The payload without context, observations and references, read-only: the same object at every call, positioned again. */
+    /**
+     * Returns the payload without context, observations and references, read-only: the same object at every call,
+     * positioned again.
+     */
     public ByteBuffer payload() {
         return buffer.payload();
     }
 
-    /** The same bytes as {@link #payload}, little-endian: another object, the same one at every call, whose position stays 0. For the broker alone. */
+    /**
+     * Returns the same bytes as {@link #payload}, little-endian: another object, the same one at every call, whose
+     * position stays 0. For the broker alone.
+     */
     public ByteBuffer values() {
         return buffer.values();
     }
@@ -295,8 +307,8 @@ public final class RecordView {
     }
 
     /**
-     * Returns for a response when the request's handler began, by the wall clock; 0 when none did, or when it ran on
-     * the polling thread.
+     * Returns for a response the time at which the request's handler began, by the wall clock; 0 when none did, or when
+     * it ran on the polling thread.
      */
     public long begunNs() {
         return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
@@ -307,7 +319,7 @@ public final class RecordView {
         return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Wall clock. */
+    /** Returns the time at which the message was sent, by the wall clock. */
     public long sentNs() {
         return memory.getLong(Envelope.SENT, ByteOrder.LITTLE_ENDIAN);
     }
@@ -328,12 +340,18 @@ public final class RecordView {
         return memory.getLong(Envelope.SPAN, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Returns the deadline of a request by the wall clock, as it was when the request was sent; 0 for none, or when it is unknown. */
+    /**
+     * Returns the deadline of a request by the wall clock, as it was when the request was sent; 0 for none, or when it
+     * is unknown.
+     */
     public long dueNs() {
         return memory.getLong(Envelope.DUE, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Returns the number of the bundle that gave this response, as its sender's {@code responders} has it; 0 when it is unknown. */
+    /**
+     * Returns the number of the bundle that gave this response, as in its sender's {@code responders}; 0 when it is
+     * unknown.
+     */
     public long responder() {
         return memory.getLong(Envelope.RESPONDER, ByteOrder.LITTLE_ENDIAN);
     }
@@ -350,7 +368,7 @@ public final class RecordView {
                 : errorCode();
     }
 
-    /** Returns the id of the call whose failure caused the error; this response's when no call did. */
+    /** Returns the id of the call whose failure caused the error; the id of this response when no call did. */
     public long rootId() {
         return hasRoot() ? memory.getLong(Envelope.ROOT_ID, ByteOrder.LITTLE_ENDIAN) : id();
     }
@@ -367,7 +385,7 @@ public final class RecordView {
         return ErrorCode.of(Short.toUnsignedInt(memory.getShort(Envelope.ERROR_CODE, ByteOrder.LITTLE_ENDIAN)));
     }
 
-    /** The buffer that it reads. */
+    /** Returns the buffer that the view reads. */
     public MessageBuffer buffer() {
         return buffer;
     }

@@ -1,5 +1,5 @@
 /**
- * Messages to bytes and back: the envelope that every record of a journal begins with.
+ * Encoding of messages as bytes, and their decoding: the envelope with which every record of a journal begins.
  *
  * <h2>Starting points</h2>
  * <ul>
