@@ -24,13 +24,13 @@ import java.util.regex.Pattern;
  *
  * <p>{@code id-<n>} is created first, {@code name-<name>} second. From then on both are permanent, until the worker is
  * removed. {@code joining-<name>} names the id meanwhile: a name whose second claim is missing after a crash reuses its
- * first. Only the process that made an id's claim removes it, and only when the name turned out to have another id already;
- * so a claim that a name points to is never removed, except by {@link Removal}.
+ * first. Only the process that made an id's claim removes it, and only when the name turned out to have another id
+ * already; so a claim that a name points to is never removed, except by {@link Removal}.
  *
- * <p>Removal creates {@code again-<n>}, which says where the next owner of the id continues, and renames {@code id-<n>} to
- * {@code removed-<n>-<epoch>-<counter>}. Ids with neither {@code id-<n>} nor {@code again-<n>} were never given; they are
- * given first. They are searched for by names, not in a listing, so that a join costs the same however many joined before.
- * Of the others one that no {@code cursors} file names is given again.
+ * <p>Removal creates {@code again-<n>}, the point at which the next owner of the id continues, and renames
+ * {@code id-<n>} to {@code removed-<n>-<epoch>-<counter>}. Ids with neither {@code id-<n>} nor {@code again-<n>} were
+ * never assigned; they are assigned first. They are searched by names, not in a listing, so that a join costs the same
+ * for any number of earlier joins. Of the others, an id that no {@code cursors} file names is assigned again.
  *
  * <p><b>Threads.</b> Thread-safe, also among processes.
  */
@@ -59,22 +59,22 @@ final class Claims {
         this.identity = identity;
     }
 
-    /** The id of a name; empty when no worker ever joined under it. */
+    /** Returns the id of a name; empty when no worker ever joined under it. */
     Optional<Integer> idOf(String name) throws IOException {
         Path claim = nameClaim(name);
         Optional<String> text = files.readClaim(claim);
         return text.isEmpty() ? Optional.empty() : Optional.of(parseId(text.get(), claim));
     }
 
-    /** The name that has an id; empty when it is free. */
+    /** Returns the name that has an id; empty when it is free. */
     Optional<String> nameOf(int id) throws IOException {
         return files.readClaim(idClaim(id));
     }
 
     /**
-     * Assigns an id to a name: the one it has or a new one.
+     * Assigns an id to a name: its present id or a new one.
      *
-     * @param wantedId or {@link #ANY_ID}
+     * @param wantedId the wanted id, or {@link #ANY_ID}
      */
     int claim(String name, int wantedId) throws IOException {
         Optional<Integer> known = idOf(name);
@@ -98,12 +98,12 @@ final class Claims {
         return checked(name, winner.get(), wantedId);
     }
 
-    /** Returns whether the id of a worker is its name's. */
+    /** Returns whether the id of a worker is assigned to its name. */
     boolean isClaimed(WorkerInfo worker) throws IOException {
         return nameOf(worker.id()).equals(Optional.of(worker.name()));
     }
 
-    /** Returns whether a worker had its id and was removed. It may have been removed more than once. */
+    /** Returns whether a worker had its id and was removed, once or repeatedly. */
     boolean isFreed(WorkerInfo worker) throws IOException {
         if (isClaimed(worker)) {
             return false;
@@ -121,7 +121,7 @@ final class Claims {
         return removed.matches() && Integer.parseInt(removed.group(1)) == id;
     }
 
-    /** Frees the id of a worker, in one step. With the worker's lock. */
+    /** Frees the id of a worker, in one step. Call with the worker's lock. */
     void free(WorkerInfo worker, FormerId last) throws IOException {
         if (!isClaimed(worker)) {
             throw new HomeException(idClaim(worker.id()) + ": expected the claim of " + worker.name());
@@ -136,7 +136,7 @@ final class Claims {
         files.syncParent(freed);
     }
 
-    /** Frees the name of a worker whose id was freed. With the worker's lock. */
+    /** Frees the name of a worker whose id was freed. Call with the worker's lock. */
     void freeName(WorkerInfo worker) throws IOException {
         if (idOf(worker.name()).equals(Optional.of(worker.id()))) {
             files.remove(nameClaim(worker.name()));
@@ -145,12 +145,12 @@ final class Claims {
         files.syncParent(nameClaim(worker.name()));
     }
 
-    /** Removes what forgets this incarnation of a worker that was removed. */
+    /** Removes the exemption of this incarnation of a worker that was removed. */
     void dropForgotten(int id, long epoch) throws IOException {
         files.remove(forgotten(id, epoch));
     }
 
-    /** Removes what forgets incarnations of all workers that were removed. */
+    /** Removes the exemptions of incarnations of all workers that were removed. */
     void dropForgotten() throws IOException {
         for (Path entry : files.list(directory, MAX_ENTRIES)) {
             Matcher forgotten = FORGOTTEN_CLAIM.matcher(entry.getFileName().toString());
@@ -162,7 +162,7 @@ final class Claims {
         }
     }
 
-    /** Returns where a worker with this id begins, if the id was another worker's before. */
+    /** Returns the point at which a worker with this id begins, if the id was another worker's before. */
     FormerId beginOf(int id) throws IOException {
         return files.readClaim(again(id)).flatMap(FormerId::parse).orElse(FormerId.NONE);
     }
@@ -197,7 +197,7 @@ final class Claims {
                     String name = file.substring(NAME_CLAIM.length());
                     Optional<Integer> id = idOf(name);
                     if (id.isPresent() && isFreed(new WorkerInfo(id.get(), name))) {
-                        continue; // the process that removes it has ended, or is at it
+                        continue; // the process that removes it has ended, or still works on it
                     }
                     found.put(name, checked(name, idOf(name).orElse(ANY_ID), ANY_ID));
                 } else if (!file.startsWith(FORGOTTEN)
@@ -274,13 +274,13 @@ final class Claims {
         return claimAnyFreeId(name);
     }
 
-    /** Writes down which id a name is about to get. */
+    /** Notes the id that a name is about to get. */
     private void noteJoining(String name, int id) throws IOException {
         files.remove(joining(name));
         files.createUnsyncedClaim(joining(name), String.valueOf(id)); // synced with the claim of the id
     }
 
-    /** Returns an id behind one that was given, and that was never given itself unless all up to the last one were. */
+    /** Returns an id behind an assigned one that was never assigned itself, unless all up to the last one were. */
     private int neverGiven() throws IOException {
         int maxId = identity.maxId();
         int given = identity.firstId() - 1;
@@ -306,7 +306,9 @@ final class Claims {
                 && FileStamp.of(again(id)).equals(FileStamp.MISSING);
     }
 
-    /** Claims an id between those that were given, or else one that was another worker's and of which no worker has noted positions. */
+    /**
+     * Claims an id between the assigned ones, or else an id of a former worker of which no worker has noted positions.
+     */
     private Claimed claimAnyFreeId(String name) throws IOException {
         Set<Integer> noted = null;
         int maxId = identity.maxId();
@@ -347,6 +349,6 @@ final class Claims {
         return directory.resolve(NAME_CLAIM + name);
     }
 
-    /** An id that belongs to the name, unless the name got another one meanwhile; created now, or found. */
+    /** Id that belongs to the name, unless the name got another one meanwhile; created now, or found. */
     private record Claimed(int id, boolean made) {}
 }

@@ -10,8 +10,9 @@ import java.util.Optional;
 import java.util.function.IntConsumer;
 
 /**
- * First contacts of a worker: the FIFO {@code contacts} in its directory, into which others write their ids, as four bytes
- * in the machine's order, when they begin to call it. So it reads the queues of those that talk to it, and of no others.
+ * First contacts of a worker: the FIFO {@code contacts} in its directory, into which others write their ids, as four
+ * bytes in the machine's order, when they begin to call it. So the worker reads only the queues of workers that call
+ * it.
  *
  * <p>An id is a claim, and may be lost when the FIFO is full: a sender repeats it until the worker reads its queues.
  *
@@ -40,7 +41,7 @@ public final class Contacts implements AutoCloseable {
                 }
             }
         } catch (NoSuchFileException e) {
-            // it is just joining, and the announcement is repeated
+            // the peer is just joining, and the announcement is repeated
         }
     }
 

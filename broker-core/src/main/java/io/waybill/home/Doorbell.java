@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Wakes an idle worker: the FIFO {@code doorbell} in its directory. The bytes in it have no meaning.
+ * Doorbell of an idle worker: the FIFO {@code doorbell} in its directory. The bytes in it have no meaning.
  *
  * <p>No wake-up is lost, because each side does two things with a full fence between them, in opposite order:
  *
@@ -28,15 +28,16 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * The marks are {@link Cursors#markAsleep} and {@link Cursors#markAwake}, the wait {@link #await}, the count
- * {@link CursorSlot#announce}, and the sender's look {@link PeerCursors#isAsleepAfterFence}.
- * Either the owner's second look finds the message, or the sender sees the owner asleep. A ring that comes too late or without
- * need only makes the owner look once more.
+ * {@link CursorSlot#announce}, and the sender's check {@link PeerCursors#isAsleepAfterFence}. Either the owner's second
+ * poll finds the message, or the sender sees the owner asleep. A late or needless ring only makes the owner poll once
+ * more.
  *
- * <p>While the poller sleeps here, a caller that waits for its response may {@linkplain #divert divert} the rings to itself: they wake it in place of the poller, which
- * sleeps on. When it {@linkplain #restore restores} them, one that it has not taken wakes the poller.
+ * <p>While the poller sleeps here, a caller that waits for its response may {@linkplain #divert divert} the rings to
+ * itself: they wake it in place of the poller, which continues to sleep. When it {@linkplain #restore restores} them, a
+ * ring that it has not taken wakes the poller.
  *
- * <p><b>Threads.</b> One at a time in {@link #await}, and one from {@link #divert} to {@link #restore}; the rest by any. <b>Memory.</b> Waiting
- * and diverting allocate nothing.
+ * <p><b>Threads.</b> One at a time in {@link #await}, and one from {@link #divert} to {@link #restore}; the rest by
+ * any. <b>Memory.</b> Waiting and diverting allocate nothing.
  */
 public final class Doorbell implements AutoCloseable {
     static final String FILE = "doorbell";
@@ -44,7 +45,7 @@ public final class Doorbell implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Doorbell.class);
 
     private final Fifo fifo;
-    private final ChangeWatch watch; // of the FIFO, unless it is diverted, and of wake()
+    private final ChangeWatch watch; // watches the FIFO, unless it is diverted, and wake()
     private final Threads threads;
     private final LongPredicate ownWait;
     private final LongPredicate divertedWait;
@@ -69,7 +70,8 @@ public final class Doorbell implements AutoCloseable {
     }
 
     /**
-     * Waits for a ring, unless they are diverted, or {@link #wake}, and takes all that there are. At once when it is closed.
+     * Waits for a ring, unless rings are diverted, or for {@link #wake}, and takes all pending rings. Returns
+     * immediately when the doorbell is closed.
      *
      * @return false after the timeout, or earlier when a signal interrupted the wait
      */
@@ -93,7 +95,7 @@ public final class Doorbell implements AutoCloseable {
     }
 
     /**
-     * Waits for a ring, and takes all that there are. Only by the thread that has diverted them.
+     * Waits for a ring, and takes all pending rings. Only for the thread that has diverted them.
      *
      * @return false after the timeout, or earlier when a signal interrupted the wait
      * @throws IllegalStateException when it is closed
@@ -111,12 +113,12 @@ public final class Doorbell implements AutoCloseable {
     private void attend(boolean attends) {
         try {
             fifo.attend(watch, attends);
-        } catch (IOException e) { // of a call that needs no memory
+        } catch (IOException e) { // from a call that needs no memory
             LOG.warn("The rings of {} may wake no thread until its poller looks by itself", fifo, e);
         }
     }
 
-    /** Rings at one's own door, as a peer does; nothing once it is closed. */
+    /** Rings the worker's own doorbell, as a peer does; does nothing once it is closed. */
     public void ring() throws IOException {
         fifo.pass();
     }

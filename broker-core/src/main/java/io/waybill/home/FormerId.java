@@ -5,20 +5,23 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where the next worker with an id begins, so that no message id and no incarnation of the id is given twice.
+ * Point at which the next worker with an id begins, so that no message id and no incarnation of the id is used twice.
  *
- * @param epoch of the last incarnation that had the id
- * @param counter above those of all message ids that it gave
+ * @param epoch epoch of the last incarnation that had the id
+ * @param counter value above the counters of all message ids that it assigned
  */
 record FormerId(long epoch, long counter) {
 
     static final FormerId NONE = new FormerId(0, 0);
-    /** A worker that was killed may have given more ids than it noted: ten times a second, and at most 2^24 at once. */
+    /**
+     * Margin for a worker that was killed, which may have assigned more ids than it noted: ten times a second, and at
+     * most 2^24 at once.
+     */
     static final long MARGIN = 1L << 25;
 
     private static final Pattern TEXT = Pattern.compile("([0-9]{1,18})-([0-9]{1,18})");
 
-    /** Reads {@link #text}; empty when it is something else. */
+    /** Parses {@link #text}; empty when it is something else. */
     static Optional<FormerId> parse(String text) {
         Matcher matcher = TEXT.matcher(text);
         return matcher.matches()

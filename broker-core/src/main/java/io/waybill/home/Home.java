@@ -21,14 +21,14 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * The directory that a group of workers share. It must be private: mode 0700 and owned by the user that opens it.
+ * Directory that a group of workers share. It must be private: mode 0700 and owned by the user that opens it.
  *
  * <p><b>Threads.</b> Immutable; all operations are safe among threads and among processes. <b>Errors.</b>
  * {@link HomeException} when the home is not usable, {@link UnsafeFileException} when something in it is not what it
  * must be.
  */
 public final class Home {
-    /** The journals' roll cycle in a home that names none. */
+    /** Roll cycle of the journals in a home that names none. */
     public static final String ROLL_CYCLE_DEFAULT = "MINUTELY";
 
     static final String CLAIMS = "claims";
@@ -53,25 +53,25 @@ public final class Home {
         this.claims = new Claims(claimsPath(), host.files(), properties.identity());
     }
 
-    /** Opens a home; makes it, and the directories above it, when it is not there. */
+    /** Opens a home; creates it, and the directories above it, when it does not exist. */
     public static Home open(Path path, Host host) throws IOException {
         return open(path, host, ROLL_CYCLE_DEFAULT);
     }
 
     /**
-     * Opens a home; makes it when it is not there.
+     * Opens a home; creates it when it does not exist.
      *
-     * @param rollCycle for a new home; an existing one keeps its own
+     * @param rollCycle roll cycle of a new home; an existing one keeps its own
      */
     public static Home open(Path path, Host host, String rollCycle) throws IOException {
         return open(path, host, rollCycle, HomeIdentity.LOCAL);
     }
 
     /**
-     * Opens a home; makes it when it is not there.
+     * Opens a home; creates it when it does not exist.
      *
-     * @param rollCycle for a new home; an existing one keeps its own
-     * @param identity for a new home; an existing one keeps its own
+     * @param rollCycle roll cycle of a new home; an existing one keeps its own
+     * @param identity identity of a new home; an existing one keeps its own
      */
     public static Home open(Path path, Host host, String rollCycle, HomeIdentity identity) throws IOException {
         HomeProperties wanted = new HomeProperties(rollCycle, HomeProperties.UNKNOWN, identity);
@@ -79,7 +79,7 @@ public final class Home {
         SafeFiles files = host.files();
         try {
             files.requireDistinctOwner();
-            files.requireOwnLinks(home); // before anything is made behind one
+            files.requireOwnLinks(home); // before anything is created behind a link
             HomePlace.createWithParents(home, files);
             home = requireDirectory(home, host);
             HomePlace.requireWritable(home, files);
@@ -100,7 +100,7 @@ public final class Home {
         }
     }
 
-    /** Opens a home that must be there, and changes nothing in it; for tools that only look. */
+    /** Opens an existing home, and changes nothing in it; for tools that only read. */
     public static Home openExisting(Path path, Host host) throws IOException {
         Path home = requireDirectory(path, host);
         if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
@@ -110,8 +110,8 @@ public final class Home {
     }
 
     /**
-     * Looks at a home as {@link #open} does, and makes nothing. Returns the home; empty when there is none, and {@link #open} would try to
-     * make it.
+     * Reads a home as {@link #open} does, and creates nothing. Returns the home; empty when there is none, and
+     * {@link #open} would try to create it.
      */
     public static Optional<Home> look(Path path, Host host) throws IOException {
         SafeFiles files = host.files();
@@ -128,7 +128,10 @@ public final class Home {
         return Optional.of(new Home(home, host, HomeProperties.read(home, files)));
     }
 
-    /** Checks the directory of a home that must be there: the links to it, its owner, and that it is private. Returns its real path. */
+    /**
+     * Checks the directory of an existing home: the links to it, its owner, and that it is private. Returns its real
+     * path.
+     */
     private static Path requireDirectory(Path path, Host host) throws IOException {
         SafeFiles files = host.files();
         files.requireOwnLinks(path);
@@ -165,7 +168,7 @@ public final class Home {
         return new Home(home, host, assumed, String.valueOf(problem.getMessage()));
     }
 
-    /** Why the home's properties don't read; empty text when they do. */
+    /** Returns why the home's properties can't be read; empty text when they can. */
     public String propertiesProblem() {
         return propertiesProblem;
     }
@@ -178,7 +181,7 @@ public final class Home {
         return host;
     }
 
-    /** The name of the roll cycle that all journals of this home use. */
+    /** Returns the name of the roll cycle that all journals of this home use. */
     public String rollCycle() {
         return properties.rollCycle();
     }
@@ -188,7 +191,9 @@ public final class Home {
         return properties.identity();
     }
 
-    /** Returns how many hard links the home's files have: more than one while there is a snapshot that shares them. */
+    /**
+     * Returns the number of hard links of the home's files: more than one while there is a snapshot that shares them.
+     */
     public int hardLinks() throws IOException {
         return host.files().hardLinks(path.resolve(HomeProperties.FILE));
     }
@@ -223,7 +228,10 @@ public final class Home {
         return presentPath().resolve(worker.id() + "-" + worker.name());
     }
 
-    /** Marks a worker as present, and shows a change of its {@code worker.json} to those who scan or watch the home. */
+    /**
+     * Marks a worker as present, and shows a change of its {@code worker.json} to processes that scan or watch the
+     * home.
+     */
     void markPresent(WorkerInfo worker) throws IOException {
         host.files().openOwn(presentPath(worker)).close();
         long now = host.clock().wallNs();
@@ -232,20 +240,20 @@ public final class Home {
         host.files().tree().touch(presentPath(worker), now);
     }
 
-    /** The id of a name that ever joined. */
+    /** Returns the id of a name that ever joined. */
     public Optional<Integer> idOf(String name) throws IOException {
         return claims.idOf(WorkerInfo.requireName(name));
     }
 
     /**
-     * Exempts a worker from the retention of the other workers: they no longer keep what it has not read. When it joins
-     * again it is exempt no longer.
+     * Exempts a worker from the retention of the other workers: they no longer keep what it has not read. The exemption
+     * ends when it joins again.
      */
     public void forget(Peer worker) throws IOException {
         claims.forget(worker.id(), worker.epoch());
     }
 
-    /** Whether this incarnation of a worker was given up by {@link #forget}. */
+    /** Returns whether this incarnation of a worker was exempted by {@link #forget}. */
     public boolean isForgotten(Peer worker) throws IOException {
         return claims.isForgotten(worker.id(), worker.epoch());
     }
@@ -260,7 +268,7 @@ public final class Home {
      *
      * @throws IllegalArgumentException when the name breaks the rules of {@link WorkerInfo}
      * @throws NameTakenException when a live worker has it
-     * @throws IdTakenException when the wanted id is another name's
+     * @throws IdTakenException when the wanted id belongs to another name
      * @throws HomeException when the home is a copy of hard links to another one
      */
     public WorkerDirectory join(String name, JoinOptions options) throws IOException {
@@ -293,7 +301,7 @@ public final class Home {
             if (isLast) {
                 throw e;
             }
-            return Optional.empty(); // the worker was removed between two looks
+            return Optional.empty(); // the worker was removed between two reads
         }
         Optional<WorkerDirectory> joined = WorkerDirectory.join(this, new WorkerInfo(id, name), options);
         if (joined.isPresent()) {
@@ -313,7 +321,7 @@ public final class Home {
         }
     }
 
-    /** Returns whether an id is no worker's: it was never given, or its worker was removed. */
+    /** Returns whether no worker has an id: it was never assigned, or its worker was removed. */
     public boolean isFree(int id) throws IOException {
         return claims.nameOf(id).isEmpty();
     }
@@ -333,9 +341,10 @@ public final class Home {
     }
 
     /**
-     * Joins in the name of a worker that lived elsewhere, so that its next incarnation here follows its last one there.
+     * Joins in the name of a worker that ran in another home, so that its next incarnation here follows its last one
+     * there.
      *
-     * @param epoch of its last incarnation; 0 when unknown
+     * @param epoch epoch of its last incarnation; 0 when unknown
      */
     public WorkerDirectory restore(WorkerInfo worker, long epoch) throws IOException {
         claim(worker);

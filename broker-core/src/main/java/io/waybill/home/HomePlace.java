@@ -8,7 +8,10 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** Checks that a home lies where its user meant it, is that user's, and is no copy of hard links. Stateless. */
+/**
+ * Checks the directory of a home: that its path is what its user meant, that it belongs to that user, and that it is no
+ * copy of hard links. Stateless.
+ */
 final class HomePlace {
 
     private static final int OWNER_WRITE_AND_ENTER = 0300;
@@ -16,7 +19,7 @@ final class HomePlace {
 
     private HomePlace() {}
 
-    /** Checks that a home that is there belongs to the user of this process. */
+    /** Checks that an existing home belongs to the user of this process. */
     static void requireOwner(Path home, SafeFiles files) throws IOException {
         int uid = (Integer) Files.getAttribute(home, "unix:uid", LinkOption.NOFOLLOW_LINKS);
         if (uid != files.owner()) {
@@ -27,8 +30,8 @@ final class HomePlace {
     }
 
     /**
-     * Returns whether a home is a copy of hard links, such as {@code cp -al} makes: who joins it would write into the files of the home that
-     * it was made of. It is one no longer when its files are not shared any more.
+     * Returns whether a home is a copy of hard links, such as {@code cp -al} makes: a worker that joins it would write
+     * into the files of the original home. The home is no such copy any more when its files are no longer shared.
      */
     static boolean isLinkedCopy(Path home, HomeProperties properties, SafeFiles files) throws IOException {
         return properties.directory() != HomeProperties.UNKNOWN
@@ -36,7 +39,10 @@ final class HomePlace {
                 && files.hardLinks(home.resolve(HomeProperties.FILE)) > 1;
     }
 
-    /** Refuses a copy of hard links; notes the place of a home that was moved, restored, or made by an earlier version. */
+    /**
+     * Refuses a copy of hard links; notes the directory of a home that was moved, restored, or created by an earlier
+     * version.
+     */
     static void requireJoinable(Path home, HomeProperties properties, SafeFiles files) throws IOException {
         long directory = files.inode(home);
         if (properties.directory() == directory) {
@@ -53,7 +59,7 @@ final class HomePlace {
         }
     }
 
-    /** Makes the directory of a home, and those above it. */
+    /** Creates the directory of a home, and those above it. */
     static void createWithParents(Path home, SafeFiles files) throws IOException {
         if (Files.exists(home)) {
             return;
@@ -68,14 +74,14 @@ final class HomePlace {
     /** Checks that workers of this user can write into a home. */
     static void requireWritable(Path home, SafeFiles files) throws IOException {
         int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
-        // the superuser may write in spite of the mode, but its mode was set on purpose
+        // the superuser may write regardless of the mode, but the mode was set on purpose
         if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
             throw new HomeException("home " + home + " is not writable: mode "
                     + String.format(Locale.ROOT, "%04o", mode & 07777) + ", uid " + files.owner());
         }
     }
 
-    /** A new home is an empty directory, but for what another process that makes it as well has put there. */
+    /** Checks that a new home is an empty directory, except for the entries of another process that creates it, too. */
     static void requireNothingElse(Path home, SafeFiles files) throws IOException {
         for (Path entry : files.list(home, MAX_TOP_ENTRIES)) {
             String name = entry.getFileName().toString();

@@ -21,20 +21,20 @@ import java.util.regex.Pattern;
  * directory=2097412
  * </pre>
  *
- * A home with an identity of its own has format 2, which also has {@code host=h1} and {@code ids=512-1023}. Keys that a reader does not know are
- * skipped, and stay in the file. Immutable.
+ * A home with an identity of its own has format 2, which also has {@code host=h1} and {@code ids=512-1023}. Keys that a
+ * reader does not know are skipped, and stay in the file. Immutable.
  *
- * @param rollCycle the name of the journals' roll cycle
+ * @param rollCycle name of the journals' roll cycle
  * @param directory inode of the home's directory, by which a copy of hard links differs from it; 0 when it isn't known
- * @param identity the host's name and the range of worker ids
+ * @param identity name of the host and range of worker ids
  */
 record HomeProperties(String rollCycle, long directory, HomeIdentity identity) {
     /** Value of {@link #directory} in a home of an earlier version. */
     static final long UNKNOWN = 0;
 
-    /** The format of a home of {@link HomeIdentity#LOCAL}, which has neither host nor ids: earlier versions read it. */
+    /** Format of a home of {@link HomeIdentity#LOCAL}, which has neither host nor ids: earlier versions read it. */
     static final int FORMAT = 1;
-    /** The format of a home with another identity, which earlier versions refuse. */
+    /** Format of a home with another identity, which earlier versions refuse. */
     static final int FORMAT_WITH_IDENTITY = 2;
 
     static final String FILE = "home.properties";
@@ -94,7 +94,7 @@ record HomeProperties(String rollCycle, long directory, HomeIdentity identity) {
         }
     }
 
-    /** Writes the directory of a home that was moved or restored into its file, and keeps all else that is there. */
+    /** Writes the directory of a home that was moved or restored into its file, and keeps the rest of the file. */
     static void replaceDirectory(Path home, long directory, SafeFiles files) throws IOException {
         Path file = home.resolve(FILE);
         String text = new String(files.readSmall(file, MAX_BYTES), StandardCharsets.ISO_8859_1);
@@ -104,7 +104,7 @@ record HomeProperties(String rollCycle, long directory, HomeIdentity identity) {
                 file, (others + end + "directory=" + directory + "\n").getBytes(StandardCharsets.ISO_8859_1));
     }
 
-    /** Returns the file of a home that is made in a directory. */
+    /** Returns the file of a home that is created in a directory. */
     byte[] toBytes(long itsDirectory) {
         return ("# A Waybill home. All its workers go by it.\n"
                         + "format=" + (identity.isLocal() ? FORMAT : FORMAT_WITH_IDENTITY) + "\n"

@@ -8,12 +8,12 @@ import java.util.Map;
 /**
  * Options of a join.
  *
- * @param id the wanted id, or {@link #ANY_ID}
- * @param version of the broker, to publish
- * @param unseen what to do when the name's last process is not visible from here
- * @param lockWaitNs how long to wait for a holder that is about to end
- * @param reachability how other workers reach this one
- * @param groups that it belongs to
+ * @param id wanted id, or {@link #ANY_ID}
+ * @param version version of the broker, to publish
+ * @param unseen policy when the name's last process is not visible from here
+ * @param lockWaitNs max time to wait for a holder that is about to end
+ * @param reachability route by which other workers reach this one
+ * @param groups groups of the worker
  * @param published settings that the worker's first record shows
  */
 public record JoinOptions(
@@ -24,14 +24,14 @@ public record JoinOptions(
         Reachability reachability,
         Groups groups,
         Map<String, String> published) {
-    /** Stands for the id that the name has, or the lowest free one. */
+    /** Value for the id that the name has, or the lowest free one. */
     public static final int ANY_ID = Claims.ANY_ID;
 
     private static final long LOCK_WAIT_NS_DEFAULT = 2_000_000_000L;
 
     /** Policy for a name whose last worker ran in another pid namespace, so that its liveness is unknown. */
     public enum Unseen {
-        /** Takes it for alive. */
+        /** Treats the worker as alive. */
         REFUSE,
         /** Trusts the lock, which is the kernel's and free; for containers that start again over one home. */
         TRUST_LOCK

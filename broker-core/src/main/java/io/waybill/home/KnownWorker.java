@@ -21,16 +21,16 @@ final class KnownWorker {
     private final Claims claims;
     private final Host host;
 
-    private FileStamp stamp; // null before the first look, and while the file can't be read
+    private FileStamp stamp; // null before the first read, and while the file can't be read
     private boolean tooYoung;
-    private WorkerRecord record; // null while there is none that reads
+    private WorkerRecord record; // null while there is none that can be read
     private ReadProblem problem = ReadProblem.NONE;
     private Liveness liveness = Liveness.UNKNOWN;
-    // both null unless it is there
+    // both null unless the worker is there
     private ProcessIdentity watched;
     private ProcessWatch watch;
     private ChangeWatch changes; // null when no thread waits for changes
-    private boolean announced; // whether its end ends waits
+    private boolean announced; // whether the end of the process ends waits
 
     KnownWorker(WorkerInfo info, Path directory, Claims claims, Host host) {
         this.info = info;
@@ -40,34 +40,36 @@ final class KnownWorker {
         this.host = host;
     }
 
-    /** Returns whether it claims to be present and is not known to be dead. */
+    /** Returns whether the worker claims to be present and is not known to be dead. */
     boolean isThere() {
         return watch != null;
     }
 
-    /** The end of its process is to end waits of {@code watching}. */
+    /** Makes the end of the process end waits of {@code watching}. */
     void changesEnd(ChangeWatch watching) {
         changes = watching;
         announced = watch != null && watch.endsWaitsOf(changes);
     }
 
-    /** Returns whether the liveness of its process has to be polled. */
+    /** Returns whether the liveness of the process must be polled. */
     boolean mustBeAsked() {
         return watch != null && !announced;
     }
 
-    /** Returns whether it was never looked at, or could not be read at the last look. */
+    /** Returns whether the worker was never read, or could not be read the last time. */
     boolean isUnseen() {
         return stamp == null;
     }
 
-    /** Reads {@code worker.json}, which may have changed more than its stamp shows. Returns whether it did. */
+    /**
+     * Reads {@code worker.json}, which may have changed more than its stamp shows. Returns whether anything changed.
+     */
     boolean lookAfterChange() {
         stamp = null;
         return look(0);
     }
 
-    /** Reads {@code worker.json} when its stamp changed. Returns whether anything did. */
+    /** Reads {@code worker.json} when its stamp changed. Returns whether anything changed. */
     boolean look(long wallNs) {
         try {
             FileStamp now = FileStamp.of(file);
@@ -159,7 +161,7 @@ final class KnownWorker {
         }
     }
 
-    /** Checks whether its process is alive. Returns whether that changed. */
+    /** Checks whether the process is alive. Returns whether that changed. */
     boolean checkLiveness() {
         Liveness now = watch.liveness();
         boolean changed = now != liveness;
@@ -170,12 +172,12 @@ final class KnownWorker {
         return changed;
     }
 
-    /** Releases its resources; it may still be queried. */
+    /** Releases the resources; the worker may still be queried. */
     void close() {
         unwatch();
     }
 
-    /** Converts to a peer; empty while it has not yet published anything. */
+    /** Converts the worker to a peer; empty while it has not yet published anything. */
     Optional<Peer> toPeer() {
         if (record == null && problem.isNone()) {
             return Optional.empty();

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The workers of a home at one time, by id: all that ever joined, or those that have not left. Immutable. */
+/** Workers of a home at one time, by id: all that ever joined, or those that have not left. Immutable. */
 public final class Members {
     static final Members NONE = new Members(List.of());
 
@@ -21,7 +21,7 @@ public final class Members {
         }
     }
 
-    /** Returns all, lowest id first. */
+    /** Returns all workers, lowest id first. */
     public List<Peer> all() {
         return all;
     }

@@ -20,14 +20,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The members of the home, kept up to date by scanning a directory repeatedly: {@code workers/} for all that ever joined, or
- * {@code present/} for those that have not left in order, which costs nothing for the others.
+ * Members of the home, kept up to date by scanning a directory repeatedly: {@code workers/} for all that ever joined,
+ * or {@code present/} for those that have not left in order, which costs nothing for the others.
  *
- * <p>Every write of a {@code worker.json} touches both directories, and the worker's file in {@code present/}. A scan of an unchanged
- * home costs a stat of the directory, and a system call for each live worker; those that have not left are checked every second. Where
- * the host reports changes of {@code present/} and ends of processes, a scan reads only the {@code worker.json} of those that changed,
- * and asks for processes only if a wait was ended: without a change it costs nothing, however many workers share the home. In any
- * case all are checked every 30 s.
+ * <p>Every write of a {@code worker.json} touches both directories, and the worker's file in {@code present/}. A scan
+ * of an unchanged home costs a stat of the directory, and a system call for each live worker; those that have not left
+ * are checked every second. Where the host reports changes of {@code present/} and ends of processes, a scan reads only
+ * the {@code worker.json} of those that changed, and checks processes only if a wait was ended: without a change it
+ * costs nothing, for any number of workers. In any case all are checked every 30 s.
  *
  * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may
  * read {@link #members()}. <b>Ownership.</b> Its creator closes it, after the last scan. Closing is idempotent.
@@ -36,7 +36,7 @@ import java.util.regex.Pattern;
 public final class Membership implements AutoCloseable {
     private static final long LOOK_INTERVAL_NS = 1_000_000_000L;
     private static final long REPORTED_LOOK_INTERVAL_NS = 30_000_000_000L;
-    /** Short enough that a worker is discovered within 100 ms. */
+    /** Interval of scans when the host reports no changes: short enough that a worker is discovered within 100 ms. */
     private static final long UNTOLD_LOOK_INTERVAL_NS = 80_000_000L;
 
     private static final ChangeWatch.Changes NO_CHANGES = new ChangeWatch.Changes(Set.of(), false, false, true);
@@ -52,7 +52,7 @@ public final class Membership implements AutoCloseable {
     private final SortedMap<String, KnownWorker> known = new TreeMap<>();
     private FileStamp scannedStamp = FileStamp.MISSING;
     private boolean scannedTooYoung;
-    private boolean notified; // of every change from the last look on
+    private boolean notified; // whether the host reports every change from the last full check on
     private long lookAtNs;
     private ChangeWatch changes; // null when no thread waits for changes
     // written by the housekeeping thread, read by all
@@ -72,14 +72,14 @@ public final class Membership implements AutoCloseable {
         this.lookAtNs = clock.monotonicNs() - LOOK_INTERVAL_NS;
     }
 
-    /** Creates the membership of those that have not left in order. {@link #find} returns the others, too. */
+    /** Creates the membership of the workers that have not left in order. {@link #find} returns the others, too. */
     public static Membership present(Home home) {
         return new Membership(home, home.presentPath());
     }
 
     /**
-     * Lets changes that only a {@link #refresh()} can see end waits of {@code watching} from now on, as far as the host
-     * reports them.
+     * Makes changes that only a {@link #refresh()} can see end waits of {@code watching} from now on, as far as the
+     * host reports them.
      */
     public void changesEnd(ChangeWatch watching) {
         changes = watching;
@@ -89,7 +89,7 @@ public final class Membership implements AutoCloseable {
         }
     }
 
-    /** Returns the max time without a scan, unless a wait for changes ends. */
+    /** Returns the max time between scans, unless a wait for changes ends. */
     public long restNs() {
         boolean isReported = notified;
         for (KnownWorker worker : known.values()) {
@@ -98,12 +98,15 @@ public final class Membership implements AutoCloseable {
         return isReported ? REPORTED_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
     }
 
-    /** The workers as the last {@link #refresh()} found them. */
+    /** Returns the workers as the last {@link #refresh()} found them. */
     public Members members() {
         return members;
     }
 
-    /** Returns a worker by its name, as the last {@link #refresh()} found it, or as it is now if it left before. Any thread. */
+    /**
+     * Returns a worker by its name, as the last {@link #refresh()} found it, or as it is now if it left before. Any
+     * thread.
+     */
     public Optional<Peer> find(String name) throws IOException {
         Optional<Peer> member = members.find(name);
         Optional<WorkerInfo> info = member.isPresent() ? Optional.empty() : infoOf("0-" + name);
@@ -125,14 +128,14 @@ public final class Membership implements AutoCloseable {
         return named.isPresent() || !text.matches("[0-9]{1,5}") ? named : find(Integer.parseInt(text));
     }
 
-    /** Returns how many workers ever joined, those that were removed not counted. */
+    /** Returns the number of workers that ever joined, without those that were removed. */
     public long everJoined() throws IOException {
         return files.list(home.workersPath(), MAX_DIRECTORIES).stream()
                 .filter(entry -> infoOf(entry.getFileName().toString()).isPresent())
                 .count();
     }
 
-    /** Returns a worker as its record says now. Any thread. */
+    /** Returns a worker according to its current record. Any thread. */
     public Optional<Peer> read(WorkerInfo info) {
         KnownWorker worker = new KnownWorker(info, home.workerPath(info), claims, home.host());
         try {
@@ -172,7 +175,7 @@ public final class Membership implements AutoCloseable {
         return changed;
     }
 
-    /** Returns whether this scan looks at all workers: rarely, where each change is reported. */
+    /** Returns whether this scan checks all workers: rarely, where each change is reported. */
     private boolean beginsLook(boolean listing, boolean lost) {
         long nowNs = clock.monotonicNs();
         boolean due = notified
@@ -193,7 +196,7 @@ public final class Membership implements AutoCloseable {
         return changed;
     }
 
-    /** Closes the descriptors by which it watches processes. */
+    /** Closes the descriptors that watch processes. */
     @Override
     public void close() {
         known.values().forEach(KnownWorker::close);

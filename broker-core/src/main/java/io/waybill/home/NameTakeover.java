@@ -16,7 +16,10 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Whether a process that joins may take over a name: its lock, and what its last holder says in {@code worker.json}. */
+/**
+ * Checks whether a process that joins may acquire a name, by the name's lock and the record of its last holder in
+ * {@code worker.json}.
+ */
 final class NameTakeover {
 
     private static final Logger LOG = LoggerFactory.getLogger(NameTakeover.class);
@@ -24,7 +27,7 @@ final class NameTakeover {
 
     private NameTakeover() {}
 
-    /** Takes the lock; waits briefly for a holder that has ended or is leaving, but not for a live one. */
+    /** Acquires the lock; waits briefly for a holder that has ended or is leaving, but not for a live one. */
     static OwnerLock takeLock(Home home, WorkerInfo info, Path path, JoinOptions options) throws IOException {
         Host host = home.host();
         long giveUpAt = host.clock().monotonicNs() + options.lockWaitNs();
@@ -61,7 +64,7 @@ final class NameTakeover {
         Host host = home.host();
         ProcessIdentity process = last.process();
         if (process.equals(host.processes().self())) {
-            return; // joined from this very process, which has the lock now: that one was closed
+            return; // joined from this process, which has the lock now: that worker was closed
         }
         switch (host.processes().liveness(process)) {
             case DEAD ->

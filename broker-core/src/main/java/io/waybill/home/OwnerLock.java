@@ -42,7 +42,7 @@ final class OwnerLock implements AutoCloseable {
         }
     }
 
-    /** The last epoch written; 0 when there is none that reads as one. */
+    /** Returns the last epoch written; 0 when there is none that can be parsed. */
     long epoch() throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(MAX_BYTES);
         try (FileChannel channel = files.channelOf(file)) {
@@ -52,12 +52,12 @@ final class OwnerLock implements AutoCloseable {
         try {
             return text.length() > 18 ? 0 : Math.max(0, Long.parseLong(text));
         } catch (NumberFormatException e) {
-            return 0; // cut short by a power failure: worker.json knows it too
+            return 0; // cut short by a power failure: worker.json has it, too
         }
     }
 
     void writeEpoch(long epoch) throws IOException {
-        // padded, so that a shorter number never leaves digits of a longer one behind
+        // padded, so that a shorter number overwrites all digits of a longer one
         byte[] text = String.format(Locale.ROOT, "%-20d%n", epoch).getBytes(StandardCharsets.US_ASCII);
         try (FileChannel channel = files.channelOf(file)) {
             channel.write(ByteBuffer.wrap(text), 0);

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A worker of the home as found by one scan; includes the scanning worker itself. Immutable.
+ * Worker of the home as found by one scan; includes the scanning worker itself. Immutable.
  *
  * <p>All values are claims of that worker, except {@link PeerState#DEAD} in {@link #state()}, and {@link #liveness()}.
  */
@@ -15,7 +15,7 @@ public final class Peer {
     private final Path path;
     private final PeerState state;
     private final Liveness liveness;
-    private final WorkerRecord record; // null when it does not read
+    private final WorkerRecord record; // null when it can't be read
     private final ReadProblem problem;
 
     Peer(WorkerInfo info, Path path, PeerState state, Liveness liveness, WorkerRecord record, ReadProblem problem) {
@@ -48,7 +48,7 @@ public final class Peer {
         return state;
     }
 
-    /** {@link Liveness#UNKNOWN} for one whose process can't be seen from here. */
+    /** Returns the liveness of the worker's process; {@link Liveness#UNKNOWN} when it can't be seen from here. */
     public Liveness liveness() {
         return liveness;
     }
@@ -63,22 +63,28 @@ public final class Peer {
         return record == null ? 0 : record.epoch();
     }
 
-    /** Returns the epoch of the first incarnation whose requests this one runs if they were not begun; its own when it continues none. */
+    /**
+     * Returns the epoch of the first incarnation whose requests this one runs if they were not begun; its own epoch
+     * when it continues none.
+     */
     public long firstEpoch() {
         return record == null ? 0 : Succession.firstEpochOf(record);
     }
 
-    /** Returns until when a worker that has left may be succeeded, on CLOCK_BOOTTIME; 0 for not at all, or if it is there. */
+    /**
+     * Returns the time until which a worker that has left may be succeeded, on CLOCK_BOOTTIME; 0 for not at all, or if
+     * it is there.
+     */
     public long succeededUntilNs() {
         return record == null ? 0 : Succession.until(record);
     }
 
-    /** Why it does not read; empty text when it does. */
+    /** Returns why the worker can't be read; empty text when it can. */
     public String problem() {
         return problem.text();
     }
 
-    /** Why it does not read; {@link ReadProblem#NONE} when it does. */
+    /** Returns why the worker can't be read; {@link ReadProblem#NONE} when it can. */
     public ReadProblem readProblem() {
         return problem;
     }

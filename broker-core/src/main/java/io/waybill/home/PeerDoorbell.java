@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Rings at another worker; the protocol is {@link Doorbell}'s.
+ * Rings the doorbell of another worker; {@link Doorbell} describes the protocol.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its opener closes it; closing again does nothing. <b>Memory.</b>
- * Ringing allocates nothing while the other one has its doorbell open.
+ * Ringing allocates nothing while the other worker has its doorbell open.
  */
 public final class PeerDoorbell implements AutoCloseable {
     private final Path path;
@@ -25,7 +25,7 @@ public final class PeerDoorbell implements AutoCloseable {
         this.files = files;
     }
 
-    /** The doorbell of a worker, which need not be there yet. */
+    /** Returns the doorbell of a worker, which need not be there yet. */
     public static PeerDoorbell of(Peer peer, SafeFiles files) {
         return of(peer.path(), files);
     }
@@ -48,7 +48,7 @@ public final class PeerDoorbell implements AutoCloseable {
         }
         if (!fifo.pass()) {
             fifo.close();
-            fifo = null; // the next worker of this name may have made a new one
+            fifo = null; // the next worker of this name may have created a new one
         }
     }
 

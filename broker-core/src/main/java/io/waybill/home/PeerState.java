@@ -10,7 +10,7 @@ public enum PeerState {
     /** The {@code worker.json} can't be read; see {@link Peer#problem()}. */
     UNREADABLE;
 
-    /** Whether a message for it will be read soon. */
+    /** Returns whether a message for the worker will be read soon. */
     public boolean isThere() {
         return this == STARTING || this == READY;
     }

@@ -3,10 +3,11 @@ package io.waybill.home;
 import io.waybill.host.failure.HostFailures;
 
 /**
- * Why the files of a worker can't be read: what is wrong with them, or a failure of the process that reads them.
+ * Problem of reading a worker's files: a defect of the files, or a failure of the process that reads them.
  *
- * @param text empty for none
- * @param isOwn whether the reading process could not get a descriptor, memory or a thread, or its disk failed: the files may be whole
+ * @param text description; empty for none
+ * @param isOwn whether the reading process could not get a descriptor, memory or a thread, or its disk failed: the
+ * files may be whole
  */
 public record ReadProblem(String text, boolean isOwn) {
 
@@ -17,7 +18,7 @@ public record ReadProblem(String text, boolean isOwn) {
         return new ReadProblem(text, false);
     }
 
-    /** Returns the problem that a failed read shows. */
+    /** Returns the problem shown by a failed read. */
     public static ReadProblem of(Throwable e) {
         return new ReadProblem(HostFailures.describe(e), HostFailures.is(e));
     }

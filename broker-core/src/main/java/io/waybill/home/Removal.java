@@ -20,31 +20,31 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Removes what workers that are gone left in a home: their directory, name and id. Whether others still need something
- * of it is for the caller to decide.
+ * Removes what departed workers left in a home: their directory, name and id. The caller decides whether other workers
+ * still need something of it.
  *
- * <p>All steps are taken with the worker's lock held, so no other process joins under the name meanwhile. The first one,
- * which renames the claim of the id, decides: a process that ends before it has changed nothing, and what one leaves behind
- * it is completed by the next removal, or by the next process that joins under the name.
+ * <p>All steps are taken with the worker's lock held, so no other process joins under the name meanwhile. The first
+ * one, which renames the claim of the id, decides: a process that ends before it has changed nothing; a removal whose
+ * process ends after it is completed by the next removal, or by the next process that joins under the name.
  *
  * <p><b>Threads.</b> Stateless, also among processes.
  */
 public final class Removal {
 
-    /** The steps in their order; a process may end before each. */
+    /** Steps in their order; a process may end before each. */
     enum Step {
-        /** Notes where the directory is to be moved, if it is. */
+        /** Notes the destination of the directory, if it is to be moved. */
         NOTE_ARCHIVE,
         /** Frees the id: the removal is decided. */
         FREE_ID,
         FREE_NAME,
-        /** Gives the directory a name that no worker has. */
+        /** Renames the directory to a name that no worker has. */
         HIDE,
-        /** Moves it into the archive, or deletes it. */
+        /** Moves the directory into the archive, or deletes it. */
         DISPOSE
     }
 
-    /** Called before each step, for tests. */
+    /** Callback before each step, for tests. */
     @FunctionalInterface
     interface Steps {
         void before(Step step) throws IOException;
@@ -76,8 +76,9 @@ public final class Removal {
     /**
      * Removes a worker that left or died.
      *
-     * @param archive a home on the same file system that gets its directory; empty to delete it
-     * @throws HomeException when it is there, or may be, or joins just now, or the archive has its id or name already
+     * @param archive home on the same file system that receives the directory; empty to delete it
+     * @throws HomeException when the worker is there, or may be, or joins just now, or the archive has its id or name
+     * already
      */
     public void remove(Peer worker, Optional<Path> archive) throws IOException {
         boolean isGone = worker.state() == PeerState.LEFT
@@ -115,7 +116,10 @@ public final class Removal {
         return new FormerId(Math.max(Math.max(worker.epoch(), lock.epoch()), blocks(worker)), counter);
     }
 
-    /** Returns the block that the worker would have taken next for its unique ids, which an epoch begins; 0 if it took no second one. */
+    /**
+     * Returns the epoch that begins at the block of unique ids that the worker would have taken next; 0 if it took no
+     * second block.
+     */
     private long blocks(Peer worker) throws IOException {
         try {
             String ids = new String(files.readSmall(worker.path().resolve("ids"), MAX_IDS_BYTES), ISO_8859_1);
@@ -163,7 +167,7 @@ public final class Removal {
         return !FileStamp.of(directory).equals(FileStamp.MISSING);
     }
 
-    /** Takes the steps behind the first one. With the worker's lock, and after its id was freed. */
+    /** Takes the steps after the first one. Call with the worker's lock, and after its id was freed. */
     private void finish(WorkerInfo worker, Path directory) throws IOException {
         steps.before(Step.FREE_NAME);
         home.claims().freeName(worker);
@@ -171,14 +175,14 @@ public final class Removal {
         steps.before(Step.HIDE);
         Path hidden = directory.resolveSibling(HIDDEN + worker.id() + "-" + worker.name());
         if (isThere(hidden)) {
-            dispose(hidden); // of an earlier worker with this id and name
+            dispose(hidden); // the directory of an earlier worker with this id and name
         }
         files.renameWithin(directory, hidden);
         files.syncParent(hidden);
         dispose(hidden);
     }
 
-    /** Opens the home that gets what is removed, which has the same ids. */
+    /** Opens the home that receives what is removed, and that has the same ids. */
     private Home archive(Path path) throws IOException {
         return Home.open(path, home.host(), Home.ROLL_CYCLE_DEFAULT, home.identity());
     }
@@ -198,7 +202,7 @@ public final class Removal {
         files.remove(target.workerPath(worker).resolve(ARCHIVE_NOTE));
     }
 
-    /** Completes removals whose process ended. Returns the workers. */
+    /** Completes removals whose process ended. Returns their workers. */
     public List<WorkerInfo> complete() throws IOException {
         List<WorkerInfo> completed = new ArrayList<>();
         home.claims().dropForgotten();
@@ -221,8 +225,8 @@ public final class Removal {
     /**
      * Completes the removal of a worker whose id was freed.
      *
-     * @param waitNs for a process that is at it
-     * @return whether it was still to be completed
+     * @param waitNs max time to wait for another process that completes it
+     * @return whether the removal was still incomplete
      */
     boolean complete(WorkerInfo worker, long waitNs) throws IOException {
         Path directory = home.workerPath(worker);

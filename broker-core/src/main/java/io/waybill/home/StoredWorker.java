@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A worker's directory in any state, for tools. Reads by position, maps nothing, and writes nothing. Unusable parts are
- * left out, and reported by {@link #problems()}.
+ * Directory of a worker in any state, for tools. Reads by position, maps nothing, and writes nothing. Unusable parts
+ * are left out, and reported by {@link #problems()}.
  *
  * <p>One thread at a time.
  */
@@ -39,9 +39,9 @@ public final class StoredWorker {
     }
 
     /**
-     * Something that is damaged.
+     * Damage of a file.
      *
-     * @param text names the file too
+     * @param text description, which also names the file
      */
     public record Problem(Path file, String text) {}
 
@@ -54,12 +54,14 @@ public final class StoredWorker {
         return List.copyOf(problems);
     }
 
-    /** The epoch that took calls last, as {@link #cursors} found it; 0 when none did, or the file does not read. */
+    /**
+     * Returns the epoch that took calls last, as {@link #cursors} found it; 0 when none did, or the file can't be read.
+     */
     public long callableEpoch() {
         return callable;
     }
 
-    /** The last incarnation of the worker that anything there knows of; 0 when nothing does. */
+    /** Returns the epoch of the worker's last known incarnation; 0 when none is known. */
     public long epoch() {
         return Math.max(said().map(WorkerRecord::epoch).orElse(0L), lockEpoch());
     }
@@ -89,7 +91,7 @@ public final class StoredWorker {
                     file + ": expected the record of " + info + ", found that of "
                             + new WorkerInfo(record.id(), record.name()));
         } catch (NoSuchFileException e) {
-            // it never joined wholly
+            // it never joined completely
         } catch (IOException | IllegalArgumentException e) {
             problem(file, String.valueOf(e.getMessage()));
         }
@@ -107,14 +109,14 @@ public final class StoredWorker {
                 problem(file, file + ": expected a generation, found " + text.length() + " other bytes");
             }
         } catch (NoSuchFileException e) {
-            // it never joined wholly
+            // it never joined completely
         } catch (IOException e) {
             problem(file, String.valueOf(e.getMessage()));
         }
         return 0;
     }
 
-    /** Returns what it has read of its peers. */
+    /** Returns the positions up to which the worker has read its peers. */
     public List<StoredCursor> cursors() {
         Path file = StoredCursors.file(path);
         try {
@@ -122,7 +124,7 @@ public final class StoredWorker {
             callable = stored.callableEpoch();
             return stored.slots();
         } catch (NoSuchFileException e) {
-            if (Files.exists(path.resolve(WorkerDirectory.RECORD_FILE), LinkOption.NOFOLLOW_LINKS)) { // made after it
+            if (Files.exists(path.resolve(WorkerDirectory.RECORD_FILE), LinkOption.NOFOLLOW_LINKS)) { // created later
                 problem(file, file + ": expected the cursors of " + info + ", found no file");
             }
         } catch (IOException e) {

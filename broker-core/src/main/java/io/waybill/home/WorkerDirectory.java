@@ -16,15 +16,15 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A worker's own directory in a home, from join to leave: its name and id, its {@code worker.json}, cursors, doorbell
- * and first contacts.
+ * Directory of the worker itself in a home, from join to leave: its name and id, its {@code worker.json}, cursors,
+ * doorbell and first contacts.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The one that joined leaves or closes; doing so again does nothing. The directory
- * and the claim stay for the next one of this name.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The joining component leaves or closes it; doing so again does
+ * nothing. The directory and the claim stay for the next worker of this name.
  */
 public final class WorkerDirectory implements AutoCloseable {
 
-    /** The name of the subdirectory with the tensor segments. */
+    /** Name of the subdirectory with the tensor segments. */
     public static final String SEGMENTS = "segments";
 
     static final String RECORD_FILE = WorkerRecord.FILE;
@@ -67,7 +67,7 @@ public final class WorkerDirectory implements AutoCloseable {
         this.succession = succession;
     }
 
-    /** Takes over the directory of a claimed name; empty when the name was removed meanwhile. */
+    /** Acquires the directory of a claimed name; empty when the name was removed meanwhile. */
     static Optional<WorkerDirectory> join(Home home, WorkerInfo info, JoinOptions options) throws IOException {
         Host host = home.host();
         SafeFiles files = host.files();
@@ -87,7 +87,7 @@ public final class WorkerDirectory implements AutoCloseable {
         Contacts contacts = null;
         try {
             if (!home.claims().isClaimed(info)) { // a process that removes a name has the lock meanwhile
-                if (NameTakeover.readRecord(path, files).isEmpty()) { // made by this join
+                if (NameTakeover.readRecord(path, files).isEmpty()) { // created by this join
                     files.tree().removeAll(path);
                 }
                 lock.close();
@@ -173,7 +173,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return path;
     }
 
-    /** Returns how often this name has joined; identifies an incarnation of it. */
+    /** Returns the number of joins of this name, which identifies an incarnation of it. */
     public long epoch() {
         return record().epoch();
     }
@@ -193,7 +193,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return previous;
     }
 
-    /** Returns which earlier incarnations this one continues. */
+    /** Returns the earlier incarnations that this one continues. */
     public Succession succession() {
         return succession;
     }
@@ -211,21 +211,21 @@ public final class WorkerDirectory implements AutoCloseable {
         return contacts;
     }
 
-    /** Returns whether this is another boot of the host than that of the previous incarnation, or there was none. */
+    /** Returns whether the host was booted since the previous incarnation, or there was none. */
     public boolean isAfterBoot() {
         return previous.isEmpty()
                 || !previous.get().process().bootId().equals(record().process().bootId());
     }
 
     /**
-     * Returns whether the cursors show exactly with whom the previous incarnation talked and how far it had read: not when
-     * they were replaced, or after a crash of the host.
+     * Returns whether the cursors show exactly the peers with which the previous incarnation communicated, and how far
+     * it had read them: not when they were replaced, or after a crash of the host.
      */
     public boolean cursorsAreExact() {
         return !isAfterBoot() && cursors.origin() == Cursors.Origin.KEPT || epoch() == 1;
     }
 
-    /** Returns the least counter of this worker's message ids: its id may have been another worker's before. */
+    /** Returns the min counter of this worker's message ids: its id may have been another worker's before. */
     public long firstCounter() {
         return former.counter();
     }
@@ -235,7 +235,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return record;
     }
 
-    /** The path of a private directory in this one, made when it is not there. */
+    /** Returns the path of a private subdirectory, which is created when it does not exist. */
     public Path subdirectory(String name) throws IOException {
         return home.host().files().createPrivateDirectory(path.resolve(name));
     }
@@ -254,22 +254,22 @@ public final class WorkerDirectory implements AutoCloseable {
         write(record.with(state, served, succession.shownWith(settings)));
     }
 
-    /** Shows the others one more thing, or another text for it; the rest stays as it is. */
+    /** Publishes one more setting, or another text for it; the rest stays as it is. */
     public synchronized void show(String setting, String text) throws IOException {
         Map<String, String> settings = new LinkedHashMap<>(record.settings());
         settings.put(setting, text);
         publish(record.state(), record.served(), settings);
     }
 
-    /** Leaves the home and gives the name back; what was sent to it ends. */
+    /** Leaves the home and releases the name; what was sent to the worker ends. */
     public void leave() throws IOException {
         leave(Duration.ZERO);
     }
 
     /**
-     * Leaves the home and gives the name back. Threads that poll or wait at the doorbell have stopped by then.
+     * Leaves the home and releases the name. Threads that poll or wait at the doorbell have stopped by then.
      *
-     * @param forSuccessor how long requests that were not begun wait for the next worker of this name
+     * @param forSuccessor time for which requests that were not begun wait for the next worker of this name
      */
     public synchronized void leave(Duration forSuccessor) throws IOException {
         if (left) {
@@ -291,12 +291,12 @@ public final class WorkerDirectory implements AutoCloseable {
                             ? settings
                             : succession.leftUntil(settings, home.host().clock().bootNs() + waitNs)));
         } catch (IOException | RuntimeException | Error e) {
-            // the disk is full, for one: better no record than one of a worker that is not there
+            // such as on a full disk: better no record than the record of a worker that is not there
             home.host().files().remove(path.resolve(RECORD_FILE));
             home.markPresent(info);
             throw e;
         } finally {
-            home.host().files().remove(home.presentPath(info)); // last: until then others look at the record
+            home.host().files().remove(home.presentPath(info)); // last: until then others read the record
         }
     }
 
@@ -305,7 +305,7 @@ public final class WorkerDirectory implements AutoCloseable {
         leave();
     }
 
-    /** Drops everything as a killed process would. */
+    /** Drops all resources as a killed process would. */
     synchronized void abandon() {
         left = true;
         CloseSteps steps = new CloseSteps();
@@ -325,13 +325,13 @@ public final class WorkerDirectory implements AutoCloseable {
         home.markPresent(info);
     }
 
-    /** Notes that the name was given an id just now. */
+    /** Notes whether the name was assigned an id just now. */
     WorkerDirectory named(boolean justNow) {
         isNew = justNow;
         return this;
     }
 
-    /** Returns whether no worker had this name before, so that nothing in the home is about it. */
+    /** Returns whether no worker had this name before, so that nothing in the home refers to it. */
     public boolean isNew() {
         return isNew;
     }

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The record that a worker publishes about itself, in {@code worker.json}; {@code docs/reference/worker-json.md} has its fields. Fields that a
- * reader does not know are skipped. Immutable.
+ * Record that a worker publishes about itself, in {@code worker.json}; {@code docs/reference/worker-json.md} describes
+ * its fields. Readers skip fields that they do not know. Immutable.
  */
 public record WorkerRecord(
         int id,
@@ -30,7 +30,7 @@ public record WorkerRecord(
     /** Key in {@link #settings} of a worker that serves no requests; its value is {@link #CALLS_ONLY}. */
     public static final String ROLE = "role";
 
-    /** The name of the file with the record, which each change of it replaces. */
+    /** Name of the file with the record, which each change of it replaces. */
     public static final String FILE = "worker.json";
 
     /** Value of {@link #ROLE}: the worker sends requests and reads none. */
@@ -39,13 +39,16 @@ public record WorkerRecord(
     /** Key in {@link #settings}: the faults that the worker injects. Absent when it injects none. */
     public static final String INJECTS = "injects";
 
-    /** Key in {@link #settings}: what a power failure may take of the worker's journal. */
+    /** Key in {@link #settings}: the part of the worker's journal that a power failure may destroy. */
     public static final String DURABILITY = "durability";
 
     /** Key in {@link #settings}: the reader that keeps the worker from removing journal files that are due. */
     public static final String RETENTION = "retention";
 
-    /** Key in {@link #settings}: the keys whose handlers left, between blanks; requests for them parked when this was published. */
+    /**
+     * Key in {@link #settings}: the keys whose handlers are gone, separated by blanks; requests for them parked when
+     * this was published.
+     */
     public static final String PARKS = "parks";
 
     /** Key in {@link #settings}: the files of the worker's journal that were missing when it joined. */
@@ -74,7 +77,7 @@ public record WorkerRecord(
                 newSettings);
     }
 
-    /** Returns the same, with what it shows of those that it continues. */
+    /** Returns a copy with the settings of a worker that continues others. */
     WorkerRecord shown(Succession succession) {
         return with(state, served(), succession.shownWith(settings));
     }

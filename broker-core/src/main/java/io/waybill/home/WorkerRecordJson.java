@@ -20,12 +20,12 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * {@link WorkerRecord}s as JSON and back. What is read is untrusted: sizes, counts and ranges are checked, nothing is guessed.
+ * Codec of {@link WorkerRecord}s as JSON. Input is untrusted: sizes, counts and ranges are checked, nothing is guessed.
  *
  * <p><b>Threads.</b> Stateless.
  */
 final class WorkerRecordJson {
-    /** Greatest size of a {@code worker.json}. */
+    /** Max size of a {@code worker.json}. */
     static final int MAX_BYTES = 64 << 10;
 
     private static final int FORMAT = 1;
@@ -109,7 +109,7 @@ final class WorkerRecordJson {
     /**
      * Decodes a record.
      *
-     * @param source for the message
+     * @param source origin of the bytes, for the message
      */
     static WorkerRecord read(byte[] bytes, Object source) throws MalformedHomeFileException {
         Fields fields = new Fields(source);
@@ -128,13 +128,13 @@ final class WorkerRecordJson {
         } catch (MalformedHomeFileException e) {
             throw e;
         } catch (IOException e) {
-            // Jackson's text quotes the content; where it failed is enough
+            // Jackson's text quotes the content; the position of the failure is enough
             throw new MalformedHomeFileException(source + ": no JSON of a worker, " + bytes.length + " bytes", e);
         }
         return fields.toRecord();
     }
 
-    /** The fields seen so far. Used by one thread. */
+    /** Fields that were read so far. Used by one thread. */
     private static final class Fields {
         private final Object source;
         private final Map<String, Long> numbers = new LinkedHashMap<>();

@@ -1,6 +1,6 @@
 /**
- * The directory that a group of workers share: which workers join under which name and id, which live, what each has read of the others,
- * and how they wake each other.
+ * Directory that a group of workers share: the names and ids of the workers, their liveness, the positions up to which
+ * each has read the others, and the doorbells by which they wake each other.
  *
  * <pre>
  * &lt;home&gt;/                       0700, one owner
@@ -18,7 +18,7 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.home.Home#open} and {@link io.waybill.home.Home#join} to take part
- *   <li>{@link io.waybill.home.Membership} to see who is there
+ *   <li>{@link io.waybill.home.Membership} to list the workers that are there
  * </ul>
  */
 package io.waybill.home;

@@ -3,7 +3,7 @@ package io.waybill.home.cursor;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What this worker has read from one peer, as published to that peer. Layout in {@link Cursors}.
+ * Positions up to which this worker has read one peer, as published to that peer. Layout in {@link Cursors}.
  *
  * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLease} is thread-safe. Reads see the worker's
  * own last write. <b>Memory.</b> Nothing allocates.
@@ -25,7 +25,7 @@ public final class CursorSlot {
         table.putLong(offset + CursorLayout.RESPONSES_INDEX, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.REQUESTS_BEGIN, requestsBegin);
-        // the id last: a reader takes it for the word that the rest is valid
+        // the id last: for a reader it shows that the rest is valid
         table.putIntRelease(offset + CursorLayout.PEER_ID, peerId);
         table.putIntRelease(CursorLayout.directoryEntry(slot), peerId);
     }
@@ -35,7 +35,9 @@ public final class CursorSlot {
         table.putIntVolatile(offset + CursorLayout.PEER_ID, CursorLayout.FREE);
     }
 
-    /** The peer; -1 when the slot is free. The slot's page is looked at only when the directory names a peer. */
+    /**
+     * Returns the peer's id; -1 when the slot is free. The slot's page is read only when the directory names a peer.
+     */
     public int peerId() {
         int id = table.getIntVolatile(CursorLayout.directoryEntry(slot));
         return id == CursorLayout.FREE || table.getIntVolatile(offset + CursorLayout.PEER_ID) == id
@@ -43,7 +45,7 @@ public final class CursorSlot {
                 : CursorLayout.FREE; // one of its two pages did not reach the disk
     }
 
-    /** Position in the peer's requests up to which all is read; -1 when unknown. */
+    /** Returns the position in the peer's requests up to which all are read; -1 when unknown. */
     public long requestsIndex() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_INDEX);
     }
@@ -52,7 +54,9 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_INDEX, index);
     }
 
-    /** Sequence of the first record in the file in which the position in the peer's requests is; -1 when unknown. */
+    /**
+     * Returns the sequence of the first record in the file with the position in the peer's requests; -1 when unknown.
+     */
     public long requestsFileSequence() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
     }
@@ -62,7 +66,7 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_FILE, sequence + 1);
     }
 
-    /** Position in the peer's responses up to which all is read; -1 when unknown. */
+    /** Returns the position in the peer's responses up to which all are read; -1 when unknown. */
     public long responsesIndex() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);
     }
@@ -71,7 +75,7 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.RESPONSES_INDEX, index);
     }
 
-    /** Messages for this worker that it consumed from the peer's requests. */
+    /** Returns the number of messages for this worker that it consumed from the peer's requests. */
     public long requestsConsumed() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_CONSUMED);
     }
@@ -80,7 +84,7 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_CONSUMED, count);
     }
 
-    /** Bytes of those messages. */
+    /** Returns the size of the consumed messages in bytes. */
     public long requestBytesConsumed() {
         return table.getLongVolatile(offset + CursorLayout.REQUEST_BYTES_CONSUMED);
     }
@@ -89,7 +93,9 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUEST_BYTES_CONSUMED, bytes);
     }
 
-    /** Position in the peer's requests before which all for this worker are finished; -1 when unknown. */
+    /**
+     * Returns the low watermark in the peer's requests: before it, all for this worker are completed; -1 when unknown.
+     */
     public long requestsCompletedBefore() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE);
     }
@@ -99,8 +105,8 @@ public final class CursorSlot {
     }
 
     /**
-     * Position in the worker's own responses behind which the responses to requests stand that are not before the finished ones; 0: the
-     * start.
+     * Returns the position in the worker's own responses after which all responses to requests at or behind the low
+     * watermark follow; 0: the start.
      */
     public long responsesFrom() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
@@ -117,14 +123,14 @@ public final class CursorSlot {
     }
 
     /**
-     * Announces to the peer that a record was written for it. Call after the append, by any thread. A later read of other memory by this thread
-     * does not come before it.
+     * Announces to the peer that a record was written for it. Call after the append, by any thread. No later read of
+     * other memory by this thread is executed before it.
      */
     public void announce() {
         table.getAndAddLong(offset + CursorLayout.ANNOUNCED, 1);
     }
 
-    /** Returns how many of the peer's leases were released. */
+    /** Returns the number of the peer's leases that were released. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);
     }
@@ -133,7 +139,7 @@ public final class CursorSlot {
     public synchronized void releaseLease(long leaseId) {
         long count = releasedCount();
         table.putLong(offset + CursorLayout.ringEntry(count), leaseId);
-        // after the id: the count tells the peer that the id is written
+        // after the id: the count shows the peer that the id is written
         table.putLongRelease(offset + CursorLayout.RELEASED_COUNT, count + 1);
     }
 }

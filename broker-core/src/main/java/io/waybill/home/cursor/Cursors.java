@@ -36,30 +36,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this worker has read of each peer and what it has completed: a table in the mapped file {@code cursors}, which
- * the peers map read-only as {@link PeerCursors}. The space of the header, and of each slot from its first use on, is
- * reserved, so no access hits a hole. The layout is in {@code docs/reference/cursors.md}.
+ * Positions up to which this worker has read each peer and has completed requests: a table in the mapped file
+ * {@code cursors}, which the peers map read-only as {@link PeerCursors}. The space of the header, and of each slot from
+ * its first use on, is reserved, so no access hits a hole. The layout is in {@code docs/reference/cursors.md}.
  *
  * <p>A peer that leases at most 256 regions at a time to this worker can't miss a release.
  *
  * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that
- * waits.
- * <b>Ownership.</b> Opened and closed by the worker's directory. The mapping itself is left to the garbage collector,
- * so that a late access to a slot does not crash. <b>Errors.</b> A file that was damaged is replaced by a new one, see
- * {@link #origin()}.
+ * waits. <b>Ownership.</b> Opened and closed by the worker's directory. The mapping itself is left to the garbage
+ * collector, so that a late access to a slot does not crash. <b>Errors.</b> A file that was damaged is replaced by a
+ * new one, see {@link #origin()}.
  */
 public final class Cursors {
     private static final Logger LOG = LoggerFactory.getLogger(Cursors.class);
-    /** Unknown position of a queue on the disk. */
+    /** Value of an unknown position of a queue on the disk. */
     public static final long UNKNOWN = CursorLayout.UNKNOWN;
 
     private static final String WRITTEN_ASIDE = ".cursors.new";
 
     /** Origin of the table. */
     public enum Origin {
-        /** There was no file. */
+        /** The file did not exist. */
         NEW,
-        /** The worker before left it. */
+        /** The previous incarnation left the file. */
         KEPT,
         /** The file was damaged: its content must be recovered from the journals. */
         REPLACED
@@ -127,7 +126,7 @@ public final class Cursors {
         return "";
     }
 
-    /** Writes the file under another name and renames it when it is complete: no peer ever maps an incomplete one. */
+    /** Writes the file under another name and renames it when it is complete: a peer can only map a complete file. */
     private static UnsafeBuffer create(SafeFiles files, Path path, int ownId) throws IOException {
         Path aside = path.resolveSibling(WRITTEN_ASIDE);
         files.remove(aside);
@@ -199,18 +198,21 @@ public final class Cursors {
     /**
      * Publishes that the doorbell must be rung from now on. The caller polls all journals once more before it waits.
      *
-     * @param wakeAtNs until when it means to sleep, on the monotonic clock
+     * @param wakeAtNs planned end of the sleep, on the monotonic clock
      */
     public void markAsleep(long wakeAtNs) {
         sleep.asleep(wakeAtNs);
     }
 
-    /** Does so in place of a thread that sleeps already, whose planned end of the sleep stays. */
+    /**
+     * Publishes that the doorbell must be rung, in place of a thread that sleeps already, whose planned end of the
+     * sleep stays.
+     */
     public void markAsleep() {
         sleep.asleep();
     }
 
-    /** Publishes that the doorbell need not be rung while another thread polls in place of the one that sleeps. */
+    /** Publishes that the doorbell need not be rung while another thread polls in place of the sleeping one. */
     public void markPolled() {
         sleep.polled();
     }
@@ -235,7 +237,7 @@ public final class Cursors {
         table.putIntVolatile(READERS_WAIT_AT, 0);
     }
 
-    /** The index before which this worker's requests are on the disk; less than 1 when nothing is known. */
+    /** Returns the index before which this worker's requests are on the disk; less than 1 when nothing is known. */
     public long requestsOnDiskBefore() {
         return table.getLongVolatile(REQUESTS_ON_DISK_AT);
     }
@@ -255,27 +257,27 @@ public final class Cursors {
         table.putLongVolatile(RESPONSES_ON_DISK_AT, before);
     }
 
-    /** Returns how far this worker's requests are written. */
+    /** Returns the extent to which this worker's requests are written. */
     public QueueNote requests() {
         return requests;
     }
 
-    /** Returns how far this worker's responses are written. */
+    /** Returns the extent to which this worker's responses are written. */
     public QueueNote responses() {
         return responses;
     }
 
-    /** A counter above those of all message ids that were given when it was noted; 0 when unknown. */
+    /** Returns a counter above those of all message ids that were assigned when it was noted; 0 when unknown. */
     public long nextCounter() {
         return table.getLongVolatile(NEXT_COUNTER_AT);
     }
 
-    /** Notes a counter above those of all message ids that were given so far. */
+    /** Notes a counter above those of all message ids that were assigned so far. */
     public void nextCounter(long counter) {
         table.putLongVolatile(NEXT_COUNTER_AT, counter);
     }
 
-    /** The last epoch that took calls; 0 when none did. */
+    /** Returns the last epoch that took calls; 0 when none did. */
     public long epoch() {
         return table.getLongVolatile(EPOCH_AT);
     }
@@ -285,7 +287,7 @@ public final class Cursors {
         table.putLongRelease(EPOCH_AT, epoch);
     }
 
-    /** The slot of a peer, claimed when it has none yet. */
+    /** Returns the slot of a peer, claimed when it has none yet. */
     public CursorSlot slot(int peerId) throws HomeException {
         return slot(peerId, id -> false, 0);
     }
@@ -295,7 +297,7 @@ public final class Cursors {
      *
      * @param gone whether a peer's slot may be reassigned; called when all are taken
      * @param requestsBegin position in this worker's requests before which none is for a peer that has had no slot; 0
-     *     unknown
+     * when unknown
      */
     public synchronized CursorSlot slot(int peerId, IntPredicate gone, long requestsBegin) throws HomeException {
         int free = -1;
@@ -313,7 +315,7 @@ public final class Cursors {
             if (gone.test(slots[i].peerId())) {
                 slots[i].free();
                 free = i;
-                begin = 0; // from now on a peer without a slot may have had one
+                begin = 0; // from now on a peer without a slot may have had one before
             }
         }
         if (free < 0) {
@@ -333,7 +335,7 @@ public final class Cursors {
         }
     }
 
-    /** Frees the slot of a peer, if it has one. No link uses it. */
+    /** Frees the slot of a peer, if it has one. No link uses the slot. */
     public synchronized void free(int peerId) {
         for (CursorSlot slot : slots) {
             if (slot.peerId() == peerId) {
@@ -342,7 +344,7 @@ public final class Cursors {
         }
     }
 
-    /** Returns all slots that are taken. */
+    /** Returns all slots that are in use. */
     public synchronized List<CursorSlot> taken() {
         List<CursorSlot> taken = new ArrayList<>();
         for (CursorSlot slot : slots) {

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  */
 public record FileStamp(long modifiedNs, long size, Object key) {
     public static final FileStamp MISSING = new FileStamp(0, -1, "missing");
-    /** A file may change again within one tick of the file system's clock and look the same; no tick is longer. */
+    /** Max tick of a file system's clock: a file may change again within one tick, and its stamp stays equal. */
     private static final long COARSEST_TICK_NS = 100_000_000;
 
     public static FileStamp of(Path path) throws IOException {
@@ -30,7 +30,7 @@ public record FileStamp(long modifiedNs, long size, Object key) {
         }
     }
 
-    // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+    // written out, as hashCode is: the JVM would generate them at the first use, which is in the path of each join
     @Override
     public boolean equals(Object other) {
         return other instanceof FileStamp that
@@ -44,7 +44,7 @@ public record FileStamp(long modifiedNs, long size, Object key) {
         return Objects.hash(modifiedNs, size, key);
     }
 
-    /** Whether the file, looked at at this time, may yet change without its stamp doing so. */
+    /** Returns whether the file, read at this time, may yet change without a change of its stamp. */
     public boolean isTooYoung(long wallNs) {
         return Math.abs(wallNs - modifiedNs) < COARSEST_TICK_NS;
     }

@@ -5,7 +5,7 @@ import java.util.function.LongConsumer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What one peer claims to have read of this worker. Layout in {@link Cursors}.
+ * Positions up to which one peer claims to have read this worker. Layout in {@link Cursors}.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> Nothing allocates.
  */
@@ -20,27 +20,35 @@ public final class PeerCursorSlot {
         this.ownId = ownId;
     }
 
-    /** Whether the peer still keeps this slot for this worker; ask {@link PeerCursors#slotFor} again when not. */
+    /**
+     * Returns whether the peer still keeps this slot for this worker; if not, call {@link PeerCursors#slotFor} again.
+     */
     public boolean isValid() {
         return table.getIntVolatile(offset + CursorLayout.PEER_ID) == ownId;
     }
 
-    /** Position in this worker's requests; -1 when unknown. */
+    /** Returns the position in this worker's requests; -1 when unknown. */
     public long requestsIndex() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_INDEX);
     }
 
-    /** Sequence of the first record in the file in which the position in this worker's requests is; -1 when unknown. */
+    /**
+     * Returns the sequence of the first record in the file with the position in this worker's requests; -1 when
+     * unknown.
+     */
     public long requestsFileSequence() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
     }
 
-    /** Position in this worker's responses; -1 when unknown. */
+    /** Returns the position in this worker's responses; -1 when unknown. */
     public long responsesIndex() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);
     }
 
-    /** Position in this worker's requests before which the peer has finished all that were for it; 0 or less when unknown. */
+    /**
+     * Returns the position in this worker's requests before which the peer has completed all that were for it; 0 or
+     * less when unknown.
+     */
     public long requestsCompletedBefore() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE);
     }
@@ -52,17 +60,17 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
-    /** Position in the peer's requests before which none is for this worker; 0 or less: the start. */
+    /** Returns the position in the peer's requests before which none is for this worker; 0 or less: the start. */
     public long requestsBegin() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_BEGIN);
     }
 
-    /** The epoch of the peer that last began to read this worker's queues; 0 for none. */
+    /** Returns the epoch of the peer that last began to read this worker's queues; 0 for none. */
     public long incarnation() {
         return table.getLongVolatile(offset + CursorLayout.INCARNATION);
     }
 
-    /** Returns how often the peer has announced records for this worker; 0 when it has never done so. */
+    /** Returns the number of the peer's announcements of records for this worker; 0 when it has never made one. */
     public long announced() {
         return table.getLongVolatile(offset + CursorLayout.ANNOUNCED);
     }
@@ -84,7 +92,7 @@ public final class PeerCursorSlot {
      * checks that this peer has this lease.
      *
      * @param seen the result of the last call; {@link #releasedCount()} when this worker began to lease
-     * @param outstanding how many leases this peer has: it can't have released more
+     * @param outstanding number of leases of this peer: it can't have released more
      * @return the value of {@code seen} for the next call
      * @throws MalformedHomeFileException when the claim is impossible
      */

@@ -28,7 +28,7 @@ public final class PeerCursors {
         this.sleep = new SleepMark(table);
     }
 
-    /** Whether the file was cut since it was mapped, which is not looked at before each access. */
+    /** Returns whether the file was cut since it was mapped, which is not checked before each access. */
     public boolean isCut() {
         try {
             return Files.size(path) < CursorLayout.FILE_BYTES;
@@ -40,8 +40,8 @@ public final class PeerCursors {
     /**
      * Maps a peer's cursors.
      *
-     * @param workerDirectory the peer's
-     * @param ownerId the peer's id
+     * @param workerDirectory directory of the peer
+     * @param ownerId id of the peer
      * @throws MalformedHomeFileException when the file is cut short or is not the peer's cursors
      * @throws io.waybill.host.UnsafeFileException when it is not a file of ours
      * @throws java.nio.file.NoSuchFileException when it is not there
@@ -58,29 +58,31 @@ public final class PeerCursors {
     }
 
     /**
-     * Whether the peer must be woken to see what was appended just now: see the doorbell. The fence is in here, so this
-     * comes after the append.
+     * Returns whether the peer must be woken to see what was appended just now, as {@link io.waybill.home.Doorbell}
+     * describes. The method contains the fence, so the check comes after the append.
      */
     public boolean isAsleepAfterFence() {
         return sleep.isAsleepAfterFence();
     }
 
-    /** The peer's epoch, as the last one of its name that took calls wrote it; 0 when none did. */
+    /** Returns the peer's epoch, as the last incarnation of its name that took calls wrote it; 0 when none did. */
     public long epoch() {
         return table.getLongVolatile(CursorLayout.EPOCH_AT);
     }
 
-    /** Whether the peer's records must be on its disk before they are acted on. Set when its incarnation begins. */
+    /**
+     * Returns whether the peer's records must be on its disk before they are acted on. Set when its incarnation begins.
+     */
     public boolean readersWait() {
         return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) != 0;
     }
 
-    /** The index before which the peer's requests may be acted upon. */
+    /** Returns the index before which the peer's requests may be acted on. */
     public long requestsReadableBefore() {
         return readableBefore(CursorLayout.REQUESTS_ON_DISK_AT);
     }
 
-    /** The index before which the peer's responses may be acted upon. */
+    /** Returns the index before which the peer's responses may be acted on. */
     public long responsesReadableBefore() {
         return readableBefore(CursorLayout.RESPONSES_ON_DISK_AT);
     }
@@ -89,12 +91,12 @@ public final class PeerCursors {
         return readersWait() ? table.getLongVolatile(onDiskAt) : Long.MAX_VALUE;
     }
 
-    /** Returns until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
+    /** Returns the planned end of the peer's sleep, on the monotonic clock; 0 when it is awake. */
     public long wakeAtNs() {
         return sleep.wakeAtNs();
     }
 
-    /** Returns what the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
+    /** Returns the peer's slot for worker {@code ownId}; empty while it has read nothing of it. */
     public Optional<PeerCursorSlot> slotFor(int ownId) {
         for (int i = 0; i < CursorLayout.SLOTS; i++) {
             if (table.getIntVolatile(CursorLayout.directoryEntry(i)) == ownId) {

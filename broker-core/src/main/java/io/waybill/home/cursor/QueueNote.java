@@ -3,8 +3,8 @@ package io.waybill.home.cursor;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * How far one of a worker's own queues is written, as the worker notes it off the path of a call. It outlives the queue's files: by it
- * the next incarnation of the worker sees that some of them are gone. Layout in {@link Cursors}:
+ * Note of the extent to which one of a worker's own queues is written, updated off the path of a call. It outlives the
+ * queue's files: by it the next incarnation of the worker sees that some of them are gone. Layout in {@link Cursors}:
  *
  * <pre>
  *   0  u64  index behind the last record, 0 unknown
@@ -27,28 +27,28 @@ public final class QueueNote {
         this.offset = offset;
     }
 
-    /** The index behind the last record when it was noted; 0 when unknown. */
+    /** Returns the index behind the last record when it was noted; 0 when unknown. */
     public long endIndex() {
         return table.getLongVolatile(offset + END);
     }
 
-    /** The sequence of the record that comes next at {@link #endIndex}. */
+    /** Returns the sequence of the record that comes next at {@link #endIndex}. */
     public long nextSequence() {
         return table.getLongVolatile(offset + SEQUENCE);
     }
 
-    /** Notes how far the queue is written. */
+    /** Notes the end of the written records. */
     public void written(long endIndex, long nextSequence) {
         table.putLongRelease(offset + SEQUENCE, nextSequence);
         table.putLongRelease(offset + END, endIndex);
     }
 
-    /** The number of the oldest file that retention left; -1 when unknown. */
+    /** Returns the number of the oldest file that retention left; -1 when unknown. */
     public int oldestCycle() {
         return (int) table.getLongVolatile(offset + OLDEST) - 1;
     }
 
-    /** Notes, before files are removed, which one will be the oldest. */
+    /** Notes, before files are removed, the file that will be the oldest. */
     public void oldestCycle(int cycle) {
         table.putLongRelease(offset + OLDEST, cycle + 1L);
     }

@@ -4,11 +4,12 @@ import java.lang.invoke.VarHandle;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Whether a worker waits at its doorbell, as it tells its peers. The protocol is that of {@link io.waybill.home.Doorbell}: the one who waits
- * looks once more behind its mark, and who sends looks at the mark behind its record, each with a full fence in between.
+ * Mark that shows a worker's peers whether it waits at its doorbell. The protocol is that of
+ * {@link io.waybill.home.Doorbell}: the waiting thread polls once more after its mark, and the sender reads the mark
+ * after its record, each with a full fence in between.
  *
- * <p><b>Threads.</b> The marks belong to the thread that waits, in the process that owns the table; the looks are anyone's. <b>Memory.</b>
- * Nothing allocates.
+ * <p><b>Threads.</b> The marks belong to the thread that waits, in the process that owns the table; any thread may read
+ * them. <b>Memory.</b> Nothing allocates.
  */
 final class SleepMark {
 
@@ -21,19 +22,22 @@ final class SleepMark {
         this.table = table;
     }
 
-    /** Marks it asleep until then on the monotonic clock. What the caller looks at next, it reads after that. */
+    /**
+     * Marks the worker asleep until this time on the monotonic clock. Later reads of the caller are executed after
+     * that.
+     */
     void asleep(long wakeAtNs) {
         table.putLongRelease(CursorLayout.WAKE_AT_NS_AT, wakeAtNs);
         asleep();
     }
 
-    /** Does so, and leaves the planned end of the sleep. */
+    /** Marks the worker asleep, and leaves the planned end of the sleep. */
     void asleep() {
         table.putIntRelease(CursorLayout.ASLEEP_AT, ASLEEP);
-        VarHandle.fullFence(); // before the journals are looked at again
+        VarHandle.fullFence(); // before the journals are polled again
     }
 
-    /** Takes the mark away, and leaves the planned end of the sleep. */
+    /** Removes the mark, and leaves the planned end of the sleep. */
     void polled() {
         table.putIntRelease(CursorLayout.ASLEEP_AT, AWAKE);
     }
@@ -47,13 +51,13 @@ final class SleepMark {
         return table.getIntVolatile(CursorLayout.ASLEEP_AT) == ASLEEP;
     }
 
-    /** Returns whether it must be woken to see what the caller wrote before. */
+    /** Returns whether the worker must be woken to see what the caller wrote before. */
     boolean isAsleepAfterFence() {
-        VarHandle.fullFence(); // behind the record
+        VarHandle.fullFence(); // after the record
         return isAsleep();
     }
 
-    /** Returns until when it means to sleep, on the monotonic clock; 0 when it is awake. */
+    /** Returns the planned end of the sleep, on the monotonic clock; 0 when the worker is awake. */
     long wakeAtNs() {
         return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);
     }

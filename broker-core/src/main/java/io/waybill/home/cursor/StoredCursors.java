@@ -15,14 +15,14 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * A {@code cursors} file as it was found, for tools. Immutable.
+ * Content of a {@code cursors} file, for tools. Immutable.
  *
  * @param callableEpoch epoch of the incarnation that took calls last; 0 when none did, or the file is too short
- * @param slots what it says about each peer, damaged slots left out
+ * @param slots entries of the peers, without damaged ones
  */
 public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
 
-    /** A sixteenth of all that a worker can give. */
+    /** Counter for a file without one: a sixteenth of all that a worker can assign. */
     private static final long UNKNOWN_COUNTER = 1L << 44;
 
     private static final int MAX_WORKERS = 4 * (WorkerInfo.MAX_ID + 1);
@@ -39,7 +39,7 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
     /**
      * Reads the file by position, without mapping it.
      *
-     * @param problems is given what is damaged
+     * @param problems receives descriptions of damage
      */
     public static StoredCursors read(Path workerDirectory, WorkerInfo owner, SafeFiles files, Consumer<String> problems)
             throws IOException {
@@ -54,9 +54,9 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
     }
 
     /**
-     * Returns a counter above those of all message ids that a worker noted as given.
+     * Returns a counter above those of all message ids that a worker noted as assigned.
      *
-     * @return a very high one when the file does not say
+     * @return a very high counter when the file has none
      */
     public static long nextCounter(Path workerDirectory, WorkerInfo owner, SafeFiles files) throws IOException {
         try (FileChannel channel = files.openForReading(file(workerDirectory), Long.MAX_VALUE)) {
@@ -80,7 +80,7 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
                     peers.add(header.getInt(CursorLayout.directoryEntry(i)));
                 }
             } catch (NoSuchFileException e) {
-                // it never joined wholly, or is just being removed
+                // it never joined completely, or is just being removed
             }
         }
         return peers;

@@ -1,5 +1,6 @@
 /**
- * The {@code cursors} file of a worker: what it has read of each peer, what it has completed and released.
+ * Content of a worker's {@code cursors} file: the positions up to which it has read each peer, and what it has
+ * completed and released.
  *
  * <h2>Starting points</h2>
  * <ul>

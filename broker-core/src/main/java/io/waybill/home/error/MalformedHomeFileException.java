@@ -1,6 +1,6 @@
 package io.waybill.home.error;
 
-/** A file of the home does not read as what it must be: cut short, damaged, or of another format. */
+/** Thrown when a file of the home can't be parsed: it is cut short, damaged, or of another format. */
 public final class MalformedHomeFileException extends HomeException {
     private static final long serialVersionUID = 1L;
 

@@ -1,6 +1,6 @@
 package io.waybill.home.error;
 
-/** A live worker has the name. */
+/** Thrown when a live worker has the name. */
 public final class NameTakenException extends HomeException {
     private static final long serialVersionUID = 1L;
 

@@ -1,5 +1,5 @@
 /**
- * Why a home, or a worker's directory in it, can't be used.
+ * Errors of a home, or of a worker's directory in it, that can't be used.
  *
  * <h2>Starting points</h2>
  * <ul>

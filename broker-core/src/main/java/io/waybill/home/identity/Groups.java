@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * The groups that a worker belongs to, by name. What a group is for, its members decide.
+ * Groups of a worker, by name. Their members define their purpose.
  *
  * @param names at most {@link #MAX} different ones, each 1 to 127 of {@code A-Z a-z 0-9 - _ : .}
  */
@@ -16,7 +16,7 @@ public record Groups(List<String> names) {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:.-]{1,127}");
 
-    /** No groups. */
+    /** Value without groups. */
     public static final Groups NONE = new Groups(List.of());
 
     public Groups {

@@ -5,19 +5,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The name of a home's host, and the range of the worker ids that the home gives. Homes whose workers call each other have different names
- * and separate ranges, so that a worker id, and with it a message id, is of one host.
+ * Name of a home's host, and range of the worker ids that the home assigns. Homes whose workers call each other have
+ * different names and separate ranges, so that a worker id, and with it a message id, is of one host.
  *
  * @param host 1 to 63 of {@code a-z 0-9 . -}, the first a letter or a digit
- * @param firstId the lowest id of the range
- * @param lastId the highest id of the range
+ * @param firstId lowest id of the range
+ * @param lastId highest id of the range
  */
 public record HomeIdentity(String host, int firstId, int lastId) {
 
     private static final Pattern HOST = Pattern.compile("[a-z0-9][a-z0-9.-]{0,62}");
     private static final Pattern IDS = Pattern.compile("(0|[1-9][0-9]{0,4})-(0|[1-9][0-9]{0,4})");
 
-    /** The identity of a home that was given none. */
+    /** Default identity of a home. */
     public static final HomeIdentity LOCAL = new HomeIdentity("local", 0, 511);
 
     public HomeIdentity {
@@ -48,12 +48,15 @@ public record HomeIdentity(String host, int firstId, int lastId) {
         return equals(LOCAL);
     }
 
-    /** Returns whether the home may give this id. A {@link #LOCAL} home continues behind its range, because no other host has these ids. */
+    /**
+     * Returns whether the home may assign this id. A {@link #LOCAL} home continues behind its range, because no other
+     * host has these ids.
+     */
     public boolean includes(int id) {
         return isLocal() || id >= firstId && id <= lastId;
     }
 
-    /** Returns the highest id that the home may give. */
+    /** Returns the highest id that the home may assign. */
     public int maxId() {
         return isLocal() ? WorkerInfo.MAX_ID : lastId;
     }

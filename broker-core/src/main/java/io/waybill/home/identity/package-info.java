@@ -1,5 +1,5 @@
 /**
- * How a home and its workers are distinguished among several hosts: the home's host name and range of worker ids, and how a worker is
- * reached. Start at {@link io.waybill.home.identity.HomeIdentity}.
+ * Identity of a home and its workers among several hosts: the home's host name and range of worker ids, and how a
+ * worker is reached. Start at {@link io.waybill.home.identity.HomeIdentity}.
  */
 package io.waybill.home.identity;

@@ -13,12 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The outcomes that a worker gave its own calls: a timeout, the loss of the peer, its own close, a response that it could not read. No record
- * of a journal has them. The newest {@value OutcomesLayout#MAX} are kept, in the worker's file {@code outcomes}; they are for readers, and
- * nothing depends on them.
+ * Outcomes that a worker gave its own calls: a timeout, the loss of the peer, its own close, a response that it could
+ * not read. No record of a journal has them. The newest {@value OutcomesLayout#MAX} are kept, in the worker's file
+ * {@code outcomes}; they are for readers, and nothing depends on them.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Its maker closes it; what is noted later is dropped. <b>Errors.</b> What can't be written is logged
- * once and dropped: a call ends as it does.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Its creator closes it; what is noted later is dropped. <b>Errors.</b> What
+ * can't be written is logged once and dropped: a call ends as it does.
  */
 public final class NotedOutcomes implements AutoCloseable {
 
@@ -40,7 +40,7 @@ public final class NotedOutcomes implements AutoCloseable {
     }
 
     /**
-     * An outcome that a worker gave its call.
+     * Outcome that a worker gave its call.
      *
      * @param atNs wall clock in ns since 1970
      */
@@ -117,7 +117,7 @@ public final class NotedOutcomes implements AutoCloseable {
         }
     }
 
-    /** The outcomes that a worker had noted when they were read. Immutable. */
+    /** Reader of the outcomes that a worker had noted when they were read. Immutable. */
     public static final class Reader {
 
         private static final long NONE = -1;
@@ -154,7 +154,7 @@ public final class NotedOutcomes implements AutoCloseable {
             }
         }
 
-        /** Of a call that was sent again the last outcome counts. */
+        /** Adds an entry. For a call that was sent again, the last outcome counts. */
         private void add(int entry) {
             long id = OutcomesLayout.id(content, entry);
             long known = entries.get(id);
@@ -163,7 +163,7 @@ public final class NotedOutcomes implements AutoCloseable {
             }
         }
 
-        /** Returns what became of a call; empty when its worker gave it no outcome of its own. */
+        /** Returns the outcome of a call; empty when its worker gave it none of its own. */
         public Optional<Noted> of(long id) {
             int entry = (int) entries.get(id);
             return entry == NONE
@@ -172,7 +172,7 @@ public final class NotedOutcomes implements AutoCloseable {
                             ErrorCode.of(OutcomesLayout.code(content, entry)), OutcomesLayout.wallNs(content, entry)));
         }
 
-        /** Returns whether the outcome of a call that was sent then is still here, if it was noted. */
+        /** Returns whether the outcome of a call that was sent at this time is still here, if it was noted. */
         public boolean reachesTo(long sentNs) {
             return sentNs >= oldestNs;
         }

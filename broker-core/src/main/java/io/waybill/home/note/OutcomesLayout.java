@@ -5,7 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.zip.CRC32C;
 
-/** The layout of the file {@code outcomes}: {@code docs/reference/outcomes.md}. */
+/** Layout of the file {@code outcomes}: {@code docs/reference/outcomes.md}. */
 final class OutcomesLayout {
 
     static final String FILE = "outcomes";
@@ -13,7 +13,7 @@ final class OutcomesLayout {
     static final int VERSION = 1;
     static final int HEADER = 16;
     static final int ENTRY = 24;
-    /** Entries of the ring. */
+    /** Number of entries of the ring. */
     static final int MAX = 1 << 16;
 
     static final int MAX_BYTES = HEADER + MAX * ENTRY;
@@ -37,12 +37,12 @@ final class OutcomesLayout {
         return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Returns whether a file begins as one of this version does. */
+    /** Returns whether a file begins like a file of this version. */
     static boolean isKnown(ByteBuffer file) {
         return file.limit() >= HEADER && file.getInt(0) == MAGIC && file.getInt(4) == VERSION;
     }
 
-    /** Returns how many entries a file has room for. */
+    /** Returns the number of entries that fit in a file. */
     static int entries(ByteBuffer file) {
         return Math.min(MAX, (file.limit() - HEADER) / ENTRY);
     }

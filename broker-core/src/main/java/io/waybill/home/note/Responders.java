@@ -15,8 +15,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The bundles that had handlers in a worker, by the number that its responses have: the file {@code responders} in its directory, a line of
- * text for each. The newest {@value #MAX} are kept. Stateless.
+ * Bundles that had handlers in a worker, by the number in its responses: the file {@code responders} in its directory,
+ * a line of text for each. The newest {@value #MAX} are kept. Stateless.
  */
 public final class Responders {
 
@@ -31,10 +31,10 @@ public final class Responders {
     private Responders() {}
 
     /**
-     * A bundle, or a part of a program.
+     * Bundle, or a part of a program.
      *
-     * @param number in the records of its responses
-     * @param name the bundle's symbolic name
+     * @param number number in the records of its responses
+     * @param name symbolic name of the bundle
      */
     public record Responder(long number, String name, String version) {
 
@@ -48,7 +48,7 @@ public final class Responders {
             return plain.length() > MAX_CHARS ? plain.substring(0, MAX_CHARS) : plain;
         }
 
-        // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+        // written out, as hashCode is: the JVM would generate them at the first use, which is in the path of each join
         @Override
         public boolean equals(Object other) {
             return other instanceof Responder that
@@ -62,14 +62,14 @@ public final class Responders {
             return Long.hashCode(number);
         }
 
-        /** Returns name and version. */
+        /** Returns the name with the version. */
         @Override
         public String toString() {
             return version.isEmpty() ? name : name + " " + version;
         }
     }
 
-    /** Adds those that are not in the file. By the worker itself, one thread at a time. */
+    /** Adds the bundles that are not in the file. For the worker itself, one thread at a time. */
     public static void add(Path worker, Collection<Responder> present, SafeFiles files) throws IOException {
         Map<Long, Responder> known = read(worker, files);
         int before = known.size();
@@ -91,7 +91,7 @@ public final class Responders {
         }
     }
 
-    /** Returns what a worker has noted, oldest first; lines that are none are skipped. */
+    /** Returns the bundles that a worker has noted, oldest first; invalid lines are skipped. */
     public static Map<Long, Responder> read(Path worker, SafeFiles files) throws IOException {
         Map<Long, Responder> known = new LinkedHashMap<>();
         byte[] bytes;
