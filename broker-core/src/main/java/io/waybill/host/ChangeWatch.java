@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Waits until a directory changes, a process ends, or another thread calls {@link #wake}.
  *
- * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Its opener closes it; closing
- * again does nothing. Closing ends the wait, and the descriptors go when the last thread is out. <b>Memory.</b> Waiting allocates
- * nothing but the names of entries that changed.
+ * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Its opener closes
+ * it; closing again does nothing. Closing ends the wait, and the descriptors are closed when the last thread has left.
+ * <b>Memory.</b> Waiting allocates nothing but the names of entries that changed.
  */
 public final class ChangeWatch implements AutoCloseable {
 
@@ -30,7 +30,7 @@ public final class ChangeWatch implements AutoCloseable {
     private final WaitingRoom room = new WaitingRoom();
     private final WaitingRoom signalRoom = new WaitingRoom();
     private final Pending pending = new Pending();
-    /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the descriptors. */
+    /** Number of threads inside, and one for being open; the thread that decrements it to 0 closes the descriptors. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private volatile boolean closed;
@@ -45,7 +45,7 @@ public final class ChangeWatch implements AutoCloseable {
      */
     public record Changes(Set<String> touched, boolean entries, boolean lost, boolean waitEnded) {}
 
-    /** Changes that were not taken yet. Its lock guards all. */
+    /** Changes that were not taken yet. The lock guards all fields. */
     private static final class Pending implements DirectoryEvents {
         private static final int MAX_NAMES = 1024;
 
@@ -110,7 +110,7 @@ public final class ChangeWatch implements AutoCloseable {
     }
 
     /**
-     * Watches no directory, only what joins.
+     * Creates a watch of no directory, only of what joins.
      *
      * @throws IOException when there are no descriptors left
      */
@@ -152,17 +152,17 @@ public final class ChangeWatch implements AutoCloseable {
         }
     }
 
-    /** Whether changes of the directory end a wait. */
+    /** Returns whether changes of the directory end a wait. */
     public boolean seesDirectory() {
         return directory != NONE;
     }
 
-    /** Lets a readable descriptor end waits, until it is closed. Not once this is closed. */
+    /** Makes a readable descriptor end waits, until it is closed. Not once this is closed. */
     void add(int descriptor) throws NativeCallException {
         calls.waits().joinSet(set, descriptor);
     }
 
-    /** Does as {@link #add}. Returns whether it could. */
+    /** Adds a descriptor like {@link #add}. Returns whether that succeeded. */
     boolean join(int descriptor) {
         if (!enter()) {
             return false;
@@ -178,7 +178,10 @@ public final class ChangeWatch implements AutoCloseable {
         }
     }
 
-    /** Sets whether a descriptor that has joined ends waits; if it is readable by now, it does at once. Nothing once this is closed. */
+    /**
+     * Sets whether a descriptor that has joined ends waits; if it is readable by now, it does so immediately. Does
+     * nothing once this is closed.
+     */
     void attend(int descriptor, boolean attends) throws NativeCallException {
         if (enter()) {
             try {
@@ -190,9 +193,9 @@ public final class ChangeWatch implements AutoCloseable {
     }
 
     /**
-     * Waits until something happened that was not waited for yet; at once when it is closed.
+     * Waits until an event happens that no wait has reported yet; returns immediately when the watch is closed.
      *
-     * @return false when nothing did in time
+     * @return false when none happened in time
      */
     public boolean await(long timeoutNs) {
         if (!enter()) {
@@ -213,9 +216,7 @@ public final class ChangeWatch implements AutoCloseable {
         }
     }
 
-    /**
-     * Returns what changed in the directory since this was last called, as far as the host reports it.
-     */
+    /** Returns the changes of the directory since the last call, as far as the host reports them. */
     public Changes takeChanges() {
         if (directory != NONE && enter()) {
             try {
@@ -227,7 +228,7 @@ public final class ChangeWatch implements AutoCloseable {
         return pending.take();
     }
 
-    /** Ends the wait, or the next one. */
+    /** Ends the current wait, or the next one. */
     public void wake() {
         if (!enter()) {
             return;

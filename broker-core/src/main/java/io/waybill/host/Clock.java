@@ -1,16 +1,22 @@
 package io.waybill.host;
 
 /**
- * The three clocks that the core reads.
+ * Clocks that the core reads.
  *
  * <p><b>Threads.</b> Any thread may read. <b>Units.</b> Nanoseconds.
  */
 public interface Clock {
 
-    /** Time that passes while the host is awake; the same reading for every process of the host. For intervals. */
+    /**
+     * Returns the time that passes while the host is awake; the same reading for every process of the host. For
+     * intervals.
+     */
     long monotonicNs();
 
-    /** Time that also passes while the host is suspended; the same reading for every process of the host. For deadlines. */
+    /**
+     * Returns the time that also passes while the host is suspended; the same reading for every process of the host.
+     * For deadlines.
+     */
     long bootNs();
 
     /**
@@ -23,6 +29,6 @@ public interface Clock {
         return wallNs() - bootNs() + bootNs;
     }
 
-    /** Measures again what is cached. To be called about ten times a second by one housekeeping thread. */
+    /** Measures the cached offsets again. To be called about ten times a second by one housekeeping thread. */
     default void refresh() {}
 }

@@ -8,16 +8,20 @@ import java.util.function.IntConsumer;
 import org.agrona.BufferUtil;
 
 /**
- * Waits until descriptors can be read, and makes them so: {@code ppoll}, {@code epoll}, {@code inotify}, {@code eventfd} and pipes.
+ * Waits until descriptors are readable, and makes them readable: {@code ppoll}, {@code epoll}, {@code inotify},
+ * {@code eventfd} and pipes.
  *
- * <p><b>Threads.</b> Thread-safe, with a {@link WaitingRoom} for each thread that waits. <b>Errors.</b> {@link NativeCallException}, as
- * {@link NativeCalls}.
+ * <p><b>Threads.</b> Thread-safe, with a {@link WaitingRoom} for each thread that waits. <b>Errors.</b>
+ * {@link NativeCallException}, as {@link NativeCalls}.
  */
 final class DescriptorWaits {
 
     private static final int IN_ATTRIB = 0x4;
     private static final int IN_Q_OVERFLOW = 0x4000;
-    /** A directory's entries come, go or are replaced, or times are set: its own or those of an entry. */
+    /**
+     * Mask of the changes of a directory: entries come, go or are replaced, or times are set, of the directory or of an
+     * entry.
+     */
     private static final int IN_CHANGES = IN_ATTRIB | 0x40 | 0x80 | 0x100 | 0x200;
 
     private static final int IN_ONLYDIR = 0x01000000;
@@ -27,16 +31,16 @@ final class DescriptorWaits {
     private static final int EPOLLIN = 1;
     private static final int EPOLL_EVENT_BYTES = 16;
 
-    /** Takes what a descriptor of {@link #watchDirectory} reports. */
+    /** Receiver of the events of a descriptor of {@link #watchDirectory}. */
     interface DirectoryEvents {
 
-        /** The times or the mode of an entry were set; of the directory itself when the name is empty. */
+        /** Reports that the times or the mode of an entry were set; of the directory itself when the name is empty. */
         void touched(String name);
 
-        /** Entries came or went. */
+        /** Reports that entries came or went. */
         void entries();
 
-        /** More happened than the host could note. */
+        /** Reports that more happened than the host could note. */
         void lost();
     }
 
@@ -50,19 +54,19 @@ final class DescriptorWaits {
     }
 
     /**
-     * Native memory to wait with: a pollfd, a timespec and a buffer for what is read. For one thread at a time. It is freed when it
-     * becomes unreachable, so its user keeps it in a field.
+     * Native memory for a wait: a pollfd, a timespec and a buffer for what is read. For one thread at a time. It is
+     * freed when it becomes unreachable, so its user keeps it in a field.
      */
     static final class WaitingRoom {
         private static final int READ_AT_ONCE = 4096;
 
         private static final int DESCRIPTOR = 0;
-        private static final int EVENTS = 4; // and the events returned, in the upper half
+        private static final int EVENTS = 4; // also offset of the returned events, in the upper half
         private static final int SECONDS = 8;
         private static final int NANOS = 16;
         private static final int BUFFER = 64;
-        private static final int EVENT_MASK = 4; // of an inotify event: behind the watch's number
-        private static final int EVENT_LENGTH = 12; // of the name that follows, with zeros behind it
+        private static final int EVENT_MASK = 4; // offset in an inotify event: behind the watch's number
+        private static final int EVENT_LENGTH = 12; // of the name's length; the name follows, with zeros behind it
         private static final int EVENT_HEADER = 16;
         private static final int POLLIN = 1;
         private static final long NS_PER_S = 1_000_000_000L;
@@ -71,7 +75,7 @@ final class DescriptorWaits {
                 ByteBuffer.allocateDirect(BUFFER + READ_AT_ONCE).order(ByteOrder.nativeOrder());
         private final long address = BufferUtil.address(memory);
 
-        /** Writes what to wait for, and how long. */
+        /** Writes the descriptor to wait for, and the timeout. */
         void setWait(int descriptor, long timeoutNs) {
             memory.putInt(DESCRIPTOR, descriptor);
             memory.putInt(EVENTS, POLLIN);
@@ -88,7 +92,7 @@ final class DescriptorWaits {
             return memory.getInt(BUFFER + n * Integer.BYTES);
         }
 
-        /** Passes on the inotify events of which so many bytes were read. */
+        /** Passes on the inotify events in this number of read bytes. */
         void passEvents(long read, DirectoryEvents events) {
             int end = BUFFER + (int) read;
             int at = BUFFER;
@@ -129,7 +133,7 @@ final class DescriptorWaits {
     }
 
     private final LibC libc;
-    /** Two {@code struct epoll_event}: one that asks for what can be read, and one that asks for nothing. Only read. */
+    /** Two {@code struct epoll_event}: one for readable descriptors, and one for no event. Only read. */
     private final ByteBuffer events =
             ByteBuffer.allocateDirect(2 * EPOLL_EVENT_BYTES).order(ByteOrder.nativeOrder());
 
@@ -148,7 +152,7 @@ final class DescriptorWaits {
         return libc.ppoll(room.pollfdAddress(), 1, room.timeoutAddress(), 0) > 0;
     }
 
-    /** Creates a descriptor that is readable while one of those {@linkplain #joinSet joined} to it is. */
+    /** Creates a descriptor that is readable while a descriptor {@linkplain #joinSet joined} to it is. */
     int newSet() throws NativeCallException {
         int fd = libc.epollCreate(NativeCalls.O_CLOEXEC);
         if (fd < 0) {
@@ -157,7 +161,7 @@ final class DescriptorWaits {
         return fd;
     }
 
-    /** The descriptor leaves the set when it is closed. */
+    /** Adds a descriptor to a set. It leaves the set when it is closed. */
     void joinSet(int set, int fd) throws NativeCallException {
         control(set, EPOLL_CTL_ADD, fd, true);
     }
@@ -174,7 +178,7 @@ final class DescriptorWaits {
         }
     }
 
-    /** A non-blocking descriptor that is readable once the directory's entries or its times have changed. */
+    /** Creates a non-blocking descriptor that is readable once the directory's entries or its times have changed. */
     int watchDirectory(Path directory) throws NativeCallException {
         int fd = libc.inotifyInit(NativeCalls.O_NONBLOCK | NativeCalls.O_CLOEXEC);
         if (fd < 0) {
@@ -188,7 +192,7 @@ final class DescriptorWaits {
         return fd;
     }
 
-    /** A non-blocking descriptor that is readable once {@link #raise} was called and until it is drained. */
+    /** Creates a non-blocking descriptor that is readable once {@link #raise} was called and until it is drained. */
     int newSignal() throws NativeCallException {
         int fd = libc.eventfd(0, NativeCalls.O_NONBLOCK | NativeCalls.O_CLOEXEC);
         if (fd < 0) {
@@ -200,10 +204,10 @@ final class DescriptorWaits {
     /** Makes a signal readable. */
     void raise(int signal, WaitingRoom room) {
         room.setBuffer(1);
-        libc.write(signal, room.bufferAddress(), Long.BYTES); // refused only when it is raised
+        libc.write(signal, room.bufferAddress(), Long.BYTES); // refused only when it is raised already
     }
 
-    /** Reads all that a non-blocking descriptor holds and forgets it. Allocates nothing. */
+    /** Reads all that a non-blocking descriptor holds and discards it. Allocates nothing. */
     void drain(int fd, WaitingRoom room) {
         long read;
         do {
@@ -217,10 +221,10 @@ final class DescriptorWaits {
         do {
             read = libc.read(fd, room.bufferAddress(), WaitingRoom.READ_AT_ONCE);
             room.passEvents(read, events);
-        } while (read > 0); // whole events alone are read, so a full buffer is rare
+        } while (read > 0); // the kernel returns only whole events, so a full buffer is rare
     }
 
-    /** Reads the numbers that a non-blocking pipe holds, and drops what is less than one. Allocates nothing. */
+    /** Reads the numbers that a non-blocking pipe holds, and discards an incomplete one. Allocates nothing. */
     void takeInts(int fd, WaitingRoom room, IntConsumer numbers) {
         long read;
         do {
@@ -231,13 +235,13 @@ final class DescriptorWaits {
         } while (read == WaitingRoom.READ_AT_ONCE);
     }
 
-    /** Passes a number into a non-blocking pipe, whole or not at all. The room belongs to the caller alone. */
+    /** Writes a number to a non-blocking pipe, as a whole or not at all. The room belongs to the caller alone. */
     Passed passInt(int fd, int number, WaitingRoom room, Path path) throws NativeCallException {
         room.setBuffer(number);
         return pass(fd, Integer.BYTES, room, path);
     }
 
-    /** Passes a byte of the room, whatever its value, into a non-blocking pipe. Allocates nothing unless it fails. */
+    /** Writes a byte of the room, with any value, to a non-blocking pipe. Allocates nothing unless it fails. */
     Passed passByte(int fd, WaitingRoom room, Path path) throws NativeCallException {
         return pass(fd, 1, room, path);
     }

@@ -12,8 +12,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 
 /**
- * Makes, moves, dates and removes the entries of directories by their paths, in trees whose directories were checked before. A link is never
- * followed at the end of a path.
+ * Creates, moves, dates and removes the entries of directories by their paths, in trees whose directories were checked
+ * before. A link is never followed at the end of a path.
  *
  * <p><b>Threads.</b> Any. <b>Errors.</b> {@link NoSuchFileException}, {@link FileAlreadyExistsException}, and else a
  * {@link NativeCallException}.
@@ -31,12 +31,12 @@ public final class DirectoryTree {
         this.libc = libc;
     }
 
-    /** Makes a directory of mode 0700. */
+    /** Creates a directory of mode 0700. */
     void makePrivate(Path directory) throws IOException {
         require(libc.mkdirat(NativeCalls.AT_FDCWD, bytes(directory), PRIVATE), "mkdir of ", directory);
     }
 
-    /** Makes a symbolic link with this text. */
+    /** Creates a symbolic link with this text. */
     void link(Path link, String text) throws IOException {
         byte[] target = text.getBytes(StandardCharsets.UTF_8);
         byte[] ended = Arrays.copyOf(target, target.length + 1);
@@ -50,8 +50,8 @@ public final class DirectoryTree {
     }
 
     /**
-     * Sets the times of an entry's last access and change, in nanoseconds since 1970. Both: for one of them the kernel does not report that
-     * attributes have changed, which {@link ChangeWatch} waits for.
+     * Sets the times of an entry's last access and change, in nanoseconds since 1970. Sets both: for one of them the
+     * kernel does not report that attributes have changed, for which {@link ChangeWatch} waits.
      */
     public void touch(Path entry, long wallNs) throws IOException {
         long seconds = Math.floorDiv(wallNs, NS_PER_S);
@@ -67,7 +67,8 @@ public final class DirectoryTree {
     }
 
     /**
-     * Removes a directory and everything in it. What another process removes meanwhile, or did before, is no error.
+     * Removes a directory and everything in it. An entry that another process removes meanwhile, or has removed before,
+     * is no error.
      */
     public void removeAll(Path directory) throws IOException {
         Files.walkFileTree(directory, new Removal(file -> removeOne(file, 0), inner -> removeOne(inner, AT_REMOVEDIR)));
@@ -102,12 +103,12 @@ public final class DirectoryTree {
         throw NativeCallException.of(errno, what, path);
     }
 
-    /** Removes one entry. */
+    /** Removal of one entry. */
     private interface Step {
         void remove(Path entry) throws IOException;
     }
 
-    /** Removes what it visits, the directories last. */
+    /** Visitor that removes the visited entries, the directories last. */
     private static final class Removal extends SimpleFileVisitor<Path> {
         private final Step file;
         private final Step directory;

@@ -7,11 +7,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntConsumer;
 
 /**
- * One end of a FIFO through which processes wake each other, with bytes that have no meaning, or pass numbers.
+ * End of a FIFO through which processes wake each other, with bytes that have no meaning, or pass numbers.
  *
- * <p><b>Threads.</b> One thread at a time waits, takes or passes numbers; any may pass a byte or close. <b>Ownership.</b> Its opener closes it; closing
- * is idempotent. Closing wakes the waiting thread, and the descriptor is closed when the last thread has left, so that
- * no thread ever uses a reused descriptor. <b>Memory.</b> Waiting and passing allocate nothing.
+ * <p><b>Threads.</b> One thread at a time waits, takes or passes numbers; any may pass a byte or close.
+ * <b>Ownership.</b> Its opener closes it; closing is idempotent. Closing wakes the waiting thread, and the descriptor
+ * is closed when the last thread has left, so that no thread ever uses a reused descriptor. <b>Memory.</b> Waiting and
+ * passing allocate nothing.
  */
 public final class Fifo implements AutoCloseable {
     private final NativeCalls calls;
@@ -19,12 +20,14 @@ public final class Fifo implements AutoCloseable {
     private final int descriptor;
     private final boolean waitedAt;
     private final WaitingRoom room = new WaitingRoom();
-    /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the file. */
+    /** Number of threads inside, and one for being open; the thread that decrements it to 0 closes the file. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
+     * Creates an end of a FIFO.
+     *
      * @param waitedAt whether threads of this process wait at this end
      */
     Fifo(NativeCalls calls, NativeFile file, boolean waitedAt) {
@@ -93,19 +96,22 @@ public final class Fifo implements AutoCloseable {
         }
     }
 
-    /** Opens a watch whose waits what is passed here ends, unless it is {@linkplain #attend left out}. The caller closes it. */
+    /**
+     * Opens a watch whose waits end when something is passed here, unless it is {@linkplain #attend left out}. The
+     * caller closes it.
+     */
     public ChangeWatch openWatch() throws IOException {
         ChangeWatch watch = ChangeWatch.open(calls);
         try {
             watch.add(descriptor);
             return watch;
-        } catch (NativeCallException e) { // such as at the user's limit, fs.epoll.max_user_watches
+        } catch (NativeCallException e) { // for example at the user's limit, fs.epoll.max_user_watches
             watch.close();
             throw e;
         }
     }
 
-    /** Sets whether what is passed ends waits of a watch that this was joined to. */
+    /** Sets whether passed bytes end waits of a watch that this was joined to. */
     public void attend(ChangeWatch watch, boolean attends) throws IOException {
         watch.attend(descriptor, attends);
     }
@@ -121,7 +127,7 @@ public final class Fifo implements AutoCloseable {
         }
     }
 
-    /** Lets what is passed end waits of {@code changes}, as long as it is not taken. Returns whether it will. */
+    /** Makes passed bytes end waits of {@code changes}, until they are taken. Returns whether they will. */
     public boolean endsWaitsOf(ChangeWatch changes) {
         return changes.join(descriptor);
     }
@@ -154,7 +160,7 @@ public final class Fifo implements AutoCloseable {
                     calls.waits().passByte(descriptor, room, file.path()); // for a thread that waits inside
                 }
             } catch (IOException e) {
-                // then no thread is woken, and the wait ends by its timeout
+                // the wait ends by its timeout, since no thread is woken
             } finally {
                 exit();
             }

@@ -17,10 +17,10 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     private static final int WRITABLE_BY_OTHERS = 0022;
     private static final int OPEN_TO_OTHERS = 0077;
     private static final int ROOT = 0;
-    /** Linux follows as many links. */
+    /** Max number of followed links, as in Linux. */
     private static final int MAX_LINKS = 40;
 
-    /** The kinds of thing a path may name, with Linux's numbers. */
+    /** Kinds of objects that a path may name, with Linux's numbers. */
     enum Kind {
         FILE(0100000, "a regular file"),
         DIRECTORY(0040000, "a directory"),
@@ -60,9 +60,9 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     }
 
     /**
-     * Checks that each symbolic link that a path leads through is the owner's or root's, up to what is not there.
+     * Checks that each symbolic link in a path belongs to the owner or to root, up to the first missing element.
      *
-     * @throws UnsafeFileException for the first one that is not
+     * @throws UnsafeFileException for the first one that does not
      */
     static void requireOwnLinks(Path path, int owner) throws IOException {
         Path reached = path.toAbsolutePath().getRoot();
@@ -106,10 +106,10 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
     }
 
     /**
-     * Checks all that must hold for anything the broker opens.
+     * Checks all conditions for an object that the broker opens.
      *
-     * @param path for the message
-     * @param maxBytes for a regular file
+     * @param path path, for the message
+     * @param maxBytes max size of a regular file
      */
     FoundFile require(Kind kind, int owner, long maxBytes, Path path) throws UnsafeFileException {
         if (!is(kind)) {
@@ -121,7 +121,7 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
         if ((mode & WRITABLE_BY_OTHERS) != 0) {
             throw new UnsafeFileException(path, kind.text + " that only its owner may write", "mode " + modeText());
         }
-        // more names are no danger: without the right to write in a directory no other user gives a file a name there
+        // more names are no danger: without write access to a directory, no other user can give a file a name there
         if (kind != Kind.DIRECTORY && links == 0) {
             throw new UnsafeFileException.ReplacedFileException(path, kind.text + " with a name");
         }

@@ -4,9 +4,10 @@ import java.nio.file.Path;
 import java.util.Objects;
 
 /**
- * Everything the core gets from the machine it runs on, handed from constructor to constructor.
+ * Services that the core gets from the machine on which it runs, handed from constructor to constructor.
  *
- * <p><b>Threads.</b> Immutable; each part is thread-safe. Starts of its threads may be {@linkplain Threads#startWhenPossible repeated}.
+ * <p><b>Threads.</b> Immutable; each part is thread-safe. Starts of its threads may be
+ * {@linkplain Threads#startWhenPossible repeated}.
  */
 public record Host(Clock clock, SafeFiles files, Processes processes, Threads threads, NativeCalls calls) {
 
@@ -19,13 +20,16 @@ public record Host(Clock clock, SafeFiles files, Processes processes, Threads th
         threads = Threads.Repeated.of(threads);
     }
 
-    /** The memory in bytes that this process may use: the host's, or that of its control group if that is less; 8 GiB where nothing tells. */
+    /**
+     * Returns the memory in bytes that this process may use: the host's, or that of its control group if that is less;
+     * 8 GiB when neither can be read.
+     */
     public static long memoryBytes() {
         return HostProcesses.memoryBytes(Path.of("/"));
     }
 
     /**
-     * The real one.
+     * Returns the real host.
      *
      * @throws IllegalStateException when this is no Linux with {@code /proc}, or libc can't be bound
      */

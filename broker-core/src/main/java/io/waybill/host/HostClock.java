@@ -6,10 +6,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The host's clocks at the price of {@link System#nanoTime()}: the boot and the wall clock are that time plus an offset, which
- * {@link #refresh()} measures again.
+ * Clocks of the host at the price of {@link System#nanoTime()}: the boot and the wall clock are that time plus an
+ * offset, which {@link #refresh()} measures again.
  *
- * <p>They are the host's, also in a {@link TimeNamespace}: times are compared between processes.
+ * <p>The clocks are the host's, also in a {@link TimeNamespace}: times are compared between processes.
  *
  * <p>Without a refresh the boot clock misses a suspension and the wall clock misses being set; nothing else is lost.
  *
@@ -18,12 +18,15 @@ import java.util.List;
 public final class HostClock implements Clock {
     private static final int REALTIME = 0;
     private static final int BOOTTIME = 7;
-    /** The two clocks run at one rate: what differs by less is the error of measuring, and would make time go back. */
+    /**
+     * Max error of a measurement. The two clocks run at one rate, so a smaller difference is such an error, and would
+     * make time go back.
+     */
     private static final long BOOT_JITTER_NS = 1_000_000;
 
     private static final int READINGS = 3;
     private static final int MAX_READINGS = 50;
-    /** Clocks of two processes differ by half of it at most. */
+    /** Max width of a good reading: the clocks of two processes differ by at most half of it. */
     private static final long WIDE_NS = 20_000;
 
     private final NativeCalls calls;
@@ -71,7 +74,7 @@ public final class HostClock implements Clock {
         return offsetOf(BOOTTIME) - namespace.bootNs();
     }
 
-    /** The clock minus nanoTime, from the tightest of a few readings; of more while all were interrupted. */
+    /** Returns the clock minus nanoTime, from the tightest of a few readings; of more while all were interrupted. */
     private long offsetOf(int clock) {
         long best = Long.MAX_VALUE;
         long offset = 0;
@@ -88,17 +91,18 @@ public final class HostClock implements Clock {
     }
 
     /**
-     * How far the clocks of this process's time namespace are ahead of the host's. Times in files that processes share are the host's.
+     * Offsets of the clocks of this process's time namespace, ahead of the host's. Times in files that processes share
+     * are the host's.
      *
-     * @param monotonicNs of CLOCK_MONOTONIC
-     * @param bootNs of CLOCK_BOOTTIME, and of the start times that {@code /proc} shows
+     * @param monotonicNs offset of CLOCK_MONOTONIC
+     * @param bootNs offset of CLOCK_BOOTTIME, and of the start times that {@code /proc} shows
      */
     record TimeNamespace(long monotonicNs, long bootNs) {
 
         private static final TimeNamespace OF_HOST = new TimeNamespace(0, 0);
         private static final long SECOND_NS = 1_000_000_000;
 
-        /** Returns the namespace of this process; the host's where the kernel has none, or does not tell. */
+        /** Returns the namespace of this process; the host's where the kernel has none, or does not show it. */
         static TimeNamespace own() {
             try {
                 return parse(Files.readAllLines(Path.of("/proc/self/timens_offsets")));
@@ -108,9 +112,9 @@ public final class HostClock implements Clock {
         }
 
         /**
-         * Reads lines of a clock's name, seconds and nanoseconds each.
+         * Parses lines of a clock's name, seconds and nanoseconds each.
          *
-         * @throws IllegalStateException when they are not understood
+         * @throws IllegalStateException when a line is malformed
          */
         static TimeNamespace parse(List<String> lines) {
             long monotonicNs = 0;

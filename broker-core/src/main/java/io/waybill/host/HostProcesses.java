@@ -22,18 +22,20 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The processes that {@code /proc} shows.
+ * Processes that {@code /proc} shows.
  *
  * <p><b>Threads.</b> Thread-safe; immutable.
  */
 final class HostProcesses implements Processes {
-    /** A name is at most 16 bytes and the numbers before the start time at most 20 each. */
+    /**
+     * Max size of a process's stat: a name is at most 16 bytes and the numbers before the start time at most 20 each.
+     */
     private static final int STAT_BYTES = 1024;
 
     private static final int START_TIME_FIELD = 22;
     private static final int STATE_FIELD = 3;
-    private static final long TICK_NS = 10_000_000; // of all times in /proc
-    /** Start times of one process as two time namespaces see them: each is rounded. */
+    private static final long TICK_NS = 10_000_000; // tick of all times in /proc
+    /** Max difference between the start times of one process as two time namespaces see them: each is rounded. */
     private static final long ROUNDED_TICKS = 1;
 
     private static final Pattern MEMORY = Pattern.compile("MemTotal: +([0-9]{1,15}) kB");
@@ -78,7 +80,7 @@ final class HostProcesses implements Processes {
         try {
             byte[] fields = readStat(stat);
             char state = field(fields, STATE_FIELD).charAt(0);
-            // a zombie has exited and only waits for its parent to look
+            // a zombie has exited and only waits for its parent to reap it
             boolean ended = state == 'Z' || state == 'X' || state == 'x';
             boolean isSame = Math.abs(startTime(fields) - process.startTime()) <= ROUNDED_TICKS;
             return !ended && isSame ? Liveness.ALIVE : Liveness.DEAD;
@@ -96,7 +98,7 @@ final class HostProcesses implements Processes {
             OptionalInt descriptor = calls.openProcess(process.pid());
             if (descriptor.isPresent()) {
                 PidFdWatch watch = new PidFdWatch(calls, descriptor.getAsInt());
-                // asked again with the descriptor in flight: in between, the pid may have come to mean another process
+                // checked again with the descriptor open: in between, the pid may have been given to another process
                 if (liveness(process) == Liveness.ALIVE) {
                     return watch;
                 }
@@ -112,12 +114,15 @@ final class HostProcesses implements Processes {
         }
     }
 
-    /** In ticks after the host's boot, whatever the time namespace. */
+    /** Returns the start time in ticks after the host's boot, in any time namespace. */
     private long startTime(byte[] stat) throws IOException {
         return Long.parseLong(field(stat, START_TIME_FIELD)) - bootOffsetTicks;
     }
 
-    /** A field from the third on. The second is the program's name in brackets, in which anything may stand. */
+    /**
+     * Returns a field from the third on. The second is the program's name in brackets, which may contain any
+     * characters.
+     */
     static String field(byte[] stat, int number) throws IOException {
         int at = stat.length - 1;
         while (at >= 0 && stat[at] != ')') {
@@ -138,7 +143,7 @@ final class HostProcesses implements Processes {
                 + new String(stat, StandardCharsets.ISO_8859_1));
     }
 
-    /** The collectors of this JVM. Each request for them takes as long as some hundred system calls. */
+    /** Garbage collectors of this JVM. Each request for them takes as long as some hundred system calls. */
     private static final class Collectors {
         private static final List<GarbageCollectorMXBean> ALL =
                 List.copyOf(ManagementFactory.getGarbageCollectorMXBeans());
@@ -180,13 +185,13 @@ final class HostProcesses implements Processes {
         return values;
     }
 
-    /** Returns whether this JVM has an option, which is given as {@code -XX:NAME=VALUE}. */
+    /** Returns whether this JVM has an option of the form {@code -XX:NAME=VALUE}. */
     static boolean hasOption(String option) {
         String name = option.substring(option.indexOf(':') + 1, option.indexOf('='));
         try {
             ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption(name);
             return true;
-        } catch (IllegalArgumentException e) { // also where nothing says which there are
+        } catch (IllegalArgumentException e) { // also where the options can't be listed
             return false;
         }
     }
@@ -194,9 +199,9 @@ final class HostProcesses implements Processes {
     // ---- memory
 
     /**
-     * The memory that this process may use: the host's, or the least of its control groups if that is less.
+     * Returns the memory that this process may use: the host's, or the min limit of its control groups if that is less.
      *
-     * @param root with {@code proc} and {@code sys} in it
+     * @param root directory that contains {@code proc} and {@code sys}
      */
     static long memoryBytes(Path root) {
         Matcher total = MEMORY.matcher(text(root.resolve("proc/meminfo")));
@@ -212,7 +217,7 @@ final class HostProcesses implements Processes {
         return bytes;
     }
 
-    /** Returns the least limit of the group and those that it is in. */
+    /** Returns the min limit of the group and of the groups that contain it. */
     private static long limit(Path mount, String group, String name) {
         Path at = mount.resolve(group.replaceAll("^/+", "")).normalize();
         long least = Long.MAX_VALUE;
@@ -228,14 +233,14 @@ final class HostProcesses implements Processes {
     private static String text(Path file) {
         try {
             return Files.readString(file);
-        } catch (IOException e) { // there is no such file: no limit
+        } catch (IOException e) { // no such file, so no limit
             return "";
         }
     }
 
     /**
-     * Watches a process through a descriptor of it, which the kernel makes readable when the process has ended, reaped or not, and
-     * which never comes to mean another process. One system call, half a microsecond, no garbage.
+     * Watches a process through a descriptor of it, which the kernel makes readable when the process has ended, reaped
+     * or not, and which never refers to another process. One system call, half a microsecond, no garbage.
      */
     static final class PidFdWatch implements ProcessWatch {
         private final NativeCalls calls;
@@ -274,7 +279,7 @@ final class HostProcesses implements Processes {
         }
     }
 
-    /** Checks that a user is not the one that stands for all users unknown to this user namespace. */
+    /** Checks that a user is not the user that represents all users unknown to this user namespace. */
     static void requireMapped(int user) throws IOException {
         String overflow;
         // a number of /proc/sys is there in the first read only, and Files.readString begins with one of a byte

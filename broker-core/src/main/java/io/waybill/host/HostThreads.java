@@ -17,7 +17,7 @@ final class HostThreads implements Threads {
         return thread;
     }
 
-    /** A thread of the core, told from one of the program. */
+    /** Thread of the core, as distinct from the program's threads. */
     static final class Own extends Thread {
         private Own(Runnable body, String name) {
             super(body, name);
@@ -34,7 +34,7 @@ final class HostThreads implements Threads {
         }
     }
 
-    /** A method of Java 21 and later; before that no thread is virtual. */
+    /** Finds the method {@code isVirtual} of Java 21 and later; in earlier versions no thread is virtual. */
     private static MethodHandle findIsVirtual() {
         MethodType type = MethodType.methodType(boolean.class);
         try {

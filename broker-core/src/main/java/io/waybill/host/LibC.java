@@ -13,14 +13,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * libc's functions, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single functions.
+ * Functions of libc, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single
+ * functions.
  *
  * <p>Addresses, sizes and offsets are {@code long}: pointers, {@code size_t} and {@code off_t} on every 64-bit Linux.
- * {@code openat} and {@code ioctl} are variadic in C; their last argument is passed as a plain one, which the System V and the AArch64 Linux conventions
- * put into the same register.
+ * {@code openat} and {@code ioctl} are variadic in C; their last argument is passed as a normal one, which the System V
+ * and the AArch64 Linux conventions put into the same register.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> A function allocates only if it takes an array. <b>Errors.</b> As in C: the result, and
- * {@link #errno}.
+ * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> A function allocates only if it takes an array. <b>Errors.</b> As in
+ * C: the result, and {@link #errno}.
  */
 class LibC {
     // Numbers of errors, the same on every architecture of Linux; jnr-constants has the names and texts of all, which
@@ -82,7 +83,11 @@ class LibC {
     private final Function getpid = bind("getpid", INT);
     private final Function strerror = bind("strerror", POINTER, INT);
 
-    /** @throws LinkageError when jffi can't be loaded, or libc lacks a function */
+    /**
+     * Binds the functions.
+     *
+     * @throws LinkageError when jffi can't be loaded, or libc lacks a function
+     */
     LibC() {}
 
     private Function bind(String name, Type result, Type... parameters) {
@@ -93,7 +98,9 @@ class LibC {
         return new Function(address, result, parameters, CallingConvention.DEFAULT, true);
     }
 
-    /** The errno of the function that this thread called last. It means something only after one that failed. */
+    /**
+     * Returns the errno of the function that this thread called last. It is only valid after a function that failed.
+     */
     final int errno() {
         return lastError.get();
     }
@@ -247,7 +254,7 @@ class LibC {
         return (int) invoker.invokeNNrN(clockGettime, clock, timespec);
     }
 
-    /** For calls that an older libc has no function for. */
+    /** Calls a system call that an older libc has no function for. */
     long syscall(long number, long first, long second) {
         return invoker.invokeNNNrN(syscall, number, first, second);
     }
@@ -264,7 +271,10 @@ class LibC {
         return (int) invoker.invokeVrN(geteuid);
     }
 
-    /** Loads jffi's library. It writes the version in the library's name with the digits of the default locale, and the name has others. */
+    /**
+     * Loads jffi's library. jffi writes the version in the library's name with the digits of the default locale, and
+     * the name has others.
+     */
     private static void loadLibrary() {
         if (String.format(Locale.getDefault(Locale.Category.FORMAT), "%d", 0).equals("0")) {
             return; // it is loaded at the first use
@@ -278,7 +288,7 @@ class LibC {
         }
     }
 
-    /** The text for an error, in the language of the process; read as UTF-8. */
+    /** Returns the text of an error, in the language of the process; decoded as UTF-8. */
     String strerror(int errno) {
         return new String(
                 MemoryIO.getInstance().getZeroTerminatedByteArray(invoker.invokeNrN(strerror, errno)),

@@ -5,8 +5,9 @@ import java.nio.file.Path;
 import jnr.constants.platform.Errno;
 
 /**
- * A system call failed. The message reads {@code ENOSPC (No space left on device): fallocate of 64 MiB of /a/file}; it is composed when it is asked for, since a
- * join has some calls that may fail, whose number is all that matters.
+ * Thrown when a system call failed. The message reads
+ * {@code ENOSPC (No space left on device): fallocate of 64 MiB of /a/file}; it is composed when it is requested, since
+ * a join has some calls that may fail, of which only the number is used.
  */
 public final class NativeCallException extends IOException {
     private static final long serialVersionUID = 1L;
@@ -18,12 +19,12 @@ public final class NativeCallException extends IOException {
         this.number = errno;
     }
 
-    /** The failure of {@code what}, followed by the path; {@code path} may be null. */
+    /** Returns the failure of {@code what}, followed by the path; {@code path} may be null. */
     static NativeCallException of(int errno, String what, Path path) {
         return new NativeCallException(errno, path == null ? what : what + path);
     }
 
-    /** Returns the system's text for an error, in the language of the process: what the JDK's exceptions contain. */
+    /** Returns the system's text for an error, in the language of the process, as in the JDK's exceptions. */
     public static String systemText(int errno) {
         return new LibC().strerror(errno);
     }
@@ -40,13 +41,13 @@ public final class NativeCallException extends IOException {
         return Errno.valueOf(number).name();
     }
 
-    /** Whether it failed for want of space: a full disk or a used-up quota. */
+    /** Returns whether the call failed for lack of space: a full disk or an exhausted quota. */
     public boolean isDiskFull() {
         Errno errno = Errno.valueOf(number);
         return errno == Errno.ENOSPC || errno == Errno.EDQUOT;
     }
 
-    /** Whether this kernel or file system does not know the call. */
+    /** Returns whether this kernel or file system does not know the call. */
     public boolean isUnsupported() {
         Errno errno = Errno.valueOf(number);
         return errno == Errno.EOPNOTSUPP || errno == Errno.ENOTSUP || errno == Errno.ENOSYS || errno == Errno.EINVAL;

@@ -8,18 +8,21 @@ import java.util.concurrent.locks.LockSupport;
 import jnr.constants.platform.OpenFlags;
 
 /**
- * The system calls that Java lacks, bound to libc. The only class that does so.
+ * System calls that Java lacks, bound to libc. The only class that does so.
  *
- * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: one that blocks holds up no other thread.
+ * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: a call that blocks delays no other thread.
  *
- * <p><b>Errors.</b> {@link NativeCallException} with the errno's name and what was attempted. Calls that a signal interrupted
- * are repeated, but for {@link DescriptorWaits#awaitReadable}.
+ * <p><b>Errors.</b> {@link NativeCallException} with the errno's name and what was attempted. Calls that a signal
+ * interrupted are repeated, but for {@link DescriptorWaits#awaitReadable}.
  *
- * <p><b>Ownership.</b> Addresses from {@link #map} are the caller's to unmap, and dead from then on: touching one kills the
- * process.
+ * <p><b>Ownership.</b> Addresses from {@link #map} are the caller's to unmap, and dead from then on: touching one kills
+ * the process.
  */
 public final class NativeCalls {
-    /** Other architectures number some flags differently. The table that knows them all takes tens of milliseconds to load. */
+    /**
+     * Flag of x86-64: other architectures number some flags differently. The table with all of them takes tens of
+     * milliseconds to load.
+     */
     private static final boolean IS_X86_64 = "amd64".equals(System.getProperty("os.arch"));
 
     static final int O_RDONLY = 0;
@@ -31,7 +34,7 @@ public final class NativeCalls {
     static final int O_CLOEXEC = IS_X86_64 ? 0x80000 : OpenFlags.O_CLOEXEC.intValue();
     static final int O_NOFOLLOW = IS_X86_64 ? 0x20000 : OpenFlags.O_NOFOLLOW.intValue();
     static final int O_DIRECTORY = IS_X86_64 ? 0x10000 : OpenFlags.O_DIRECTORY.intValue();
-    /** Names a file without opening it: no device is touched, no FIFO waits. */
+    /** Flag that names a file without opening it: no device is touched, no FIFO waits. */
     static final int O_PATH = 0x200000;
 
     static final int AT_FDCWD = -100;
@@ -40,7 +43,7 @@ public final class NativeCalls {
     private static final int SYS_PIDFD_OPEN = 434;
 
     private static final int PRIO_PROCESS = 0;
-    /** Linux counts threads where POSIX counts processes. */
+    /** Selects the calling thread: Linux counts threads where POSIX counts processes. */
     private static final int CALLING_THREAD = 0;
 
     private static final int LOWEST_PRIORITY = 19;
@@ -69,11 +72,11 @@ public final class NativeCalls {
 
     /** Access rights of a mapping. */
     public enum Mapping {
-        /** Reads see what others write. */
+        /** Mapping whose reads see what others write. */
         READ_ONLY(PROT_READ, MAP_SHARED),
-        /** Reads and writes go to the file. */
+        /** Mapping whose reads and writes go to the file. */
         SHARED(PROT_READ | PROT_WRITE, MAP_SHARED),
-        /** Writes stay with this mapping; the file may be open for reading only. */
+        /** Mapping whose writes stay private; the file may be open for reading only. */
         PRIVATE(PROT_READ | PROT_WRITE, MAP_PRIVATE);
 
         private final int protection;
@@ -92,7 +95,7 @@ public final class NativeCalls {
         /** Drops the pages: a private mapping shows the file again. */
         DONT_NEED(4),
         HUGE_PAGE(14),
-        /** Touches every page for writing, and reports what would else be a SIGBUS. Since Linux 5.14. */
+        /** Touches every page for writing, and reports an error in place of a SIGBUS. Since Linux 5.14. */
         POPULATE_WRITE(23);
 
         private final int number;
@@ -115,7 +118,7 @@ public final class NativeCalls {
     /**
      * Binds libc.
      *
-     * @throws IllegalStateException when that can't be done here
+     * @throws IllegalStateException when that is impossible on this host
      */
     public static NativeCalls load() {
         try {
@@ -125,21 +128,21 @@ public final class NativeCalls {
         }
     }
 
-    /** The user this process acts as. */
+    /** Returns the user as which this process acts. */
     public int effectiveUser() {
         return libc.geteuid();
     }
 
-    /** Gives the calling thread the lowest priority, so that it hardly delays others. */
+    /** Sets the lowest priority for the calling thread, so that it hardly delays others. */
     public void lowerPriority() {
-        libc.setpriority(PRIO_PROCESS, CALLING_THREAD, LOWEST_PRIORITY); // without it, it only takes more of it
+        libc.setpriority(PRIO_PROCESS, CALLING_THREAD, LOWEST_PRIORITY); // a failure only costs processor time
     }
 
     /**
      * Calls ioctl on a terminal.
      *
      * @param structure read and written
-     * @return whether it was done; false when the descriptor is no terminal's
+     * @return whether it succeeded; false when the descriptor is not a terminal's
      */
     public boolean controlTerminal(int descriptor, long request, byte[] structure) {
         MemoryIO memory = MemoryIO.getInstance();
@@ -192,7 +195,7 @@ public final class NativeCalls {
     }
 
     void close(int fd) {
-        libc.close(fd); // never repeated: the descriptor is closed whatever the result
+        libc.close(fd); // never repeated: the descriptor is closed with any result
     }
 
     void makeFifoAt(int directory, byte[] name, Path path) throws NativeCallException {
@@ -213,7 +216,7 @@ public final class NativeCalls {
         }
     }
 
-    /** False when {@code to} is there already. */
+    /** Renames a file unless the target exists; returns false when it does. */
     boolean renameToNewAt(int directory, byte[] from, byte[] to, Path path) throws NativeCallException {
         if (libc.renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) {
             return true;
@@ -224,7 +227,7 @@ public final class NativeCalls {
         throw failure("rename without replacing to ", path);
     }
 
-    /** An flock(2): it belongs to this open of the file, and closing another one does not drop it. */
+    /** Acquires an flock(2): it belongs to this open of the file, and closing another one does not release it. */
     boolean tryLock(int fd, Path path) throws NativeCallException {
         while (true) {
             if (libc.flock(fd, LOCK_EX | LOCK_NB) == 0) {
@@ -242,7 +245,7 @@ public final class NativeCalls {
         fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, length, path);
     }
 
-    /** Reserves space and makes the file that large. */
+    /** Reserves space and extends the file to that size. */
     void extend(int fd, long offset, long length, Path path) throws NativeCallException {
         fallocate(fd, 0, offset, length, path);
     }
@@ -312,7 +315,7 @@ public final class NativeCalls {
         throw NativeCallException.of(errno, "lseek of ", path);
     }
 
-    /** Bytes read, fewer at the end of the file. */
+    /** Reads from a file. Returns the number of bytes, which is smaller at the end of the file. */
     long readAt(int fd, long address, long length, long position, Path path) throws NativeCallException {
         while (true) {
             long read = libc.pread(fd, address, length, position);
@@ -341,7 +344,7 @@ public final class NativeCalls {
         return address;
     }
 
-    /** Ends a mapping, or the part of it that is given. */
+    /** Ends a mapping, or the given part of it. */
     public void unmap(long address, long length) throws NativeCallException {
         if (libc.munmap(address, length) != 0) {
             throw failure("munmap of " + sizeText(length), null);
@@ -360,12 +363,12 @@ public final class NativeCalls {
         libc.memcpy(to, from, length);
     }
 
-    /** A buffer over memory. It does not keep the memory mapped. */
+    /** Returns a buffer over memory. It does not keep the memory mapped. */
     public ByteBuffer bufferAt(long address, int length) {
         return MemoryIO.getInstance().newDirectByteBuffer(address, length);
     }
 
-    /** Waits for descriptors, and wakes those that wait. */
+    /** Returns the waits for descriptors. */
     DescriptorWaits waits() {
         return waits;
     }

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.agrona.BufferUtil;
 
 /**
- * A file as the kernel knows it, for what {@link java.nio.channels.FileChannel} can't do: reserve, lock by open, map any size.
- * Opened by {@link SafeFiles} alone.
+ * File as the kernel knows it, for operations that {@link java.nio.channels.FileChannel} lacks: reserving space,
+ * locking by open, mapping any size. Only {@link SafeFiles} opens it.
  *
  * <p><b>Threads.</b> Thread-safe, but no thread may use it while another closes it. <b>Ownership.</b> Its opener closes
  * it; closing again does nothing. Mappings outlive it. <b>Errors.</b> {@link NativeCallException}.
@@ -29,15 +29,15 @@ public final class NativeFile implements AutoCloseable {
         this.path = path;
     }
 
-    /** Opens a channel of the JDK's, uses and closes it. May be repeated. */
+    /** Use of a JDK channel that it opens and closes. May be repeated. */
     @FunctionalInterface
     public interface ChannelUse<T> {
         T run() throws IOException;
     }
 
     /**
-     * Uses a channel of the JDK's, which an interrupt of the calling thread would close: without that interrupt, and from scratch when one comes
-     * meanwhile. The thread has it afterwards.
+     * Uses a JDK channel, which an interrupt of the calling thread would close: without that interrupt, and from
+     * scratch when one comes meanwhile. Afterwards the thread has the interrupt again.
      */
     public static <T> T uninterrupted(ChannelUse<T> use) throws IOException {
         boolean interrupted = Thread.interrupted();
@@ -56,23 +56,23 @@ public final class NativeFile implements AutoCloseable {
         }
     }
 
-    /** Returns the path at which it was opened. */
+    /** Returns the path at which the file was opened. */
     public Path path() {
         return path;
     }
 
-    /** A path that leads to this very file, even when another one has replaced it. */
+    /** Returns a path that leads to this file, even when another one has replaced it. */
     Path descriptorPath() {
         return Path.of("/proc/self/fd/" + descriptor());
     }
 
-    /** Opens this very file again, for reading and writing. */
+    /** Opens this file again, for reading and writing. */
     private NativeFile openAgain() throws NativeCallException {
         byte[] itself = PathBytes.of(descriptorPath());
         return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, itself, NativeCalls.O_RDWR, 0, path), path);
     }
 
-    /** Opens this very file again as a channel, which an interrupt does not close. The caller closes it. */
+    /** Opens this file again as a channel, which an interrupt does not close. The caller closes it. */
     FileChannel openChannel() throws NativeCallException {
         return new UninterruptibleChannel(openAgain());
     }
@@ -130,7 +130,9 @@ public final class NativeFile implements AutoCloseable {
         calls.sync(descriptor(), path);
     }
 
-    /** Reads into native memory. Returns the number of bytes, fewer than requested at the end of the file. */
+    /**
+     * Reads into native memory. Returns the number of bytes, which is smaller than requested at the end of the file.
+     */
     public long readAt(long address, long length, long position) throws NativeCallException {
         return calls.readAt(descriptor(), address, length, position, path);
     }
@@ -149,12 +151,12 @@ public final class NativeFile implements AutoCloseable {
         }
     }
 
-    /** Maps a range that starts at a page. Returns its address, to be ended by {@link NativeCalls#unmap}. */
+    /** Maps a range that starts at a page. Returns its address, for {@link NativeCalls#unmap}. */
     public long map(NativeCalls.Mapping mapping, long offset, long length) throws NativeCallException {
         return calls.map(descriptor(), mapping, offset, length, path);
     }
 
-    /** Takes a lock that is bound to this open file description; false when another one, anywhere, holds it. */
+    /** Acquires a lock that is bound to this open file description; false when another one, anywhere, holds it. */
     public boolean tryLock() throws NativeCallException {
         return calls.tryLock(descriptor(), path);
     }

@@ -4,14 +4,14 @@ import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** Paths as system calls take them. Stateless. */
+/** Encodes paths for system calls. Stateless. */
 final class PathBytes {
 
-    private static final char FIRST_NOT_ASCII = 0x80; // what a locale can't read is no ASCII either
+    private static final char FIRST_NOT_ASCII = 0x80; // characters that a locale can't read are not ASCII either
 
     private PathBytes() {}
 
-    /** The exact bytes of a path, whatever the locale, ended by a zero. */
+    /** Returns the exact bytes of a path, in any locale, ended by a zero. */
     static byte[] of(Path path) {
         String text = path.toString();
         byte[] plain = new byte[text.length() + 1];
@@ -24,7 +24,7 @@ final class PathBytes {
         return plain;
     }
 
-    /** Takes a URI's way around the locale, which looks at the file system at each use. */
+    /** Encodes a path as a URI does, independently of the locale; a URI reads the file system at each use. */
     private static byte[] ofAny(Path path) {
         String raw = path.toUri().getRawPath();
         int end = raw.length() > 1 && raw.endsWith("/") ? raw.length() - 1 : raw.length();
@@ -42,7 +42,7 @@ final class PathBytes {
         return bytes.toByteArray();
     }
 
-    /** The bytes of the last element of a path, ended by a zero. */
+    /** Returns the bytes of the last element of a path, ended by a zero. */
     static byte[] ofName(Path path) {
         byte[] whole = of(path.toAbsolutePath());
         int start = whole.length - 1;

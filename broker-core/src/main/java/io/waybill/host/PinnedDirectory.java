@@ -8,13 +8,13 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /**
- * A name in a checked directory that is held open, so that it can't be replaced by another directory between two steps.
+ * Name in a checked directory that is held open, so that it can't be replaced by another directory between two steps.
  *
  * <p><b>Threads.</b> For one thread. <b>Ownership.</b> Its opener closes it.
  */
 final class PinnedDirectory implements AutoCloseable {
 
-    /** When the content of a file that was written is synced. */
+    /** Time at which the content of a written file is synced. */
     enum Sync {
         TO_DISK,
         LATER
@@ -59,12 +59,12 @@ final class PinnedDirectory implements AutoCloseable {
         return open(calls, NativeCalls.AT_FDCWD, PathBytes.of(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
     }
 
-    /** Opens what has the name, if it is what it must be. Following no link, waiting at no FIFO. */
+    /** Opens the object with the name, if it is what it must be. Follows no link, and waits at no FIFO. */
     NativeFile open(Kind kind, int flags, long maxBytes) throws IOException {
         int look = NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW;
         try (NativeFile named = open(calls, directory.descriptor(), name, look, path, path)) {
             FoundFile.openAs(named).require(kind, owner, maxBytes, path);
-            // that very object, through its descriptor: the name may mean another one by now
+            // that object, through its descriptor: the name may refer to another one by now
             byte[] found = PathBytes.of(named.descriptorPath());
             return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, found, flags, 0, path), path);
         }
@@ -97,7 +97,7 @@ final class PinnedDirectory implements AutoCloseable {
             if (sync == Sync.TO_DISK) {
                 channel.force(true);
             }
-        } catch (IOException e) { // a channel's errors don't name the file
+        } catch (IOException e) { // an error of a channel does not name the file
             throw new IOException(path + " can't be written: " + e.getMessage(), e);
         }
     }

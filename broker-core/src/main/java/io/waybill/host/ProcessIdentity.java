@@ -5,11 +5,12 @@ import java.util.Objects;
 /**
  * Identity of a process, unique on the host at all times: a pid alone is reused.
  *
- * @param pid as seen in its own pid namespace
- * @param startTime in clock ticks after the host's boot: field 22 of {@code /proc/<pid>/stat}, less the offset of the reader's time namespace
- * @param bootId of the boot it ran in
- * @param pidNamespace the namespace its pid is valid in, such as {@code pid:[4026531836]}
- * @param uid its effective user
+ * @param pid pid as seen in its own pid namespace
+ * @param startTime time in clock ticks after the host's boot: field 22 of {@code /proc/<pid>/stat}, less the offset of
+ * the reader's time namespace
+ * @param bootId id of the boot in which it ran
+ * @param pidNamespace namespace in which its pid is valid, such as {@code pid:[4026531836]}
+ * @param uid effective user
  */
 public record ProcessIdentity(long pid, long startTime, String bootId, String pidNamespace, int uid) {
 
@@ -18,7 +19,7 @@ public record ProcessIdentity(long pid, long startTime, String bootId, String pi
         Objects.requireNonNull(pidNamespace);
     }
 
-    // written out, as hashCode is: the JVM would generate them at the first use, which is on the way of each join
+    // written out, as hashCode is: the JVM would generate them at the first use, which is in the path of each join
     @Override
     public boolean equals(Object other) {
         return other instanceof ProcessIdentity that

@@ -10,7 +10,7 @@ public interface ProcessWatch extends AutoCloseable {
     Liveness liveness();
 
     /**
-     * Lets the end of the process end waits of {@code changes}. Returns whether it will; otherwise {@link #liveness}
+     * Makes the end of the process end waits of {@code changes}. Returns whether it will; otherwise {@link #liveness}
      * has to be polled.
      */
     default boolean endsWaitsOf(ChangeWatch changes) {

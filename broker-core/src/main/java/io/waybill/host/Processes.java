@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The processes of this host.
+ * Processes of this host.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -32,23 +32,28 @@ public interface Processes {
         };
     }
 
-    /** Returns how long this JVM has collected garbage since it began, in ms; 0 where that is not known. */
+    /** Returns the time for which this JVM has collected garbage since it began, in ms; 0 where that is not known. */
     default long collectedMs() {
         return 0;
     }
 
-    /** Memory in bytes, threads, and garbage collections with their time in ms, of this JVM, by name; empty where there are none. */
+    /**
+     * Returns figures of this JVM by name: memory in bytes, threads, and garbage collections with their time in ms;
+     * empty where there are none.
+     */
     default Map<String, Long> jvmFigures() {
         return Map.of();
     }
 
     /**
-     * Returns the options of JVMs that share the processors with many of their kind, more than two for each processor; none when there are enough. With an
-     * ahead-of-time cache, which has profiles, they use the second compiler late, and it inlines less; without one, the first compiler only.
-     * The compilers of cold processes would otherwise take most of the processors. Options that this JVM does not have, as a later one may not, are left out: no JVM would start with them.
+     * Returns the options of JVMs that share the processors with many of their kind, more than two for each processor;
+     * none when there are enough processors. With an ahead-of-time cache, which has profiles, they use the second
+     * compiler late, and it inlines less; without one, the first compiler only. The compilers of cold processes would
+     * otherwise take most of the processors. Options that this JVM lacks, as a later one may, are left out: no JVM
+     * would start with them.
      *
-     * @param count of these processes
-     * @param arguments of this JVM, which are theirs, too
+     * @param count number of these processes
+     * @param arguments arguments of this JVM, which are theirs, too
      */
     static List<String> crowdOptions(int count, int processors, List<String> arguments) {
         if (count <= 2 * processors) {
@@ -61,7 +66,7 @@ public interface Processes {
 
     private static Stream<String> lateSecondCompiler() {
         return Stream.of(
-                // how often a method's counters are looked at: an eighth as often as by default
+                // frequency of the checks of a method's counters: an eighth of the default
                 "-XX:Tier2InvokeNotifyFreqLog=14",
                 "-XX:Tier2BackedgeNotifyFreqLog=18",
                 "-XX:Tier23InlineeNotifyFreqLog=24",

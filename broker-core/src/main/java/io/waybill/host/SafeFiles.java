@@ -19,9 +19,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 
 /**
- * Opens every file and directory of the broker, and opens nothing else: a regular file, owned by this process's user and
- * writable by no other, in a directory of which the same is true. It may have hard links: other names of the same owner's, such as in a
- * snapshot.
+ * Opens every file and directory of the broker, and opens nothing else: a regular file, owned by this process's user
+ * and writable by no other, in a directory of which the same is true. The file may have hard links: other names of the
+ * same owner's, such as in a snapshot.
  *
  * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it,
  * so that a FIFO can't block; the found object is checked, and that object is opened, even if the path was replaced.
@@ -47,7 +47,7 @@ public final class SafeFiles {
         this.owner = calls.effectiveUser();
     }
 
-    /** The user that must own everything. */
+    /** Returns the user that must own everything. */
     public int owner() {
         return owner;
     }
@@ -61,7 +61,8 @@ public final class SafeFiles {
     }
 
     /**
-     * The disk space of a file, or of a directory's own table, space that is reserved included. Nothing is opened and no link is followed.
+     * Returns the disk space of a file, or of a directory's own table, reserved space included. Nothing is opened and
+     * no link is followed.
      */
     public long allocatedBytes(Path file) throws IOException {
         try {
@@ -75,19 +76,22 @@ public final class SafeFiles {
     }
 
     /**
-     * Refuses a path that leads through a symbolic link of another user, who could lead it elsewhere. Links of this user and of root are
-     * followed. What is not there is not looked at.
+     * Refuses a path that leads through a symbolic link of another user, which could lead to another object. Links of
+     * this user and of root are followed. Missing elements are not checked.
      */
     public void requireOwnLinks(Path path) throws IOException {
         FoundFile.requireOwnLinks(path, owner);
     }
 
-    /** Returns how many hard links a file has: one, unless it has other names, such as in a snapshot. */
+    /** Returns the number of hard links of a file: one, unless it has other names, such as in a snapshot. */
     public int hardLinks(Path file) throws IOException {
         return FoundFile.at(file).links();
     }
 
-    /** Returns the inode of a file or directory, by which the kernel tells it from all others of its file system. */
+    /**
+     * Returns the inode of a file or directory, by which the kernel distinguishes it from all others of its file
+     * system.
+     */
     public long inode(Path file) throws IOException {
         return (Long) Files.getAttribute(file, "unix:ino", LinkOption.NOFOLLOW_LINKS);
     }
@@ -111,7 +115,7 @@ public final class SafeFiles {
         try {
             calls.tree().makePrivate(directory);
         } catch (FileAlreadyExistsException e) {
-            // checked below, like one that was made just now
+            // checked below, like a new one
         }
         return requirePrivateDirectory(directory);
     }
@@ -122,7 +126,10 @@ public final class SafeFiles {
         return file;
     }
 
-    /** Checks a queue's directory and each of its {@code *.cq4} and {@code *.cq4t}, before Chronicle opens them by their paths. */
+    /**
+     * Checks a queue's directory and each of its {@code *.cq4} and {@code *.cq4t}, before Chronicle opens them by their
+     * paths.
+     */
     public Path requireQueueDirectory(Path directory) throws IOException {
         requireDirectory(directory);
         for (Path entry : list(directory, MAX_SYSTEM_QUEUE_FILES)) {
@@ -133,7 +140,7 @@ public final class SafeFiles {
         return directory;
     }
 
-    /** The owner of a queue removes files that are old. */
+    /** Checks a file, unless it is missing: the owner of a queue removes old files. */
     private void requireRegularIfThere(Path file) throws IOException {
         try {
             requireRegular(file);
@@ -144,7 +151,10 @@ public final class SafeFiles {
         }
     }
 
-    /** The directories in a directory, links to some not counted, in no order. More entries than the limit are refused. */
+    /**
+     * Lists the directories in a directory, without links to some, in no order. More entries than the limit are
+     * refused.
+     */
     public List<Path> listDirectories(Path directory, int limit) throws IOException {
         List<Path> found = list(directory, limit);
         found.removeIf(path -> !Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
@@ -168,10 +178,10 @@ public final class SafeFiles {
         return found;
     }
 
-    /** Reads a whole file of at most that many bytes. */
+    /** Reads a whole file of at most this number of bytes. */
     public byte[] readSmall(Path file, int maxBytes) throws IOException {
         try (FileChannel channel = openForReading(file, maxBytes)) {
-            // it may grow behind the check, so the limit is kept here too
+            // it may grow after the check, so the limit is kept here, too
             ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(channel.size(), maxBytes));
             while (bytes.hasRemaining()) {
                 if (channel.read(bytes) < 0) {
@@ -196,7 +206,10 @@ public final class SafeFiles {
         syncParent(file);
     }
 
-    /** Replaces like {@link #replaceAtomically(Path, byte[])}, faster, but after a power cut the file may be missing or damaged. */
+    /**
+     * Replaces like {@link #replaceAtomically(Path, byte[])}, faster, but after a power cut the file may be missing or
+     * damaged.
+     */
     public void replaceUnsynced(Path file, byte[] content) throws IOException {
         replaceUnsynced(file, FileContent.of(content));
     }
@@ -209,7 +222,10 @@ public final class SafeFiles {
         replace(file, content, PinnedDirectory.Sync.LATER);
     }
 
-    /** Replaces like {@link #replaceAtomically(Path, byte[])}, for any number of writers: the content of one of them stays. */
+    /**
+     * Replaces like {@link #replaceAtomically(Path, byte[])}, for any number of writers: the content of one of them
+     * stays.
+     */
     public void replaceAmongWriters(Path file, byte[] content) throws IOException {
         replace(file, uniqueName(file), FileContent.of(content), PinnedDirectory.Sync.TO_DISK);
         syncParent(file);
@@ -229,7 +245,8 @@ public final class SafeFiles {
     }
 
     /**
-     * Creates a file like {@link #replaceAtomically(Path, byte[])}, unless it exists; false when it does. For any number of writers.
+     * Creates a file like {@link #replaceAtomically(Path, byte[])}, unless it exists; false when it does. For any
+     * number of writers.
      */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
         try (PinnedDirectory location = pin(file)) {
@@ -263,7 +280,7 @@ public final class SafeFiles {
         }
     }
 
-    /** Returns what changes directories by their paths. */
+    /** Returns the operations that change directories by their paths. */
     public DirectoryTree tree() {
         return calls.tree();
     }
@@ -273,17 +290,20 @@ public final class SafeFiles {
         return openNative(file, maxBytes).asChannel();
     }
 
-    /** Opens an existing file for reading, for what a channel can't do. */
+    /** Opens an existing file for reading, for operations that a channel lacks. */
     public NativeFile openNative(Path file, long maxBytes) throws IOException {
         return openChecked(file, Kind.FILE, NativeCalls.O_RDONLY, maxBytes);
     }
 
-    /** Opens a file of our own for reading and writing; makes it, with mode 0600, when it is not there. An interrupt does not close it. */
+    /**
+     * Opens a file of our own for reading and writing; creates it, with mode 0600, when it does not exist. An interrupt
+     * does not close it.
+     */
     public FileChannel openOwn(Path file) throws IOException {
         return openOwnNative(file).asChannel();
     }
 
-    /** Opens a file of our own like {@link #openOwn}, for what a channel can't do. */
+    /** Opens a file of our own like {@link #openOwn}, for operations that a channel lacks. */
     public NativeFile openOwnNative(Path file) throws IOException {
         while (true) {
             try {
@@ -292,28 +312,31 @@ public final class SafeFiles {
                 try (PinnedDirectory location = pin(file)) {
                     return location.create();
                 } catch (FileAlreadyExistsException raced) {
-                    // another process made it in between: open that one, checked
+                    // another process created it in between: open that one, checked
                 }
             }
         }
     }
 
-    /** Opens a file of our own for writing that must be there. */
+    /** Opens an existing file of our own for writing. */
     public NativeFile openExistingNative(Path file) throws IOException {
         return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
     }
 
-    /** Opens a file that is open for reading and writing a second time; each is closed by itself. An interrupt does not close it. */
+    /**
+     * Opens an open file a second time, for reading and writing; each is closed separately. An interrupt does not close
+     * it.
+     */
     public FileChannel channelOf(NativeFile file) throws IOException {
         return file.openChannel();
     }
 
-    /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */
+    /** Opens a FIFO of our own to wait at; creates it, with mode 0600, when it does not exist. Never blocks. */
     public Fifo openOwnFifo(Path fifo) throws IOException {
         try (PinnedDirectory location = pin(fifo)) {
             location.makeFifo();
         }
-        // open for writing too: otherwise there would be an end of file whenever no peer has it open
+        // open for writing too: otherwise it would be at the end of the file whenever no peer has it open
         return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0), true);
     }
 
@@ -350,7 +373,7 @@ public final class SafeFiles {
         return true;
     }
 
-    /** The text of a claim, which is never followed; empty when there is none. */
+    /** Returns the text of a claim, which is never followed; empty when there is none. */
     public Optional<String> readClaim(Path claim) throws IOException {
         try {
             FoundFile found = FoundFile.at(claim);

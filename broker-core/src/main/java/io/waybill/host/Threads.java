@@ -13,10 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Factory of the core's threads, and how they wait for each other.
+ * Factory of the core's threads, with the ways in which they wait for each other.
  *
- * <p>Whatever blocks the calling thread, or repeats until another one does something, goes through here, so that one thread may run the
- * bodies of all others meanwhile.
+ * <p>All code that blocks the calling thread, or repeats until another thread does something, uses this interface, so
+ * that one thread may run the bodies of all others meanwhile.
  *
  * <p><b>Threads.</b> Thread-safe. A wait is the calling thread's.
  */
@@ -24,14 +24,14 @@ import org.slf4j.LoggerFactory;
 public interface Threads {
 
     /**
-     * Starts a daemon thread that is named for its role and runs {@code body} once. The {@link Host}'s throws a {@link RefusedException} when
-     * there is none; that of others may throw anything.
+     * Starts a daemon thread that is named for its role and runs {@code body} once. The {@link Host}'s throws a
+     * {@link RefusedException} when there is no thread; other implementations may throw anything.
      */
     Thread start(String name, Runnable body);
 
     /**
-     * Starts a thread, now or later: a start that is refused is reported once, and tried again at each {@link #retry} until it succeeds. So the
-     * caller may count on it, and does not throw for it.
+     * Starts a thread, now or later: a start that is refused is reported once, and tried again at each {@link #retry}
+     * until it succeeds. So the caller can rely on it, and does not throw for it.
      */
     default void startWhenPossible(String name, Runnable body) {
         start(name, body);
@@ -46,7 +46,8 @@ public interface Threads {
     }
 
     /**
-     * Before foreign code that is called in the middle of something else: it does not see an interrupt that is pending for that.
+     * Clears a pending interrupt of the calling thread before foreign code that is called in the middle of something
+     * else: that code does not see the interrupt.
      *
      * @return the argument for {@link #restoreInterrupt}
      */
@@ -55,8 +56,8 @@ public interface Threads {
     }
 
     /**
-     * After that code: the thread has the interrupt that it had before. What the code left behind is cleared on {@linkplain #isOurs our threads}; on
-     * one of the program it may be the program's, and stays.
+     * Restores the interrupt of the calling thread after foreign code. An interrupt that the code left behind is
+     * cleared on {@linkplain #isOurs our threads}; on a thread of the program it may be the program's, and stays.
      */
     static void restoreInterrupt(boolean pending) {
         Thread thread = Thread.currentThread();
@@ -67,7 +68,7 @@ public interface Threads {
         }
     }
 
-    /** Returns whether this is a virtual thread, which takes its carrier along when it waits in native code. */
+    /** Returns whether this is a virtual thread, which blocks its carrier when it waits in native code. */
     static boolean isVirtual(Thread thread) {
         return HostThreads.isVirtual(thread);
     }
@@ -77,34 +78,41 @@ public interface Threads {
         return thread instanceof HostThreads.Own;
     }
 
-    /** Lets the calling thread rest about this long; returns early when it is interrupted or unparked. */
+    /** Pauses the calling thread for about this time; returns early when it is interrupted or unparked. */
     default void pause(long ns) {
         LockSupport.parkNanos(ns);
     }
 
     /**
-     * Parks the calling thread until it is {@linkplain #unpark unparked} or interrupted, or for so long. It may return earlier.
+     * Parks the calling thread until it is {@linkplain #unpark unparked} or interrupted, or for this time. It may
+     * return earlier.
      *
-     * @param blocker shown by tools as what the thread waits for
+     * @param blocker object that tools show as the reason of the wait
      */
     default void park(Object blocker, long maxNs) {
         LockSupport.parkNanos(blocker, maxNs);
     }
 
-    /** Ends the {@link #park} or {@link #pause} of a thread, or else its next one; null is none. */
+    /** Ends the {@link #park} or {@link #pause} of a thread, or else its next one; does nothing for null. */
     default void unpark(Thread thread) {
         LockSupport.unpark(thread);
     }
 
-    /** Hints that the calling thread repeats until another one has changed something. In each such loop, or other threads may not run. */
+    /**
+     * Hints that the calling thread repeats until another one has changed something. Must be called in each such loop,
+     * or other threads may not run.
+     */
     default void spin() {
         Thread.onSpinWait();
     }
 
-    /** Between two rounds of a loop that may have work in each, and then never waits: others may have a turn where only one runs at a time. */
+    /**
+     * Separates two rounds of a loop that may have work in each, and then never waits: other threads may run where only
+     * one runs at a time.
+     */
     default void endRound() {}
 
-    /** Lets other threads that are ready run before the calling one goes on. */
+    /** Lets other ready threads run before the calling one continues. */
     default void giveWay() {
         Thread.yield();
     }
@@ -115,28 +123,29 @@ public interface Threads {
     }
 
     /**
-     * Waits in another way than the above, such as in the kernel. Allocates nothing.
+     * Waits in another way than the other methods, such as in the kernel. Allocates nothing.
      *
-     * @param wait waits for at most so many nanoseconds, and returns whether what it waits for happened; with 0 it only looks
+     * @param wait waits for at most this number of nanoseconds, and returns whether the awaited event happened; with 0
+     * it only checks
      * @return the result of the wait
      */
     default boolean await(LongPredicate wait, long maxNs) {
         return wait.test(maxNs);
     }
 
-    /** Waits until a future is done, or for so long. Returns whether it is done. */
+    /** Waits until a future is done, or for this time. Returns whether it is done. */
     default boolean await(Future<?> future, long maxNs) throws InterruptedException {
         try {
             future.get(maxNs, TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
             return false;
-        } catch (ExecutionException | CancellationException e) { // its caller looks at the outcome
+        } catch (ExecutionException | CancellationException e) { // the caller handles the outcome
             return true;
         }
         return true;
     }
 
-    /** Waits until a thread that was started here has ended, or for so long. Returns whether it has ended. */
+    /** Waits until a thread that was started here has ended, or for this time. Returns whether it has ended. */
     default boolean join(Thread thread, long maxNs) throws InterruptedException {
         TimeUnit.NANOSECONDS.timedJoin(thread, maxNs);
         return !thread.isAlive();
@@ -147,7 +156,7 @@ public interface Threads {
         return thread.isAlive();
     }
 
-    /** Returns the calling thread, for those that compare it, or unpark it. It need not be the JVM's. */
+    /** Returns the calling thread, for callers that compare or unpark it. It need not be the JVM's. */
     default Thread current() {
         return Thread.currentThread();
     }
@@ -157,7 +166,7 @@ public interface Threads {
         return new ThreadLocal<>();
     }
 
-    /** The host gives no thread. */
+    /** Thrown when the host gives no thread. */
     final class RefusedException extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -192,7 +201,7 @@ public interface Threads {
         public Thread start(String name, Runnable body) {
             try {
                 return threads.start(name, body);
-            } catch (RuntimeException | OutOfMemoryError e) { // the latter is how the JVM says it
+            } catch (RuntimeException | OutOfMemoryError e) { // the JVM throws the latter when it has no thread
                 throw new RefusedException(name, e);
             }
         }

@@ -14,11 +14,12 @@ import java.util.Set;
 import org.agrona.BufferUtil;
 
 /**
- * A file channel that an interrupt of its thread neither closes nor disturbs. The JDK's own closes itself, and with it what the thread
- * was about to read or write, when a thread with a pending interrupt uses it; threads with an interrupt for something else use ours.
+ * File channel that an interrupt of its thread neither closes nor disturbs. The JDK's own channel closes itself, and
+ * ends the read or write, when a thread with a pending interrupt uses it; threads with an interrupt for something else
+ * use this one.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Owns its file; its opener closes it. <b>Memory.</b> Off the heap, at most
- * {@value #PIECE_BYTES} bytes until it is closed.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Owns its file; its opener closes it. <b>Memory.</b> Off the heap,
+ * at most {@value #PIECE_BYTES} bytes until it is closed.
  */
 final class UninterruptibleChannel extends FileChannel {
 
@@ -109,7 +110,7 @@ final class UninterruptibleChannel extends FileChannel {
         return written;
     }
 
-    /** Returns memory for a part of what is read or written. */
+    /** Returns memory for a part of the bytes that are read or written. */
     private ByteBuffer piece(int bytes) {
         int length = Math.min(PIECE_BYTES, bytes);
         if (piece == null || piece.capacity() < length) {
@@ -194,7 +195,7 @@ final class UninterruptibleChannel extends FileChannel {
         return all;
     }
 
-    /** Maps through a channel of the JDK's. */
+    /** Maps a range through a JDK channel. */
     @Override
     public MappedByteBuffer map(MapMode mode, long at, long size) throws IOException {
         requireOpen();
@@ -211,7 +212,10 @@ final class UninterruptibleChannel extends FileChannel {
                 : Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE);
     }
 
-    /** Waits for nothing, so an interrupt does not disturb the JDK's. It is released at the latest when this is closed. */
+    /**
+     * Acquires a lock through a JDK channel, without a wait, so that no interrupt disturbs it. The lock is released at
+     * the latest when this channel is closed.
+     */
     @Override
     public synchronized FileLock tryLock(long at, long size, boolean shared) throws IOException {
         requireOpen();

@@ -3,7 +3,10 @@ package io.waybill.host;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A file or directory is not what the broker may open: of another kind, another owner, too open or too large. */
+/**
+ * Thrown when a file or directory is not what the broker may open: of another kind, another owner, too open or too
+ * large.
+ */
 public sealed class UnsafeFileException extends IOException {
     private static final long serialVersionUID = 1L;
 

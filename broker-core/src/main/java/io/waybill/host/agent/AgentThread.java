@@ -6,14 +6,15 @@ import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentRunner;
 
 /**
- * A thread that repeats the duty cycle of one agent until it is closed.
+ * Thread that repeats the duty cycle of one agent until it is closed.
  *
- * <p><b>Threads.</b> Thread-safe. All methods of the agent run on its thread; {@link Agent#onClose} runs on the closing one when the agent
- * was never started.
+ * <p><b>Threads.</b> Thread-safe. All methods of the agent run on its thread; {@link Agent#onClose} runs on the closing
+ * one when the agent was never started.
  *
- * <p><b>Errors.</b> Whatever a duty cycle throws is counted and given to the error handler, and the next one follows after a back-off from
- * 10 ms to 1 s. What a wait throws is handled in the same way, and so is what is thrown between both: HotSpot may report a fault in mapped
- * memory anywhere. Neither an {@link Error} nor an interrupt ends the agent; an {@link org.agrona.concurrent.AgentTerminationException} does.
+ * <p><b>Errors.</b> Every exception of a duty cycle is counted and given to the error handler, and the next cycle
+ * follows after a back-off from 10 ms to 1 s. Exceptions of a wait are handled in the same way, and so are exceptions
+ * between both: HotSpot may report a fault in mapped memory anywhere. Neither an {@link Error} nor an interrupt ends
+ * the agent; an {@link org.agrona.concurrent.AgentTerminationException} does.
  */
 public final class AgentThread implements AutoCloseable {
 
@@ -22,12 +23,12 @@ public final class AgentThread implements AutoCloseable {
     private final RetriedAgent retried;
     private final FailureLog failures;
     private final AgentRunner first;
-    private boolean firstHasRun; // by the agent's thread
+    private boolean firstHasRun; // used by the agent's thread
     private Threads host; // guarded by this until it starts; null before
     private volatile Thread thread; // null before it starts; written under this
     private boolean ended; // guarded by this: before it started
 
-    /** Logs failures: the first of a series as an error, and when the series ends. */
+    /** Creates a thread that logs failures: the first of a series as an error, and the end of the series. */
     public AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle) {
         this(threadName, agent, idle, new FailureLog(threadName));
     }
@@ -50,7 +51,7 @@ public final class AgentThread implements AutoCloseable {
     }
 
     /**
-     * Starts the thread. Once only.
+     * Starts the thread. Call once only.
      *
      * @throws Threads.RefusedException when the host gives none
      */
@@ -59,7 +60,7 @@ public final class AgentThread implements AutoCloseable {
         thread = threads.start(threadName, this::body);
     }
 
-    /** Starts the thread, now or when the host gives one. Once only. Does not throw. */
+    /** Starts the thread, now or when the host gives one. Call once only. Does not throw. */
     public void startWhenPossible(Threads threads) {
         synchronized (this) {
             begin(threads);
@@ -72,7 +73,7 @@ public final class AgentThread implements AutoCloseable {
         retried.startsOn(threads);
     }
 
-    /** Returns whether the agent begins: not when it was ended meanwhile. */
+    /** Returns whether the agent is to begin: not when it was ended meanwhile. */
     private synchronized boolean isWanted() {
         if (!ended) {
             thread = host.current();
@@ -80,7 +81,7 @@ public final class AgentThread implements AutoCloseable {
         return !ended;
     }
 
-    /** What the thread runs. */
+    /** Body of the thread. */
     private void body() {
         if (isWanted()) {
             runUntilItReturns(this::run, failures);
@@ -88,7 +89,7 @@ public final class AgentThread implements AutoCloseable {
     }
 
     private void run() {
-        AgentRunner runner = firstHasRun ? runner() : first; // one runs once
+        AgentRunner runner = firstHasRun ? runner() : first; // a runner runs once
         firstHasRun = true;
         runner.run();
     }
@@ -97,7 +98,7 @@ public final class AgentThread implements AutoCloseable {
         return new AgentRunner(retried, failures, null, retried);
     }
 
-    /** Runs, and runs again after each exception: a runner lets those through that its own loop throws. */
+    /** Runs a runner, and runs it again after each exception: a runner does not catch exceptions of its own loop. */
     static void runUntilItReturns(Runnable run, ErrorHandler onError) {
         Throwable thrown = null;
         boolean returned = false;
@@ -110,18 +111,21 @@ public final class AgentThread implements AutoCloseable {
                 }
                 run.run();
                 returned = true;
-            } catch (Throwable e) { // also of the error handler
+            } catch (Throwable e) { // also one of the error handler
                 thrown = e;
             }
         }
     }
 
-    /** Number of duty cycles and waits that failed. */
+    /** Returns the number of duty cycles and waits that failed. */
     public long failures() {
         return retried.failures();
     }
 
-    /** Ends the agent when its current duty cycle has ended, or before the first one if its thread has not started yet. Does not wait for that. */
+    /**
+     * Ends the agent when its current duty cycle has ended, or before the first one if its thread has not started yet.
+     * Does not wait for that.
+     */
     public void stop() {
         retried.stop();
         idle.wake();
@@ -131,8 +135,8 @@ public final class AgentThread implements AutoCloseable {
     }
 
     /**
-     * Waits until the agent has ended, or for {@code timeoutNs}. An interrupt starts the wait again, and is pending afterwards. The agent's
-     * own thread does not wait.
+     * Waits until the agent has ended, or for {@code timeoutNs}. An interrupt starts the wait again, and is pending
+     * afterwards. The agent's own thread does not wait.
      *
      * @return whether it has ended
      */
@@ -162,7 +166,7 @@ public final class AgentThread implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        join(Long.MAX_VALUE); // else the runner, if this thread is interrupted, interrupts the agent's, whose
+        join(Long.MAX_VALUE); // otherwise the runner, if this thread is interrupted, interrupts the agent's, whose
         // files that may close
         if (thread == null) {
             first.close(); // closes the agent

@@ -8,8 +8,8 @@ import java.util.function.LongPredicate;
 /**
  * Waits until the next duty cycle of one agent is due, or until a {@link ChangeWatch} reports a change.
  *
- * <p><b>Threads.</b> {@link #wake} by any; the rest by the agent's thread. <b>Ownership.</b> The watch belongs to its opener. A closed watch
- * ends every wait.
+ * <p><b>Threads.</b> {@link #wake} by any; the rest by the agent's thread. <b>Ownership.</b> The watch belongs to its
+ * opener. A closed watch ends every wait.
  */
 public final class ChangeIdleStrategy implements WakeableIdleStrategy {
 
@@ -20,7 +20,7 @@ public final class ChangeIdleStrategy implements WakeableIdleStrategy {
     private long dueNs; // monotonic clock
     private boolean changed;
 
-    /** Waits for this watch, whose only waiter the agent is. */
+    /** Creates a strategy that waits for this watch, whose only waiter the agent is. */
     public ChangeIdleStrategy(Clock clock, ChangeWatch changes, Threads threads) {
         this.clock = clock;
         this.changes = changes;
@@ -29,7 +29,7 @@ public final class ChangeIdleStrategy implements WakeableIdleStrategy {
         this.dueNs = clock.monotonicNs();
     }
 
-    /** Whether the last wait ended early, by a change or a {@link #wake}. */
+    /** Returns whether the last wait ended early, by a change or a {@link #wake}. */
     public boolean hasChanged() {
         return changed;
     }

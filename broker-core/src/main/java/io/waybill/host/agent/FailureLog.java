@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs the failures of one agent: the first of a series as an error, the others for debugging, and the end of the series. An error handler
- * of the agent's own replaces the first two. Does not throw.
+ * Logs the failures of one agent: the first of a series as an error, the others for debugging, and the end of the
+ * series. An error handler of the agent's own replaces the first two. Does not throw.
  *
  * <p><b>Threads.</b> Belongs to the agent's thread.
  */
@@ -49,7 +49,7 @@ final class FailureLog implements ErrorHandler {
         }
     }
 
-    /** A duty cycle ended without a failure. */
+    /** Ends a series of failures: a duty cycle ended without one. */
     void succeeded() {
         if (failuresInSeries > 0) {
             LOG.info("{} succeeds again after {} failures", threadName, failuresInSeries);

@@ -6,8 +6,9 @@ import org.agrona.concurrent.AgentTerminationException;
 import org.agrona.concurrent.IdleStrategy;
 
 /**
- * An agent, with its idle strategy, whose failed duty cycles and waits are retried. {@link org.agrona.concurrent.AgentRunner} by itself
- * ends at an {@link Error} and at an interrupt. No duty cycle and no wait begins with a pending interrupt.
+ * Agent, with its idle strategy, whose failed duty cycles and waits are retried.
+ * {@link org.agrona.concurrent.AgentRunner} by itself ends at an {@link Error} and at an interrupt. No duty cycle and
+ * no wait begins with a pending interrupt.
  *
  * <p><b>Threads.</b> {@link #stop} and {@link #failures} by any; the rest by the runner's.
  */
@@ -16,7 +17,10 @@ final class RetriedAgent implements Agent, IdleStrategy {
     private static final long MIN_BACK_OFF_NS = 10_000_000;
     private static final long MAX_BACK_OFF_NS = 1_000_000_000;
     private static final long DEFAULT_REST_NS = 1_000_000_000;
-    /** A runner whose thread is interrupted ends behind a duty cycle without work. */
+    /**
+     * Result of a duty cycle that keeps the runner: a runner whose thread is interrupted ends after a duty cycle
+     * without work.
+     */
     private static final int SOME_WORK = 1;
 
     private final Agent agent;
@@ -54,13 +58,13 @@ final class RetriedAgent implements Agent, IdleStrategy {
 
     @Override
     public void onStart() {
-        if (started) { // by an earlier runner, which its own loop ended
+        if (started) { // started by an earlier runner, which its own loop ended
             return;
         }
         started = true;
         try {
             agent.onStart();
-        } catch (Throwable e) { // no reason to go without its duty cycles
+        } catch (Throwable e) { // no reason to omit its duty cycles
             failed(e);
         }
     }
@@ -70,8 +74,8 @@ final class RetriedAgent implements Agent, IdleStrategy {
         if (stopped) {
             throw new AgentTerminationException(true);
         }
-        Thread.interrupted(); // set by other code that ran here, or that looked for this thread: not meant for the
-        // agent
+        Thread.interrupted(); // set by other code that ran here, or that searched for this thread: not meant for
+        // the agent
         try {
             idle.rest(DEFAULT_REST_NS);
             if (agent.doWork() > 0) {
@@ -83,7 +87,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
             }
         } catch (AgentTerminationException e) {
             throw e;
-        } catch (Throwable e) { // whatever it is, the next duty cycle may succeed
+        } catch (Throwable e) { // after any failure, the next duty cycle may succeed
             failed(e);
         }
         return SOME_WORK;
@@ -96,7 +100,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
 
     @Override
     public void idle() {
-        Thread.interrupted(); // of foreign code in the duty cycle
+        Thread.interrupted(); // left by foreign code in the duty cycle
         try {
             threads.endRound();
             idle.idle();

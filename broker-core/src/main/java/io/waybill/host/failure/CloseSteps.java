@@ -3,27 +3,27 @@ package io.waybill.host.failure;
 import java.io.IOException;
 
 /**
- * The steps of a close: each is attempted, whatever those before it threw. The first failure is thrown at the end, with the others as
- * suppressed.
+ * Steps of a close: each is attempted, also after failures of earlier ones. The first failure is thrown at the end,
+ * with the others as suppressed.
  *
- * <p><b>Threads.</b> Belongs to the thread that closes. <b>Errors.</b> An {@link Error} stops no step either: a host that gives no more
- * threads or memory must not keep what can still be given back.
+ * <p><b>Threads.</b> Belongs to the thread that closes. <b>Errors.</b> An {@link Error} stops no step either: a host
+ * without threads or memory must not keep what can still be released.
  */
 public final class CloseSteps {
 
     private Throwable first; // null while none failed
 
-    /** One step of a close. */
+    /** Step of a close. */
     @FunctionalInterface
     public interface Step {
         void run() throws Exception;
     }
 
-    /** Runs a step and keeps what it throws. */
+    /** Runs a step and keeps its exception. */
     public CloseSteps attempt(Step step) {
         try {
             step.run();
-        } catch (Throwable e) { // whatever it is, the next step is attempted
+        } catch (Throwable e) { // after any exception, the next step is attempted
             if (first == null) {
                 first = e;
             } else if (first != e) {
@@ -54,7 +54,7 @@ public final class CloseSteps {
         }
     }
 
-    /** Adds what failed to the error that is the reason for this close. */
+    /** Adds the failures to the error that is the reason for this close. */
     public void suppressIn(Throwable reason) {
         if (first != null && first != reason) {
             reason.addSuppressed(first);

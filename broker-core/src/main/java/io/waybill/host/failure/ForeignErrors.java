@@ -3,8 +3,8 @@ package io.waybill.host.failure;
 import org.slf4j.Logger;
 
 /**
- * Describes and logs exceptions of foreign code. Such an exception may be of a bundle's own class, whose methods throw as well: callers log
- * it, or put it into a text, through this class, and are not interrupted by it.
+ * Describes and logs exceptions of foreign code. Such an exception may be of a bundle's own class, whose methods throw
+ * as well: callers log it, or put it into a text, through this class, and are not interrupted by it.
  *
  * <p><b>Threads.</b> Any.
  */

@@ -8,10 +8,11 @@ import java.util.Map;
 import jnr.constants.platform.Errno;
 
 /**
- * Tells failures of this process's own system calls from wrong data: the host gave it no descriptor, memory, thread or disk space, or the
- * disk failed. The file that it was about may be a peer's, and is whole.
+ * Distinguishes failures of this process's own system calls from wrong data: the host gave it no descriptor, memory,
+ * thread or disk space, or the disk failed. The file that was used may be a peer's, and is whole.
  *
- * <p>The JDK and Chronicle report such an error in exceptions without its number, so it is recognised by the system's text for it, too.
+ * <p>The JDK and Chronicle report such an error in exceptions without its number, so it is recognised by the system's
+ * text for it, too.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -39,7 +40,10 @@ public final class HostFailures {
         return !of(e).isEmpty();
     }
 
-    /** Returns what failed, such as {@code ENOMEM (Cannot allocate memory)}; empty when the cause is another one. */
+    /**
+     * Returns the error of the failed call, such as {@code ENOMEM (Cannot allocate memory)}; empty when the cause is
+     * another one.
+     */
     public static String of(Throwable e) {
         Throwable cause = e;
         for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
@@ -53,8 +57,8 @@ public final class HostFailures {
     }
 
     /**
-     * Returns the message of an exception. One of the queue's library says how that is made, and nothing of the file: the message of its cause
-     * is returned then.
+     * Returns the message of an exception. A message of the queue's library describes the library's internals, and
+     * nothing of the file: then the message of its cause is returned.
      */
     public static String text(Throwable e) {
         Throwable shown = e;
@@ -71,7 +75,9 @@ public final class HostFailures {
                 || stack.length > 0 && stack[0].getClassName().startsWith(LIBRARY);
     }
 
-    /** Returns the {@link #text} of an exception, with what failed before it if that is not part of it. */
+    /**
+     * Returns the {@link #text} of an exception, with the error of the failed call before it if that is not part of it.
+     */
     public static String describe(Throwable e) {
         String failure = of(e);
         String message = text(e);
@@ -96,7 +102,7 @@ public final class HostFailures {
         }
         String message = e.getMessage();
         for (Map.Entry<String, Errno> known : BY_TEXT.entrySet()) {
-            // alone, behind a path and a colon, or behind a path in parentheses
+            // alone, after a path and a colon, or after a path in parentheses
             if (message.endsWith(known.getKey()) || message.endsWith(known.getKey() + ")")) {
                 return name(known.getValue());
             }

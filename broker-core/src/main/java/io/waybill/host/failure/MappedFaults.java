@@ -18,8 +18,7 @@ public final class MappedFaults {
     private static final int MAX_CAUSES = 8;
 
     // Never changed, which the compilers don't know: they would make an array of constant length by themselves, and
-    // foresee the end of a
-    // loop.
+    // foresee the end of a loop.
     private static int nothing;
     private static int firstStep = 3;
     private static final int[] NEXT_STEP = {0, 0, 1, 2};
@@ -42,14 +41,14 @@ public final class MappedFaults {
     }
 
     /**
-     * Drops the pending fault of this thread, if any, before code that must not be left half-way: on JDK 17 one that surfaces between a lock and the
-     * {@code try} behind it keeps the lock.
+     * Drops the pending fault of this thread, if any, before code that must not be left incomplete: on JDK 17 a fault
+     * that surfaces between a lock and the {@code try} after it keeps the lock.
      */
     public static void drop() {
         try {
             surface();
         } catch (InternalError e) {
-            // the owner of the file finds out by itself
+            // the owner of the file detects it by itself
         }
     }
 
@@ -66,7 +65,10 @@ public final class MappedFaults {
         }
     }
 
-    /** Whether this is a fault on mapped memory, and not of the code that it surfaced in, or what that code made of one. */
+    /**
+     * Returns whether this is a fault on mapped memory, or an exception that the code in which it surfaced made of one,
+     * and not an error of that code.
+     */
     public static boolean is(Throwable error) {
         Throwable cause = error;
         for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
