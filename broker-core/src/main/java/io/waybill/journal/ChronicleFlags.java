@@ -14,16 +14,23 @@ public final class ChronicleFlags {
     private static final Module OURS = ChronicleFlags.class.getModule();
 
     private static final String ANALYTICS = "chronicle.analytics.disable";
-    /** Its thread needs Chronicle's affinity library. A journal checks the disk by itself. */
+    /**
+     * Switches off the monitor of disks, whose thread needs Chronicle's affinity library. A journal checks the disk by
+     * itself.
+     */
     private static final String DISK_MONITOR = "chronicle.disk.monitor.disable";
 
-    /** It looks for the versions of the library's parts, and logs them where no operator looks. */
+    /**
+     * Switches off the announcer, which finds the versions of the library's parts, and logs them where no operator
+     * reads them.
+     */
     private static final String ANNOUNCER = "chronicle.announcer.disable";
 
     private ChronicleFlags() {}
 
     /**
-     * Checks the flags, and switches Chronicle's usage reports, its monitor of disks and its announcements off unless the user decided about them.
+     * Checks the flags, and switches off Chronicle's usage reports, its monitor of disks and its announcements unless
+     * the user decided about them.
      *
      * @throws IllegalStateException with the flags that the JVM lacks
      */

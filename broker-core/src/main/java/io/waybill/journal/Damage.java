@@ -3,8 +3,8 @@ package io.waybill.journal;
 import java.nio.file.Path;
 
 /**
- * A range of a queue's file without a record where one is expected. Immutable. The text names offsets and lengths,
- * never content.
+ * Range of a queue's file without a record where one is expected. Immutable. The text names offsets and lengths, never
+ * content.
  *
  * @param file with the range
  * @param from first byte

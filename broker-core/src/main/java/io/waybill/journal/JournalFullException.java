@@ -1,8 +1,6 @@
 package io.waybill.journal;
 
-/**
- * Space for a record could not be reserved; nothing was written. Later appends may succeed again.
- */
+/** Thrown when space for a record could not be reserved; nothing was written. Later appends may succeed again. */
 public final class JournalFullException extends Exception {
     private static final long serialVersionUID = 1L;
 

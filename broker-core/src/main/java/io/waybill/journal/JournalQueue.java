@@ -2,7 +2,7 @@ package io.waybill.journal;
 
 import java.nio.file.Path;
 
-/** The two queues of a worker's journal. */
+/** Queues of a worker's journal. */
 public enum JournalQueue {
     /** Queue of all requests that the worker sends. */
     REQUESTS("requests"),
@@ -15,7 +15,7 @@ public enum JournalQueue {
         this.directoryName = directoryName;
     }
 
-    /** The name of its directory, and of the queue in texts. */
+    /** Returns the name of the queue's directory, and of the queue in texts. */
     public String directoryName() {
         return directoryName;
     }

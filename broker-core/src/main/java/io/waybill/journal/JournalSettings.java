@@ -7,13 +7,14 @@ import java.util.Objects;
 /**
  * Settings of one queue.
  *
- * @param roll how often a new file begins
+ * @param roll cycle in which new files begin
  * @param blockBytes size of one mapped block, a power of two from 1 MiB on
- * @param maxRecordBytes greatest record; at most a quarter of a block, so that a record never crosses two mapped blocks
+ * @param maxRecordBytes max size of a record; at most a quarter of a block, so that a record never crosses two mapped
+ * blocks
  * @param reserveBytes disk space that is reserved ahead of what is written
- * @param fileBytes a file that has grown to this is followed by a new one
- * @param durability what a power cut may take
- * @param syncInterval how often records are synced where that is {@link Durability#INTERVAL}
+ * @param fileBytes size of a file after which a new one begins
+ * @param durability extent of the loss that a power cut may cause
+ * @param syncInterval interval between syncs with {@link Durability#INTERVAL}
  */
 public record JournalSettings(
         Roll roll,
@@ -26,15 +27,15 @@ public record JournalSettings(
 
     /** Default size of a mapped block. */
     public static final long BLOCK_BYTES_DEFAULT = 64L << 20;
-    /** Greatest record. */
+    /** Default max size of a record. */
     public static final int MAX_RECORD_BYTES_DEFAULT = 8 << 20;
-    /** Space reserved ahead: a second at about 300,000 calls of 200 bytes. */
+    /** Default reserve: a second at about 300,000 calls of 200 bytes. */
     public static final long RESERVE_BYTES_DEFAULT = 64L << 20;
     /** Default size of a file: half a minute at 20,000 calls of 200 bytes a second. */
     public static final long FILE_BYTES_DEFAULT = 128L << 20;
-    /** Least size of a file. */
+    /** Min size of a file. */
     public static final long FILE_BYTES_MIN = 1L << 20;
-    /** Greatest: fewer records fit than Chronicle can number in a file. */
+    /** Max size of a file: fewer records fit than Chronicle can number in a file. */
     public static final long FILE_BYTES_MAX = 4L << 30;
 
     /** Default interval between syncs. */

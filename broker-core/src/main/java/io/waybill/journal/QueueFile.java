@@ -3,7 +3,7 @@ package io.waybill.journal;
 import java.nio.file.Path;
 
 /**
- * A file of a queue, as found in its directory. Immutable.
+ * File of a queue, as found in its directory. Immutable.
  *
  * @param file its path, roll cycle and number
  * @param bytes its size on the disk, reserved space included, together with its archive
@@ -15,7 +15,7 @@ public record QueueFile(JournalQueue queue, RollFile file, long bytes, long last
         return file.path();
     }
 
-    /** Its number among the queue's files, in the order of writing. */
+    /** Returns the number of the file among the queue's files, in the order of writing. */
     public int cycle() {
         return file.cycle();
     }

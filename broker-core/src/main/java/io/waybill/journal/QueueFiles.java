@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The files of one queue of a worker's journal, with those of its archive: their sizes, and their removal.
+ * Files of one queue of a worker's journal, with the files of its archive: their sizes, and their removal.
  *
  * <p>A file is renamed before it is removed. From then on no reader finds it, and its space is released without a
  * waiting thread. A reader that has it open can finish it.
@@ -91,7 +91,7 @@ public final class QueueFiles {
         }
     }
 
-    /** Removes what a crash left of a removal. */
+    /** Removes the remains of a removal that a crash interrupted. */
     public void clean() throws IOException {
         for (Path path : files.list(directory, MAX_FILES)) {
             if (path.getFileName().toString().endsWith(Roll.FILE_SUFFIX + REMOVED_SUFFIX)) {

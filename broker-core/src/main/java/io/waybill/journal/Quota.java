@@ -5,9 +5,9 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The disk space that the two queues of a worker may take together. To their writers it is a disk that is full when the quota is used up.
+ * Disk space that the two queues of a worker may take together. For their writers, an exhausted quota is a full disk.
  *
- * <p><b>Threads.</b> Thread-safe. What is in use is counted on from the last {@link #measured}.
+ * <p><b>Threads.</b> Thread-safe. The space in use is counted from the last {@link #measured} on.
  */
 public final class Quota implements DiskSpace {
 
@@ -15,17 +15,17 @@ public final class Quota implements DiskSpace {
     private final long limitBytes;
     private volatile long scarceBytes = Long.MAX_VALUE; // set once, with the listener
     private volatile Runnable onScarce = () -> {};
-    // Of the threads that reserve.
+    // For the threads that reserve.
     private final AtomicLong claimedBytes = new AtomicLong(); // granted, and not yet counted as reserved
     private final AtomicLong reservedBytes = new AtomicLong();
-    // By the measuring thread: bytes in use apart from those ever reserved; below 0 when some of these were released.
+    // Set by the measuring thread: bytes in use apart from those ever reserved; below 0 if some of these were freed.
     private volatile long otherBytes;
-    private volatile boolean enforced; // by the measuring thread, for those that reserve
+    private volatile boolean enforced; // written by the measuring thread, read by those that reserve
 
     /**
      * Creates a quota.
      *
-     * @param limitBytes 0 for none
+     * @param limitBytes limit in bytes; 0 for none
      */
     public Quota(DiskSpace disk, long limitBytes) {
         this.disk = disk;
@@ -44,7 +44,7 @@ public final class Quota implements DiskSpace {
 
     @Override
     public void reserve(Path file, long offset, long length) throws IOException {
-        long claimed = claimedBytes.addAndGet(length); // both queues may ask at once
+        long claimed = claimedBytes.addAndGet(length); // both queues may reserve at the same time
         try {
             long used = usedBytes();
             if (enforced && limitBytes > 0 && used + claimed > limitBytes) {
@@ -53,7 +53,7 @@ public final class Quota implements DiskSpace {
                         + " are in use");
             }
             disk.reserve(file, offset, length);
-            reservedBytes.addAndGet(length); // after the disk: better counted twice in between than not at all
+            reservedBytes.addAndGet(length); // after the disk: it is better to count twice in between than not at all
         } finally {
             claimedBytes.addAndGet(-length);
         }
@@ -82,7 +82,7 @@ public final class Quota implements DiskSpace {
         disk.giveBackZeros(file, offset, length);
     }
 
-    /** Returns how much was ever reserved; read it before measuring. */
+    /** Returns the number of bytes that were ever reserved; read it before measuring. */
     public long reservedBytes() {
         return reservedBytes.get();
     }
@@ -97,7 +97,7 @@ public final class Quota implements DiskSpace {
         enforced = true;
     }
 
-    /** Subtracts bytes that are no longer in use. By the thread that measures. */
+    /** Subtracts bytes that are no longer in use. Called by the measuring thread. */
     public void removed(long bytes) {
         otherBytes -= bytes;
     }

@@ -3,18 +3,18 @@ package io.waybill.journal;
 /**
  * Position of a record in its queue. Immutable.
  *
- * @param roll the roll cycle of its file's name and its index
- * @param index of the record in its queue, to which a tail can be moved
- * @param offset in its file, of the four bytes before it
+ * @param roll roll cycle of its file's name and its index
+ * @param index index of the record in its queue, to which a tail can be moved
+ * @param offset position in its file, of the four bytes before it
  */
 public record RecordPosition(Roll roll, long index, long offset) {
 
-    /** The number of the file. */
+    /** Returns the number of the file. */
     public int cycle() {
         return roll.cycleOf(index);
     }
 
-    /** The name of the file. */
+    /** Returns the name of the file. */
     public String fileName() {
         return roll.fileName(cycle());
     }

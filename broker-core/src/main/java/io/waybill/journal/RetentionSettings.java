@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param maxBytes max size of both queues, their index and their archive on the disk, reserved space included; 0 for no
  * limit
  * @param maxCycles max files of a queue, including the one that is being written; 0 for no limit
- * @param absentPeers how long files that an ended peer has not read are exempt from the limits of age and cycles
+ * @param absentPeers time for which files that an ended peer has not read are exempt from the limits of age and cycles
  */
 public record RetentionSettings(Duration maxAge, long maxBytes, int maxCycles, Duration absentPeers) {
 
@@ -53,13 +53,13 @@ public record RetentionSettings(Duration maxAge, long maxBytes, int maxCycles, D
         return new RetentionSettings(maxAge, maxBytes, maxCycles, other);
     }
 
-    /** Whether anything is ever removed. */
+    /** Returns whether files are ever removed. */
     public boolean limits() {
         return maxAge.toNanos() > 0 || maxBytes > 0 || maxCycles > 0;
     }
 
     /**
-     * The settings of a queue under this quota: with files so small that removing one makes a small difference.
+     * Returns the settings of a queue under this quota: with files so small that removing one makes a small difference.
      *
      * @throws IllegalArgumentException when the quota has no room for what is reserved
      */

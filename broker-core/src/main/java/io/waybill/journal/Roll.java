@@ -34,7 +34,7 @@ public enum Roll {
     HOURLY(RollCycles.FAST_HOURLY, Duration.ofHours(1), 10_000),
     /** Every five minutes; up to 1 billion records a file. */
     FIVE_MINUTELY(RollCycles.FIVE_MINUTELY, Duration.ofMinutes(5), 10_000),
-    /** Every hour, named by the minute, so that a file that is full may end at any of them; up to 67 million records a file. */
+    /** Every hour, named by the minute, so that a full file may end at any minute; up to 67 million records a file. */
     MINUTELY(LegacyRollCycles.MINUTELY, Duration.ofHours(1), 1_000_000);
 
     /** Suffix of a queue's files, after their time. */
@@ -48,7 +48,7 @@ public enum Roll {
     private final DateTimeFormatter name;
     private final String firstName;
     private volatile Numbered last =
-            new Numbered("", OptionalInt.empty()); // by any thread; many queues of a home have a file of the same name
+            new Numbered("", OptionalInt.empty()); // for any thread; many queues of a home have a file of the same name
 
     private record Numbered(String fileName, OptionalInt number) {}
 
@@ -61,9 +61,9 @@ public enum Roll {
     }
 
     /**
-     * The roll with this name.
+     * Returns the roll with this name.
      *
-     * @throws IllegalArgumentException that names those there are
+     * @throws IllegalArgumentException that lists the existing names
      */
     public static Roll named(String name) {
         for (Roll roll : values()) {
@@ -83,7 +83,7 @@ public enum Roll {
         throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + cycle);
     }
 
-    /** The roll cycles by which the files of a queue are named. */
+    /** Returns the roll cycles by which the files of a queue are named. */
     public static Set<Roll> of(Path queueDirectory, SafeFiles files) throws IOException {
         Set<Roll> rolls = EnumSet.noneOf(Roll.class);
         try {
@@ -94,7 +94,10 @@ public enum Roll {
         return rolls;
     }
 
-    /** Returns how much Chronicle may write to a file in addition to a record: two pages of its index, and their headers. */
+    /**
+     * Returns the max size that Chronicle may write to a file in addition to a record: two pages of its index, and
+     * their headers.
+     */
     public long indexBytes() {
         return 2L * Long.BYTES * cycle.defaultIndexCount() + HEADERS_BYTES;
     }
@@ -111,22 +114,25 @@ public enum Roll {
         return maxNumbers;
     }
 
-    /** Returns until when a file of this number is written, in milliseconds since 1970. */
+    /** Returns the time until which a file of this number is written, in milliseconds since 1970. */
     public long endMs(int number) {
         return (startMs(number) / spanMs + 1) * spanMs;
     }
 
-    /** The number of a file that begins at this time, in milliseconds since 1970. */
+    /** Returns the number of a file that begins at this time, in milliseconds since 1970. */
     public int numberAt(long ms) {
         return (int) (ms / cycle.lengthInMillis());
     }
 
-    /** Returns until when a file of this number is written that is begun at this time, which its name may be behind, in milliseconds since 1970. */
+    /**
+     * Returns the time until which a file of this number is written that is begun at this time, which may be later than
+     * its name says, in milliseconds since 1970.
+     */
     public long endMs(int number, long ms) {
         return Math.max(endMs(number), (ms / spanMs + 1) * spanMs);
     }
 
-    /** The number of a queue's first file, begun at this time. */
+    /** Returns the number of a queue's first file, begun at this time. */
     public int firstNumber(long ms) {
         return Math.max(0, numberAt(ms));
     }
@@ -134,9 +140,9 @@ public enum Roll {
     /**
      * Returns the number of a queue's next file.
      *
-     * @param firstIndex by which the queue begins; {@link Long#MAX_VALUE} when it has no file
+     * @param firstIndex index at which the queue begins; {@link Long#MAX_VALUE} when it has no file
      * @param newest number of its newest file; {@link Integer#MIN_VALUE} when it has none
-     * @param ms the time, in milliseconds since 1970
+     * @param ms present time, in milliseconds since 1970
      */
     public int next(long firstIndex, int newest, long ms) {
         if (newest == Integer.MIN_VALUE) {
@@ -146,27 +152,28 @@ public enum Roll {
     }
 
     /**
-     * Returns the number of the file that comes after a queue's other files: that of the time. If the clock was set back since the newest
-     * one, or is so far ahead of the oldest one that most of {@link #maxNumbers} would lie between them, it is the next number.
+     * Returns the number of the file that comes after a queue's other files: the number of the present time. If the
+     * clock was set back since the newest file, or is so far ahead of the oldest one that most of {@link #maxNumbers}
+     * would lie between them, it is the next number.
      *
-     * @param ms the time, in milliseconds since 1970
+     * @param ms present time, in milliseconds since 1970
      */
     public int numberAfter(int oldest, int newest, long ms) {
         long now = ms / cycle.lengthInMillis();
         return now > newest && now - oldest <= maxNumbers / 2 ? (int) now : newest + 1;
     }
 
-    /** Returns when a file of this number begins, in milliseconds since 1970. */
+    /** Returns the time at which a file of this number begins, in milliseconds since 1970. */
     public long startMs(int number) {
         return (long) number * cycle.lengthInMillis();
     }
 
-    /** The name of the file with this number. */
+    /** Returns the name of the file with this number. */
     public String fileName(int number) {
         return name.format(Instant.ofEpochMilli(startMs(number))) + FILE_SUFFIX;
     }
 
-    /** The number of the file with this name; empty when it is none of this cycle's. */
+    /** Returns the number of the file with this name; empty when it has none of this cycle. */
     public OptionalInt numberOf(String fileName) {
         if (!hasForm(fileName)) { // an exception for each name of another cycle takes longer than the rest
             return OptionalInt.empty();
@@ -219,12 +226,12 @@ public enum Roll {
         return cycle.toCycle(index);
     }
 
-    /** The index of the record with this number in the file. */
+    /** Returns the index of the record with this number in the file. */
     public long indexOf(int number, long sequenceInFile) {
         return cycle.toIndex(number, sequenceInFile);
     }
 
-    /** The number of the record in its file. */
+    /** Returns the number of the record in its file. */
     public long sequenceInFile(long index) {
         return cycle.toSequenceNumber(index);
     }

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** One file of a queue, by its name alone, without its content. Immutable; ordered by time. */
+/** File of a queue, by its name alone, without its content. Immutable; ordered by time. */
 public record RollFile(Path path, Roll roll, int cycle) implements Comparable<RollFile> {
 
     private static final int MAX_FILES = 1_000_000;
 
-    /** The files of a queue, oldest first. Other names are skipped. */
+    /** Returns the files of a queue, oldest first. Other names are skipped. */
     public static List<RollFile> in(Path directory, SafeFiles files) throws IOException {
         List<RollFile> found = new ArrayList<>();
         for (Path path : files.list(directory, MAX_FILES)) {
@@ -28,12 +28,15 @@ public record RollFile(Path path, Roll roll, int cycle) implements Comparable<Ro
         return found;
     }
 
-    /** The oldest file of a queue; empty when it has none. */
+    /** Returns the oldest file of a queue; empty when it has none. */
     public static Optional<RollFile> oldest(Path directory, SafeFiles files) throws IOException {
         return in(directory, files).stream().findFirst();
     }
 
-    /** Whether it is newer than the file of this position: when it is the oldest, the owner has removed that one. */
+    /**
+     * Returns whether the file is newer than the file of this position: when it is the oldest, the owner has removed
+     * that one.
+     */
     public boolean isAfter(RecordPosition position) {
         return compareTo(new RollFile(path, position.roll(), position.cycle())) > 0;
     }

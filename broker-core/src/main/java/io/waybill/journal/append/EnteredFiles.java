@@ -9,18 +9,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
- * The files that a journal's writer began or continued, for those that sync, watch and remove them.
+ * Files that a journal's writer began or continued, for the components that sync, watch and remove them.
  *
- * <p><b>Threads.</b> {@link #add}, {@link #takeUnsynced} and {@link #removedBelow} with the lock that the journal is appended to with; the
- * rest by any.
+ * <p><b>Threads.</b> {@link #add}, {@link #takeUnsynced} and {@link #removedBelow} with the lock that the journal is
+ * appended to with; the rest by any.
  */
 final class EnteredFiles {
 
     /**
-     * A file that the writer goes into.
+     * File that the writer enters.
      *
-     * @param key by which the file system knows it; null when it is not there
-     * @param leftAt up to where the file before is written; 0 when nothing is in it
+     * @param key key by which the file system knows it; null when it is not there
+     * @param leftAt position up to which the previous file is written; 0 when nothing is in it
      */
     record EnteredFile(Path path, int cycle, Object key, long leftAt) {}
 
@@ -58,17 +58,20 @@ final class EnteredFiles {
         }
     }
 
-    /** The next file for the watch; null when there is none. */
+    /** Returns the next file for the watch; null when there is none. */
     EnteredFile nextUnwatched() {
         return unwatched.poll();
     }
 
-    /** The number of the newest file. */
+    /** Returns the number of the newest file. */
     int cycle() {
         return cycle;
     }
 
-    /** The number of the file of a message; {@link Integer#MIN_VALUE} when it was written before the first of these files. */
+    /**
+     * Returns the number of the file with a message; {@link Integer#MIN_VALUE} when it was written before the first of
+     * these files.
+     */
     int cycleOf(long id) {
         int found = cycle;
         for (Map.Entry<Integer, Long> file : lastIdBefore.entrySet()) {
@@ -83,7 +86,7 @@ final class EnteredFiles {
         keptFrom = Math.max(keptFrom, number);
     }
 
-    /** The number from which on files are kept. */
+    /** Returns the number from which on files are kept. */
     int keptFrom() {
         return keptFrom;
     }

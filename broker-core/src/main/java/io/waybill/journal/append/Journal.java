@@ -81,9 +81,10 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Appends a record: assigns its sequence, seals it and publishes it. If the journal fails behind that, the next append throws.
+     * Appends a record: assigns its sequence, seals it and publishes it. If the journal fails after the publication,
+     * the next append throws.
      *
-     * @param wallNs now: with the size of the file it decides when a new file begins
+     * @param wallNs present time, which with the size of the file decides when a new file begins
      * @return the sequence of the record
      * @throws JournalFullException when there is no room; nothing was written
      * @throws JournalFailedException when the journal failed, now or before
@@ -109,7 +110,7 @@ public final class Journal implements Closeable {
         long before = position;
         try {
             write(length);
-        } catch (Throwable e) { // sorted by its kind there; it may have come behind the publication
+        } catch (Throwable e) { // handled there by its kind; it may have been thrown after the publication
             requirePublished(e, before, length);
         }
         appended = true;
@@ -119,21 +120,24 @@ public final class Journal implements Closeable {
         return sequence;
     }
 
-    /** Throws unless the record is published: what Chronicle throws when it ends the document may come behind that. */
+    /**
+     * Throws unless the record is published: an exception that Chronicle throws when it ends the document may come
+     * after the publication.
+     */
     private void requirePublished(Throwable e, long before, int length) {
-        if (e instanceof Exception failed) { // of a failed system call, also undeclared, or of another process's writes
+        if (e instanceof Exception failed) { // failed system call, also undeclared, or another process's writes
             failDamaged(failed);
         } else if (e instanceof InternalError || position != before) {
             fail(e);
         } else {
-            throw (Error) e; // such as a full stack; it was rolled back
+            throw (Error) e; // such as a stack overflow; the record was rolled back
         }
         if (position == before || !LastRecord.mayBeRead(file, position - length, length, nextSequence)) {
             throw failed();
         }
     }
 
-    /** Surfaces earlier faults of this thread; one of the last append in this journal fails the journal. */
+    /** Surfaces earlier faults of this thread; a fault of the last append in this journal fails the journal. */
     private void surfaceFaults() {
         try {
             MappedFaults.surface();
@@ -145,7 +149,9 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Fails the journal permanently: a system call failed, or another process changed a file. Under the append lock. */
+    /**
+     * Fails the journal permanently: a system call failed, or another process changed a file. Under the append lock.
+     */
     public void failDamaged(Exception e) {
         if (failure == null) {
             damage = HostFailures.is(e)
@@ -155,7 +161,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Returns which system call failed, or what another process changed in the files; empty for neither. Any thread. */
+    /** Returns the failed system call, or the change of the files by another process; empty for neither. Any thread. */
     public String damage() {
         return damage;
     }
@@ -167,7 +173,7 @@ public final class Journal implements Closeable {
             Bytes<?> bytes = document.wire().bytes();
             long start = bytes.writePosition();
             long end = Frame.behind(position - Frame.LENGTH, 0);
-            // unless it is the first in its file, or behind what a crash has left
+            // unless the record is the first in its file, or follows the remains of a crash
             if (start - Frame.LENGTH != end && lastLength != 0) {
                 ChronicleDocuments.of(settings.roll()).requireBetween(end, start - Frame.LENGTH);
             }
@@ -193,7 +199,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Continues the last file of an earlier incarnation, unless it has reached its size or its time is over. */
+    /** Continues the last file of an earlier incarnation, unless it has reached its max size or its time has ended. */
     void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
         boolean goesOn = last.cycle() != Integer.MIN_VALUE
                 && last.cycle() >= firstCycle
@@ -206,7 +212,10 @@ public final class Journal implements Closeable {
         return settings.roll().next(queue.firstIndex(), after, wallNs / NS_PER_MS);
     }
 
-    /** Begins a new file. Without room for one it continues in this one, where space is reserved, and retries later. */
+    /**
+     * Begins a new file. Without space for one, continues in the present file, where space is reserved, and retries
+     * later.
+     */
     private void roll(long wallNs) {
         int next = nextCycle(entered.cycle(), wallNs);
         if (reservation.tryEnter(pathOf(next))) {
@@ -244,21 +253,24 @@ public final class Journal implements Closeable {
                 "the journal " + directory + " takes no more records: " + HostFailures.text(failure), failure);
     }
 
-    /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */
+    /** Reserves disk space ahead of the writer, and releases the unused space of earlier files. For a helper thread. */
     public void topUp() throws JournalFullException {
         reservation.topUp();
     }
 
-    /** Gives back what is reserved beyond the needs of a writer at rest. Under the lock of {@link #append}. */
+    /**
+     * Releases the space that is reserved beyond the needs of a writer at rest. Call under the lock of {@link #append}.
+     */
     public void shrinkReserve() {
         if (failure == null) {
             reservation.shrink();
-            touchable = Touchable.NOTHING; // its pages were given back
+            touchable = Touchable.NOTHING; // its pages were released
         }
     }
 
     /**
-     * Takes no more records, and gives back what is reserved and not written. Under the lock of {@link #append}.
+     * Ends the journal: accepts no more records, and releases the space that is reserved and not written. Call under
+     * the lock of {@link #append}.
      */
     public void end() {
         if (failure == null) {
@@ -296,22 +308,31 @@ public final class Journal implements Closeable {
         return reservation.isComfortable();
     }
 
-    /** Whether there is room for responses to what is in flight; below that only for those that say so. */
+    /**
+     * Returns whether there is room for the responses to requests in flight; below that, there is only room for
+     * responses that report a full journal.
+     */
     public boolean hasRoomForResponses() {
         return reservation.hasRoomForResponses();
     }
 
-    /** The id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
+    /** Returns the id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
     public long lastId() {
         return lastId;
     }
 
-    /** The index of the last record that was appended since the journal was opened; there must be one. With the lock of {@link #append}. */
+    /**
+     * Returns the index of the last record that was appended since the journal was opened; there must be one. Call with
+     * the lock of {@link #append}.
+     */
     public long lastIndex() {
         return appender.lastIndexAppended();
     }
 
-    /** Whether a record was appended since the journal was opened, and it was not closed. With the lock of {@link #append}. */
+    /**
+     * Returns whether a record was appended since the journal was opened, and it was not closed. Call with the lock of
+     * {@link #append}.
+     */
     public boolean hasAppended() {
         return appended && failure == null;
     }
@@ -328,12 +349,12 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** The file of the last record. Call with the lock that {@link #append} is called with. */
+    /** Returns the file of the last record. Call with the lock of {@link #append}. */
     public Path file() {
         return file;
     }
 
-    /** The number of the file that is written now. Any thread. */
+    /** Returns the number of the file that is written now. Any thread. */
     public int currentCycle() {
         return entered.cycle();
     }
@@ -345,29 +366,35 @@ public final class Journal implements Closeable {
         return entered.cycleOf(id);
     }
 
-    /** Returns how far this object has written; null when nothing or after a failure. Under the append lock. */
+    /**
+     * Returns the extent to which this object has written; null when nothing or after a failure. Call under the append
+     * lock.
+     */
     public Written written() {
         return hasAppended()
                 ? new Written(file, position, position - lastLength, lastLength, endIndex(), nextSequence)
                 : null;
     }
 
-    /** The fault in the mapped files that ended it; null when none did. Under the lock of {@link #append}. */
+    /**
+     * Returns the fault in the mapped files that ended the journal; null when none did. Call under the lock of
+     * {@link #append}.
+     */
     public InternalError fault() {
         return failure instanceof InternalError fault ? fault : null;
     }
 
-    /** The files that were begun or continued. Its methods say which thread may call them. */
+    /** Returns the files that were begun or continued. Its methods define which thread may call them. */
     EnteredFiles enteredFiles() {
         return entered;
     }
 
-    /** Files below this number are about to be removed: the watch does not report them. Any thread. */
+    /** Notes that files below this number are about to be removed: the watch does not report them. Any thread. */
     public void removing(int below) {
         entered.keepFrom(below);
     }
 
-    /** Notes that files below this number were removed. Under the lock of {@link #append}. */
+    /** Notes that files below this number were removed. Call under the lock of {@link #append}. */
     public void removedBelow(int number) {
         if (failure == null) {
             queue.refreshDirectoryListing();
@@ -384,7 +411,7 @@ public final class Journal implements Closeable {
         return directory;
     }
 
-    /** Call with the lock that {@link #append} is called with. */
+    /** Closes the journal. Call with the lock of {@link #append}. */
     @Override
     public void close() {
         fail(new IllegalStateException("it was closed"));

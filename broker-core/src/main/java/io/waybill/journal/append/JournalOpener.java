@@ -12,13 +12,16 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 
-/** Opens queues for their one writer: repairs what a crash left, finds the last record, and reserves space. Stateless. */
+/**
+ * Opens queues for their one writer: repairs what a crash left, finds the last record, and reserves space. Stateless.
+ */
 public final class JournalOpener {
 
     private JournalOpener() {}
 
     /**
-     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write here.
+     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write
+     * here.
      *
      * @throws JournalFullException when there is no room to begin
      */

@@ -23,14 +23,14 @@ import net.openhft.chronicle.queue.ExcerptAppender;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * Writes records into a new queue as they are, with the sequence and the checksum that they have, into files of the numbers that they were
- * in. The records are on the disk when {@link #finish} has returned.
+ * Writes records into a new queue as they are, with their sequence and checksum, into files of the numbers that they
+ * were in. The records are on the disk when {@link #finish} has returned.
  *
  * <p><b>Threads.</b> One. <b>Ownership.</b> No other process writes in the directory, which is there and empty.
  */
 public final class QueueCopy implements Closeable {
 
-    /** Greatest record that is copied, whatever its writer was set to. */
+    /** Max size of a record that is copied, for any settings of its writer. */
     public static final int MAX_RECORD_BYTES = 64 << 20;
 
     private static final int FAULTS_LOOKED_AT = 1 << 10;
@@ -59,7 +59,7 @@ public final class QueueCopy implements Closeable {
         this.reservation = new Reservation(disk, RESERVE_BYTES, roll.indexBytes());
     }
 
-    /** Prepares to write by this roll cycle. There is no file before the first record. */
+    /** Prepares to write by this roll cycle. No file exists before the first record. */
     public static QueueCopy open(Path directory, Roll roll, SafeFiles files, DiskSpace disk) {
         ChronicleFlags.require();
         return new QueueCopy(directory, roll, files, disk);
@@ -68,10 +68,10 @@ public final class QueueCopy implements Closeable {
     /**
      * Appends a record that was checked.
      *
-     * @param toCycle number of the file that it belongs into, never lower than before
-     * @return the index that it has now
+     * @param toCycle number of the file for the record, never lower than before
+     * @return the record's index in the new queue
      * @throws JournalFullException when there is no room
-     * @throws IllegalArgumentException when the record is larger than the settings allow, or belongs into an older file
+     * @throws IllegalArgumentException when the record is larger than the settings allow, or belongs to an older file
      */
     public long append(MessageBuffer record, int toCycle) throws JournalFullException {
         if (record.length() > settings.maxRecordBytes()) {
@@ -91,7 +91,7 @@ public final class QueueCopy implements Closeable {
         return appender.lastIndexAppended();
     }
 
-    /** A record must not reach over more than one mapped block. */
+    /** Enlarges the mapped blocks: a record must not extend over more than one. */
     private void makeBlocksLarger(int length) {
         if (length > MAX_RECORD_BYTES) {
             throw new IllegalArgumentException(
@@ -115,7 +115,7 @@ public final class QueueCopy implements Closeable {
         }
         if (queue == null) {
             time = new RollTime(roll.startMs(newCycle));
-            openQueue(); // while there is no file: for the header of one that is only reserved Chronicle waits
+            openQueue(); // while there is no file: Chronicle waits for the header of a file that is only reserved
         } else {
             time.advanceTo(roll.startMs(newCycle));
         }
@@ -157,7 +157,7 @@ public final class QueueCopy implements Closeable {
         }
     }
 
-    /** Without {@link #finish}, what was written may not be whole. */
+    /** Closes the queue. Without {@link #finish}, the written records may be incomplete. */
     @Override
     public void close() {
         if (queue != null) {

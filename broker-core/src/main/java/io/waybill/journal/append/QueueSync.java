@@ -24,7 +24,7 @@ public final class QueueSync implements Closeable {
     private final Journal journal;
     private final SafeFiles files;
     private final List<Path> entered = new ArrayList<>();
-    private NativeFile current; // what was written last goes there; null before the first sync
+    private NativeFile current; // the file that was written last; null before the first sync
     private long before;
     private long onDiskBefore;
     private boolean failed;
@@ -37,11 +37,11 @@ public final class QueueSync implements Closeable {
     /**
      * Opens a syncer, after it has synced everything that was ever appended.
      *
-     * @param onDiskBefore the index before which all records are known to be on the disk; less than 1 when none are
+     * @param onDiskBefore index before which all records are known to be on the disk; less than 1 when none are
      * @throws IOException when the sync fails
      */
     public static QueueSync open(Journal journal, SafeFiles files, Roll roll, long onDiskBefore) throws IOException {
-        QueueSync sync = new QueueSync(journal, files); // has nothing open before it syncs
+        QueueSync sync = new QueueSync(journal, files); // has no open file before it syncs
         int first = onDiskBefore < 1 ? Integer.MIN_VALUE : roll.cycleOf(onDiskBefore);
         for (RollFile file : RollFile.in(journal.directory(), files)) {
             if (file.cycle() >= first) {
@@ -58,19 +58,19 @@ public final class QueueSync implements Closeable {
         }
     }
 
-    /** Takes notice of what was appended so far. Returns whether there is something to sync. */
+    /** Notes the records that were appended so far. Returns whether there is something to sync. */
     public boolean begin() {
         before = journal.endIndex();
         journal.enteredFiles().takeUnsynced(entered);
         return before != onDiskBefore || !entered.isEmpty();
     }
 
-    /** Syncs what {@link #begin} saw. */
+    /** Syncs the records that {@link #begin} noted. */
     public void sync() throws IOException {
         if (failed) {
             throw new IOException("an earlier sync of " + journal.directory() + " failed");
         }
-        failed = true; // until it succeeded
+        failed = true; // until the sync has succeeded
         if (current != null) {
             current.dataSync();
         }
@@ -90,7 +90,7 @@ public final class QueueSync implements Closeable {
         try {
             next = files.openNative(file, Long.MAX_VALUE);
         } catch (NoSuchFileException e) {
-            return; // nothing was written into it, or all of it was given up
+            return; // nothing was written into it, or all of it was released
         }
         if (current != null) {
             current.close();
@@ -99,7 +99,7 @@ public final class QueueSync implements Closeable {
         current.dataSync();
     }
 
-    /** The index before which all records are on the disk. */
+    /** Returns the index before which all records are on the disk. */
     public long onDiskBefore() {
         return onDiskBefore;
     }

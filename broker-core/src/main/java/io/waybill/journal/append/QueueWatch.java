@@ -30,12 +30,12 @@ public final class QueueWatch {
     private final List<Watched> older = new ArrayList<>();
     private final Watched table;
     private Watched current;
-    private Written before; // of the last look; null when nothing was written
+    private Written before; // extent at the last check; null when nothing was written
     private FileTime directoryChanged;
     private boolean lookAtAll = true;
     private int nextOlder;
 
-    /** A file, by what the file system knows it, and how long it must be. */
+    /** File with its key in the file system, and its min size. */
     private record Watched(Path path, int cycle, Object key, long bytes) {}
 
     private QueueWatch(Journal journal, Watched table) {
@@ -55,7 +55,7 @@ public final class QueueWatch {
         return watch;
     }
 
-    /** The number of the oldest file. */
+    /** Returns the number of the oldest file. */
     public int oldestCycle() {
         return older.stream().mapToInt(Watched::cycle).min().orElse(current.cycle());
     }
@@ -80,9 +80,9 @@ public final class QueueWatch {
     /**
      * Checks the files.
      *
-     * @param written how far the queue was written at the last read; null when nothing was
+     * @param written extent to which the queue was written at the last read; null when nothing was
      * @throws IOException when a file can't be checked, which does not mean that it is lost
-     * @return what was lost; empty when nothing was
+     * @return description of the loss; empty when nothing was lost
      */
     public String look(Written written) throws IOException {
         takeEntered();
@@ -147,7 +147,7 @@ public final class QueueWatch {
             found = attributes(file.path());
         } catch (NoSuchFileException e) {
             boolean ours =
-                    file != table && file.cycle() < journal.enteredFiles().keptFrom(); // read behind the look
+                    file != table && file.cycle() < journal.enteredFiles().keptFrom(); // read after the check
             return ours
                     ? ""
                     : file.path()
@@ -162,8 +162,9 @@ public final class QueueWatch {
     }
 
     /**
-     * A file that was cut may have grown again: then zeros stand where the last record stood, or the header. Only what was written before
-     * the look before is looked at, for the file grows with what is written meanwhile.
+     * Returns the problem of the content of a file. A file that was cut may have grown again: then zeros are in place
+     * of the last record, or of the header. Only records written before the previous check are read, for the file grows
+     * meanwhile.
      */
     private String contentProblem() throws IOException {
         if (before == null) {

@@ -24,22 +24,21 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class Reservation {
 
-    /** Where the reserve begins. */
+    /** Initial size of the reserve. */
     static final long FIRST_BYTES = 1 << 20;
 
     /**
-     * The reserve has room for what is written in so many intervals of the background thread: some 0.6 s while calls
-     * are made.
+     * Number of intervals of the background thread for whose writes the reserve has room: some 0.6 s while calls are
+     * made.
      */
     private static final int LOOKS_AHEAD = 32;
 
-    /** How far the writer moves its limit by itself. */
+    /** Distance by which the writer moves its limit by itself. */
     private static final long STEP_BYTES = 1 << 20;
 
     /**
-     * Filled at once, in some 0.2 ms. At multiples of it, so that file systems with large folios make it a single one: the thread that
-     * meets a
-     * page of it then has them all mapped.
+     * Size of a range that is filled at once, in some 0.2 ms. Ranges begin at multiples of it, so that file systems
+     * with large folios make each a single one: the thread that touches a page of it then has all of them mapped.
      */
     private static final long PIECE_BYTES = 1 << 20;
 
@@ -49,7 +48,7 @@ final class Reservation {
     private final DiskSpace disk;
     private final long maxReserveBytes;
     private final long firstReserveBytes;
-    /** In addition to the record, Chronicle may write index pages of up to this size, and the end mark of a file. */
+    /** Max size that Chronicle may write in addition to the record: index pages, and the end mark of a file. */
     private final long slackBytes;
 
     private final Object extending = new Object();
@@ -69,8 +68,8 @@ final class Reservation {
     /**
      * Creates a reservation.
      *
-     * @param maxReserveBytes up to which the reserve grows
-     * @param slackBytes that Chronicle may write in addition to a record
+     * @param maxReserveBytes size up to which the reserve grows
+     * @param slackBytes size that Chronicle may write in addition to a record
      */
     Reservation(DiskSpace disk, long maxReserveBytes, long slackBytes) {
         this.disk = disk;
@@ -107,7 +106,7 @@ final class Reservation {
     /**
      * Begins a new file, if there is room for one.
      *
-     * @return whether there is; if not, nothing is left of the attempt and the previous file is continued
+     * @return whether there is room; if not, nothing is left of the attempt and the previous file is continued
      */
     boolean tryEnter(Path newFile) {
         synchronized (extending) {
@@ -126,7 +125,7 @@ final class Reservation {
         }
     }
 
-    /** The whole reserve, or as much as a file needs to begin. Returns how much; 0 for nothing. */
+    /** Reserves the whole reserve, or the space that a file needs to begin. Returns its size; 0 for nothing. */
     private long reserveFirst(Path newFile) {
         for (long bytes : new long[] {reserveBytes + reserveBytes / 2 + slackBytes * 2, slackBytes * 2}) {
             try {
@@ -139,7 +138,7 @@ final class Reservation {
         return 0;
     }
 
-    /** Leaves the file; removes it when nothing was written to it, because a reader would not get past it. */
+    /** Leaves the file; removes it when nothing was written to it, because a reader would not pass it. */
     private void leave() {
         if (!removeEmpty(file)) {
             unused.add(new Unused(file, writtenTo.get() + slackBytes, reservedTo));
@@ -182,7 +181,7 @@ final class Reservation {
      */
     void fill(Path ofFile, long position) throws IOException {
         while (fillSome(ofFile, position)) {
-            // each under the lock by itself: the writer may need it
+            // each under a lock of its own: the writer may need it
         }
     }
 
@@ -208,7 +207,7 @@ final class Reservation {
     long touch(Path ofFile, long from, long to, Touchable.Pages pages) throws IOException {
         long at = from;
         for (long next = touchSome(ofFile, at, to, pages); next > at; next = touchSome(ofFile, at, to, pages)) {
-            at = next; // each under the lock by itself: the writer may need it
+            at = next; // each under a lock of its own: the writer may need it
         }
         return at;
     }
@@ -241,7 +240,7 @@ final class Reservation {
         return room() >= reserveBytes / 2;
     }
 
-    /** Whether an eighth of the reserve is there: the rest is for responses that say that there is no room. */
+    /** Returns whether an eighth of the reserve is there: the rest is for responses that report a full journal. */
     boolean hasRoomForResponses() {
         return room() >= reserveBytes / 8;
     }
@@ -251,7 +250,7 @@ final class Reservation {
         return reservedTo - writtenTo.get() - slackBytes;
     }
 
-    /** Reserves ahead, as far as the disk allows. What files that were left don't need is given back first. */
+    /** Reserves ahead, as far as the disk allows. The unused space of files that were left is released first. */
     void topUp() throws JournalFullException {
         giveBackUnused();
         synchronized (extending) {
@@ -266,7 +265,7 @@ final class Reservation {
         }
     }
 
-    /** Extends by the reserve, or by a smaller one that the disk has room for. */
+    /** Extends by the reserve, or by a smaller size for which the disk has room. */
     private void extendAhead() throws JournalFullException {
         while (room() < reserveBytes) {
             try {
@@ -284,7 +283,7 @@ final class Reservation {
         reserveBytes = Math.max(reserveBytes, Math.min(maxReserveBytes, bytes));
     }
 
-    /** Makes the reserve small again, and gives back the rest. While no record can be appended. */
+    /** Reduces the reserve to its initial size, and releases the rest. Call while no record can be appended. */
     void shrink() {
         synchronized (extending) {
             if (file == null) {
@@ -298,12 +297,15 @@ final class Reservation {
         }
     }
 
-    /** Gives back all that was not written: the writer has ended, and the worker still has its files for itself. */
+    /**
+     * Releases all space that was not written: the writer has ended, and the worker still has exclusive use of its
+     * files.
+     */
     void giveBackAll() {
         giveBackUnused();
         synchronized (extending) {
             if (file != null) {
-                long behind = writtenTo.get() + slackBytes; // Chronicle may have written behind the last record
+                long behind = writtenTo.get() + slackBytes; // Chronicle may have written after the last record
                 giveBack(file, behind, reservedTo);
                 disk.giveBackZeros(file, writtenTo.get(), slackBytes);
                 disk.giveBackZeros(file, 0, slackBytes);
@@ -313,7 +315,7 @@ final class Reservation {
         }
     }
 
-    /** The writer has ended: nothing is reserved from here on, and nothing given back. */
+    /** Ends the reservation after the writer: no space is reserved or released from here on. */
     void close() {
         synchronized (extending) {
             file = null;
@@ -369,7 +371,10 @@ final class Reservation {
                 + why.getMessage();
     }
 
-    /** Chronicle maps its table and writes: without room on the disk that would be a fault in the mapping. */
+    /**
+     * Reserves the space of Chronicle's table, which Chronicle maps and writes: without room on the disk that would be
+     * a fault in the mapping.
+     */
     static void reserveTable(Path table, DiskSpace disk) throws JournalFullException {
         try {
             disk.reserve(table, 0, QueueStructure.TABLE_BYTES);

@@ -4,19 +4,19 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A mapped block of the file that a journal writes, whose pages may be loaded into memory before they are written. A
- * stale one is harmless, because loading pages does not change them.
+ * Mapped block of the file that a journal writes, whose pages may be loaded into memory before they are written. A
+ * stale block is harmless, because loading pages does not change them.
  *
- * @param file of the block; null for none
- * @param baseAddress the address of position 0 of the file
- * @param end the first position after the block
+ * @param file file of the block; null for none
+ * @param baseAddress address of position 0 of the file
+ * @param end first position after the block
  */
 public record Touchable(Path file, long baseAddress, long end) {
 
-    /** No block is mapped yet. */
+    /** Value while no block is mapped. */
     static final Touchable NOTHING = new Touchable(null, 0, 0);
 
-    /** Loads pages of a block into memory, so that they can be written. */
+    /** Loader of the pages of a block into memory, so that they can be written. */
     @FunctionalInterface
     public interface Pages {
 

@@ -71,7 +71,7 @@ public final class FileCheck implements Closeable {
     private boolean checkHeader() throws IOException {
         byte[] header = own.header();
         if (!window.covers(0, header.length, FileWindow.CAPACITY)) {
-            return false; // reported by those that look for a header
+            return false; // reported by a check that searches for a header
         }
         for (int at = 0; at < header.length; at++) {
             if (!own.isVariable(at) && window.int8(at) != header[at]) {
@@ -82,7 +82,7 @@ public final class FileCheck implements Closeable {
         return true;
     }
 
-    /** Follows the documents as far as they are written now. */
+    /** Follows the documents as far as they are written. */
     private void follow() throws IOException {
         window.forget();
         while (followed && window.covers(position, Frame.LENGTH, FileWindow.CAPACITY)) {
@@ -163,7 +163,10 @@ public final class FileCheck implements Closeable {
         checkNextIndexed(numberAt(own.nextIndexedAt()));
     }
 
-    /** A crash may come between a record and what is noted about it. */
+    /**
+     * Returns whether the noted position can be that of the last record: a crash may come between a record and its
+     * note.
+     */
     private boolean isLast(long written) {
         return written == Math.max(last, 0)
                 || written == Math.max(beforeLast, 0)
@@ -213,7 +216,10 @@ public final class FileCheck implements Closeable {
         }
     }
 
-    /** Compares a list with what it must hold, of which it may lack some: then others are looked for from the one before. */
+    /**
+     * Compares a list with its expected entries, of which it may lack some: then others are found from the previous one
+     * on.
+     */
     private void checkList(String name, long at, LongArrayList all, long first) throws IOException {
         long numbers = at + own.listStart(name, at).length;
         long missing = 0;
@@ -287,14 +293,17 @@ public final class FileCheck implements Closeable {
     private void checkMark() throws IOException {
         long at = position + Frame.LENGTH;
         int found = window.covers(at, Integer.BYTES, FileWindow.CAPACITY) ? window.int32(at) : 0;
-        if (found == 0) { // never read: what ends the file is the frame
+        if (found == 0) { // never read: the frame ends the file
             noted(at, at + Integer.BYTES, "the mark at the file's end was not finished");
         } else if (found != MARK) {
             damaged(at, at + Integer.BYTES, "the mark at the file's end is not what belongs there");
         }
     }
 
-    /** The writer gets over what it finds there, and zeros what it needs to be zero. */
+    /**
+     * Checks that nothing follows the last frame. The writer overcomes any bytes there, and zeros those that it needs
+     * to be zero.
+     */
     private void checkNothingBehind(int frame) throws IOException {
         long from = position + Frame.LENGTH + (frame == Frame.END ? Integer.BYTES : 0);
         for (int look = 0; look < LOOKS; look++) {

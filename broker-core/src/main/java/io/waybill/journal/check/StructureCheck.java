@@ -26,7 +26,7 @@ public final class StructureCheck {
 
     private StructureCheck() {}
 
-    /** Checks the files of a queue. What can't be opened is left to {@link QueueReader}. */
+    /** Checks the files of a queue. Files that can't be opened are left to {@link QueueReader}. */
     public static void check(Path directory, SafeFiles files, StructureFindings findings) throws IOException {
         List<RollFile> rolled;
         try {
@@ -72,7 +72,7 @@ public final class StructureCheck {
                 : damages.get(0).file() + ": " + damages.get(0).text();
     }
 
-    /** A live writer may be between two steps: only what two looks find is believed. */
+    /** Reports the findings that two checks agree on: a live writer may be between two steps. */
     private static void believe(Consumer<StructureFindings> look, StructureFindings findings) {
         Found found = new Found();
         look.accept(found);

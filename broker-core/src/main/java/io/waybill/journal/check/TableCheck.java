@@ -31,7 +31,7 @@ final class TableCheck {
     private static final long ANY = 0;
     private static final long NONE = -1;
 
-    /** The names of the entries, and the values of those that have but one. */
+    /** Names of the entries, with the value of an entry that can only have one. */
     private static final Map<String, Long> ENTRIES = Map.of(
             HIGHEST,
             ANY,
@@ -68,13 +68,13 @@ final class TableCheck {
     /**
      * Checks the table of a queue.
      *
-     * @param rolled the files of the queue that were begun, oldest first
+     * @param rolled files of the queue that were begun, oldest first
      */
     static void check(Path directory, List<RollFile> rolled, SafeFiles files, StructureFindings findings) {
         try {
             new TableCheck(directory.resolve(QueueStructure.TABLE), rolled, files, findings).check();
         } catch (NoSuchFileException e) {
-            // its owner makes one
+            // its owner creates one
         } catch (IOException e) {
             findings.noted(new Damage(directory.resolve(QueueStructure.TABLE), 0, 0, String.valueOf(e.getMessage())));
         }
@@ -96,7 +96,7 @@ final class TableCheck {
         }
     }
 
-    /** Returns where the document after this one begins; -1 when there is none. */
+    /** Returns the position of the document after this one; -1 when there is none. */
     private int end(int at) {
         long behind = Frame.behind(at, Frame.bytes(bytes.getInt(at)));
         return behind <= bytes.limit() ? (int) behind : -1;

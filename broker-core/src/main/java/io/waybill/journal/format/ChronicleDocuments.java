@@ -6,15 +6,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import net.openhft.chronicle.queue.RollCycle;
 
 /**
- * The documents that Chronicle writes into a queue's file for itself, byte by byte, so that a bit of them that changed can be told.
+ * Documents that Chronicle writes into a queue's file for itself, byte by byte, so that a changed bit in them is
+ * detected.
  *
  * <pre>
- * header            at 0: writePosition (position, and position with sequence), counts of the index, where its root is, dataFormat
- * index of indexes  behind it: a list of as many numbers as the cycle says, positions of the indexes that follow among the records
- * index             a list of as many numbers, positions of every so many-th record
+ * header            at 0: writePosition (position, and position with sequence), counts of the index, position of its
+ *                   root, dataFormat
+ * index of indexes  behind it: a list of the length that the cycle defines, positions of the indexes that follow among
+ *                   the records
+ * index             a list of the same length, positions of every n-th record, with the cycle's spacing n
  * </pre>
  *
- * A list is its capacity, how many of it are used, and the numbers, 8 bytes each, at a multiple of 8. Immutable.
+ * A list is its capacity, the count of used entries, and the numbers, 8 bytes each, at a multiple of 8. Immutable.
  */
 public final class ChronicleDocuments {
 
@@ -43,7 +46,7 @@ public final class ChronicleDocuments {
         header = headerBytes();
     }
 
-    /** Those of the files of a roll cycle. */
+    /** Returns the documents of the files of a roll cycle. */
     public static ChronicleDocuments of(Roll roll) {
         return BY_ROLL.computeIfAbsent(roll, ChronicleDocuments::new);
     }
@@ -84,12 +87,12 @@ public final class ChronicleDocuments {
         }
     }
 
-    /** The header with zeros where numbers stand that change. */
+    /** Returns the header with zeros in place of changing numbers. */
     public byte[] header() {
         return header;
     }
 
-    /** Whether a byte of the header belongs to a number that changes. */
+    /** Returns whether a byte of the header belongs to a number that changes. */
     public boolean isVariable(long at) {
         return isIn(at, writePositionAt, 2) || isIn(at, rootAt, 1) || isIn(at, nextIndexedAt, 1);
     }
@@ -122,7 +125,7 @@ public final class ChronicleDocuments {
         return (position << sequenceBits) + sequence;
     }
 
-    /** A list's document up to the count of those that are used. */
+    /** Returns a list's document up to the count of its used entries. */
     public byte[] listStart(String name, long position) {
         WireBytes wire = new WireBytes(position + Frame.LENGTH);
         wire.event(name).align().put(0x8d);
@@ -131,7 +134,7 @@ public final class ChronicleDocuments {
         return new WireBytes(0).int32(META | (int) length).bytes(wire.toBytes()).toBytes();
     }
 
-    /** Bytes of a list's document that begins like this. */
+    /** Returns the size of a list's document that begins like this, in bytes. */
     public long listBytes(byte[] start) {
         return start.length + Long.BYTES + (long) entries * Long.BYTES;
     }

@@ -11,10 +11,10 @@ import org.agrona.BufferUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A part of a file, copied into private memory by positional reads. Later changes of the file have no effect, and a
+ * Part of a file, copied into private memory by positional reads. Later changes of the file have no effect, and a
  * truncated file only causes a short read.
  *
- * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file that it opened. <b>Memory.</b> As much as the
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file that it opened. <b>Memory.</b> The size of the
  * largest read.
  */
 public final class FileWindow implements Closeable {
@@ -33,7 +33,7 @@ public final class FileWindow implements Closeable {
     private long start;
     private int length;
 
-    /** Opens another file instead of the one before. */
+    /** Opens another file in place of the previous one. */
     public void open(Path path, SafeFiles files) throws IOException {
         close();
         file = files.openNative(path, Long.MAX_VALUE);
@@ -47,7 +47,7 @@ public final class FileWindow implements Closeable {
         return file.path();
     }
 
-    /** The file's size now. */
+    /** Returns the present size of the file. */
     public long size() throws IOException {
         return file.size();
     }
@@ -57,7 +57,7 @@ public final class FileWindow implements Closeable {
         length = 0;
     }
 
-    /** Discards the window, and gives back its memory but for a small read. */
+    /** Discards the window, and releases its memory except for a small read. */
     public void rest() {
         forget();
         if (memory.capacity() > SMALL) {
@@ -69,8 +69,8 @@ public final class FileWindow implements Closeable {
     /**
      * Ensures that a range is in memory.
      *
-     * @param least bytes that must be available, at most {@link #CAPACITY}
-     * @param max bytes to read at once when a read is necessary
+     * @param least number of bytes that must be available, at most {@link #CAPACITY}
+     * @param max number of bytes to read at once when a read is necessary
      * @return false when the file ends before
      */
     public boolean covers(long at, int least, int max) throws IOException {
@@ -87,7 +87,7 @@ public final class FileWindow implements Closeable {
         return least <= length;
     }
 
-    /** Returns how many bytes from a covered position on are in memory. */
+    /** Returns the number of bytes in memory from a covered position on. */
     public int available(long at) {
         return (int) (start + length - at);
     }
@@ -104,9 +104,9 @@ public final class FileWindow implements Closeable {
         return memory.getByte((int) (at - start));
     }
 
-    /** The first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
+    /** Returns the first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
     public long firstNonZero(long from, long to) throws IOException {
-        long at = file.dataFrom(from); // much is reserved ahead or was given back, and nothing is written there
+        long at = file.dataFrom(from); // large ranges are reserved ahead or were released, and nothing is written there
         while (at < to && covers(at, 1, CAPACITY)) {
             int bytes = (int) Math.min(to - at, available(at));
             int found = copied.slice((int) (at - start), bytes).mismatch(ZEROS);
@@ -123,7 +123,7 @@ public final class FileWindow implements Closeable {
         to.putBytes(0, memory, (int) (at - start), bytes);
     }
 
-    /** Reads a range of any length, past what is in memory. Returns false when the file ends before. */
+    /** Reads a range of any length, also beyond the window. Returns false when the file ends before. */
     public boolean read(long at, UnsafeBuffer to, int bytes) throws IOException {
         int done = 0;
         while (done < bytes) {

@@ -3,14 +3,14 @@ package io.waybill.journal.format;
 import io.waybill.wire.Envelope;
 
 /**
- * The four bytes in front of every document of a queue's file: its length in the low 30 bits, and two flags. A frame starts at a
- * multiple of four.
+ * Four bytes in front of every document of a queue's file: its length in the low 30 bits, and two flags. A frame starts
+ * at a multiple of four.
  */
 public final class Frame {
 
     /** Length of the frame's own header. */
     public static final int LENGTH = 4;
-    /** End of this file; a newer one continues. */
+    /** Frame at the end of a file that a newer one continues. */
     public static final int END = 0xc0000000;
 
     private static final int UNFINISHED = 0x80000000;
@@ -19,12 +19,12 @@ public final class Frame {
 
     private Frame() {}
 
-    /** Whether there is no document yet, or one that its writer has not finished. */
+    /** Returns whether there is no document yet, or one that its writer has not finished. */
     public static boolean isOpen(int frame) {
         return frame == 0 || (frame & UNFINISHED) != 0;
     }
 
-    /** Whether the document is the queue's own and no record. */
+    /** Returns whether the document is the queue's own and no record. */
     public static boolean isMeta(int frame) {
         return (frame & META) != 0;
     }
@@ -38,7 +38,7 @@ public final class Frame {
         return position + LENGTH + bytes + 3 & ~3L;
     }
 
-    /** Whether a record's header, of which these are the lengths, belongs into a frame of this length. */
+    /** Returns whether a record's header with these lengths belongs to a frame of this length. */
     public static boolean holds(int frame, int magicAndVersion, int payloadLength, int sectionLength) {
         return !isOpen(frame)
                 && (magicAndVersion & 0xffffff) == (Envelope.MAGIC | Envelope.VERSION << 16)

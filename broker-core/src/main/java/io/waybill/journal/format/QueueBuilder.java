@@ -9,15 +9,18 @@ import net.openhft.chronicle.core.Jvm;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
 
-/** Begins the builder of a Chronicle queue with what all uses of a journal share. Stateless. */
+/** Begins the builder of a Chronicle queue with the settings that all uses of a journal share. Stateless. */
 public final class QueueBuilder {
 
-    /** How Chronicle's warning begins when it can't open its table for writing, and goes on with a queue that is only read. */
+    /**
+     * Start of Chronicle's warning when it can't open its table for writing, and continues with a queue that is only
+     * read.
+     */
     private static final String ONLY_READ = "Failback to readonly";
 
     private QueueBuilder() {}
 
-    /** The builder of the queue in {@code directory}. */
+    /** Returns the builder of the queue in {@code directory}. */
     public static SingleChronicleQueueBuilder of(Path directory, JournalSettings settings) {
         return SingleChronicleQueueBuilder.binary(directory)
                 .rollCycle(settings.roll().cycle())
@@ -27,7 +30,8 @@ public final class QueueBuilder {
     /**
      * Builds a queue that is written.
      *
-     * @throws IllegalStateException when its table can't be opened for writing, with the cause, which Chronicle by itself only logs
+     * @throws IllegalStateException when its table can't be opened for writing, with the cause, which Chronicle by
+     * itself only logs
      */
     public static ChronicleQueue build(SingleChronicleQueueBuilder builder) {
         AtomicReference<Throwable> cause = new AtomicReference<>();
@@ -57,7 +61,10 @@ public final class QueueBuilder {
         return queue;
     }
 
-    /** Opens what appends to a queue or reads it; when that fails, closes the queue, whose files would stay open and mapped. */
+    /**
+     * Opens an appender or a reader of a queue; when that fails, closes the queue, whose files would stay open and
+     * mapped.
+     */
     public static <T> T openOrClose(ChronicleQueue queue, Function<ChronicleQueue, T> opener) {
         try {
             return opener.apply(queue);

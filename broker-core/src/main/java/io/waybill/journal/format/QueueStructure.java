@@ -29,7 +29,7 @@ import java.util.regex.Pattern;
  */
 public final class QueueStructure {
 
-    /** Chronicle's table: which files there are, and its locks. Derived from the files. */
+    /** Name of Chronicle's table, which lists the files and holds its locks. Derived from the files. */
     public static final String TABLE = "metadata.cq4t";
 
     public static final int HEAD_BYTES = 4096;
@@ -67,10 +67,10 @@ public final class QueueStructure {
     public static Optional<Damage> damage(Path directory, SafeFiles files) throws IOException {
         files.requireQueueDirectory(directory);
         Optional<Damage> damage = damage(directory);
-        return damage.isEmpty() ? damage : damage(directory); // a live writer may have begun a file between two looks
+        return damage.isEmpty() ? damage : damage(directory); // a live writer may have begun a file between two checks
     }
 
-    /** Returns what prevents Chronicle from reading the queue; empty when nothing does. */
+    /** Returns the problem that prevents Chronicle from reading the queue; empty when there is none. */
     public static String problem(Path directory) throws IOException {
         return damage(directory)
                 .map(damage -> damage.file() + ": " + damage.text())
@@ -112,20 +112,22 @@ public final class QueueStructure {
         return "";
     }
 
-    /** The newest file that Chronicle's table lists; empty when there is no table that can be read, or it lists none. */
+    /**
+     * Returns the newest file that Chronicle's table lists; empty when there is no readable table, or it lists none.
+     */
     public static Optional<Path> newestListed(Path directory) throws IOException {
         Table table = table(directory.resolve(TABLE));
         boolean lists = table != Table.NONE && table.problem.isEmpty() && table.highest >= 0;
         return lists ? Optional.of(directory.resolve(table.roll.fileName((int) table.highest))) : Optional.empty();
     }
 
-    /** Why a file that had records can't have them any more; empty text when nothing shows that it was cut. */
+    /** Returns why a file that had records can't have them any more; empty text when nothing shows that it was cut. */
     public static String cutProblem(Path file) throws IOException {
         ByteBuffer head;
         try {
             head = head(file);
         } catch (NoSuchFileException e) {
-            return ""; // what is mapped is still there
+            return ""; // the mapped pages are still there
         }
         if (!hasFileHeader(head)) {
             return file + " has " + Files.size(file) + " bytes and no header of a queue's file";
@@ -139,7 +141,9 @@ public final class QueueStructure {
         return table(directory.resolve(TABLE)).heldLocks;
     }
 
-    /** Whether a file's header was never published: it is written last of all that Chronicle begins a file with. */
+    /**
+     * Returns whether a file's header was never published: Chronicle writes it as the last step when it begins a file.
+     */
     public static boolean isUnpublished(Path file) throws IOException {
         return isUnpublished(head(file));
     }
@@ -152,17 +156,17 @@ public final class QueueStructure {
         return hasHeader(head, header -> FILE_HEADER.stream().allMatch(header::contains));
     }
 
-    /** Chronicle's table of files and locks, as far as it lists the files. */
+    /** Content of Chronicle's table of files and locks, as far as it lists the files. */
     private record Table(String problem, Roll roll, long lowest, long highest, List<Long> heldLocks) {
 
-        /** An empty table. */
+        /** Value for an empty table. */
         static final Table NONE = new Table("", Roll.DAILY, Long.MIN_VALUE, Long.MAX_VALUE, List.of());
 
         static Table damaged(String problem) {
             return new Table(problem, Roll.DAILY, 0, 0, List.of());
         }
 
-        /** Whether newer files than this one are among those. */
+        /** Returns whether the table lists files newer than this one. */
         boolean listsNewer(Path file) {
             for (Roll roll : Roll.values()) {
                 OptionalInt number = roll.numberOf(file.getFileName().toString());
@@ -173,7 +177,7 @@ public final class QueueStructure {
             return false;
         }
 
-        /** Whether the file is one of those, and the others are not too many: Chronicle looks for each of them. */
+        /** Returns whether the table lists the file, and not too many others: Chronicle searches for each of them. */
         boolean lists(Path file) {
             for (Roll roll : Roll.values()) {
                 OptionalInt number = roll.numberOf(file.getFileName().toString());
@@ -250,7 +254,7 @@ public final class QueueStructure {
 
     private static String fileProblem(Path file, ByteBuffer head, Table table) throws IOException {
         if (head.limit() == 0) {
-            // begun, and nothing written yet; a tailer would not get past it
+            // begun, and nothing written yet; a tailer would not pass it
             return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
         }
         if (!hasFileHeader(head)) {
@@ -263,8 +267,8 @@ public final class QueueStructure {
     }
 
     /**
-     * Whether the writer may be about to publish the header. Chronicle lists its newest file before that: a reader passes over a file
-     * without a header at once. Older files, and files that hold records, have lost theirs.
+     * Returns whether the writer may be about to publish the header. Chronicle lists its newest file before that: a
+     * reader skips a file without a header immediately. Older files, and files that hold records, have lost theirs.
      */
     private static boolean isBeginning(Path file, Table table) throws IOException {
         return !table.lists(file) || !table.listsNewer(file) && !RecordSearch.findsAny(file);
@@ -305,7 +309,7 @@ public final class QueueStructure {
         return store;
     }
 
-    /** Padding counts to the outermost block, so that its length differs. */
+    /** Compares the header of a table. Padding counts to the outermost block, so that its length differs. */
     private static boolean isTableHeader(String header, String store) {
         int padding = header.length() - TABLE_START.length() - 1 - Integer.BYTES - store.length();
         return padding >= 0 && padding < Integer.BYTES && header.startsWith(TABLE_START + block(store, padding));
@@ -337,7 +341,10 @@ public final class QueueStructure {
         return text(bytes.putInt(number), 0, Integer.BYTES);
     }
 
-    /** The position of the last document, as Chronicle notes it: behind its name an aligned list, of capacity, count and numbers. */
+    /**
+     * Returns the position of the last document, as Chronicle notes it: behind its name is an aligned list, of
+     * capacity, count and numbers.
+     */
     private static long writePosition(ByteBuffer head) {
         String header = text(head, 0, head.limit());
         int behindName = header.indexOf(WRITE_POSITION) + WRITE_POSITION.length();

@@ -18,7 +18,7 @@ public final class RecordSearch {
 
     private RecordSearch() {}
 
-    /** Whether something in the file looks like the beginning of a record. Reads the file up to there. */
+    /** Returns whether bytes in the file match the beginning of a record. Reads the file up to there. */
     public static boolean findsAny(Path file) throws IOException {
         ByteBuffer chunk = ByteBuffer.allocate(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
         try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) { // no interrupt closes a stream
@@ -37,7 +37,7 @@ public final class RecordSearch {
         return false;
     }
 
-    /** Reads more; false at the end of the file. */
+    /** Reads more bytes; false at the end of the file. */
     private static boolean fill(ByteBuffer chunk, InputStream in) throws IOException {
         int read = in.read(chunk.array(), chunk.position(), chunk.remaining());
         chunk.position(chunk.position() + Math.max(0, read));

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 
-/** The files of a queue, listed again when the directory changed. One thread at a time. */
+/** Files of a queue, listed again when the directory changed. One thread at a time. */
 public final class RollFiles {
 
     private static final FileTime NEVER = FileTime.fromMillis(Long.MIN_VALUE);
@@ -35,7 +35,7 @@ public final class RollFiles {
         return only;
     }
 
-    /** Lists the files that a queue has now, once. */
+    /** Lists the present files of a queue, once. */
     public static RollFiles present(Path directory, SafeFiles safeFiles) throws IOException {
         RollFiles present = new RollFiles(directory, safeFiles);
         present.refresh();
@@ -43,7 +43,9 @@ public final class RollFiles {
         return present;
     }
 
-    /** The oldest file that is newer than {@code file}, or the oldest of all for null; null when there is none. */
+    /**
+     * Returns the oldest file that is newer than {@code file}, or the oldest of all for null; null when there is none.
+     */
     public RollFile after(RollFile file) throws IOException {
         RollFile known = find(file);
         if (known != null) {

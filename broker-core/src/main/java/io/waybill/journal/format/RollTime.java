@@ -17,7 +17,7 @@ public final class RollTime implements TimeProvider {
         this.latestMs = notBeforeMs;
     }
 
-    /** A file begins at this time. */
+    /** Moves the clock to the time at which a file begins. */
     public void advanceTo(long ms) {
         if (ms > latestMs) {
             latestMs = ms;

@@ -3,7 +3,7 @@ package io.waybill.journal.format;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** Bytes as Chronicle's binary wire has them, as far as its own documents need it. One thread at a time. */
+/** Encoder of Chronicle's binary wire, as far as its own documents need it. One thread at a time. */
 public final class WireBytes {
 
     private static final int ALIGNMENT = Long.BYTES;

@@ -6,10 +6,10 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * The last indexed record of a queue, with the values that identify it. Immutable.
+ * Last indexed record of a queue, with the values that identify it. Immutable.
  *
  * @param sequence number of the record in its queue
- * @param checksum of the record, as written in it
+ * @param checksum checksum of the record, as written in it
  */
 record Checkpoint(RecordPosition position, long sequence, long id, int checksum) {
 
@@ -21,7 +21,7 @@ record Checkpoint(RecordPosition position, long sequence, long id, int checksum)
         return bytes.putLong(sequence).putLong(id).putInt(checksum).array();
     }
 
-    /** Empty when the bytes are none. */
+    /** Decodes a checkpoint; empty when the bytes are none. */
     static Optional<Checkpoint> of(byte[] bytes) {
         if (bytes == null || bytes.length != LENGTH) {
             return Optional.empty();

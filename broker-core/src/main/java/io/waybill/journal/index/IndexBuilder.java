@@ -28,17 +28,19 @@ public final class IndexBuilder implements Closeable {
 
     /** Progress of the index. */
     public enum Progress {
-        /** Everything that was in the queues is in the index. */
+        /** All records that were in the queues are in the index. */
         CAUGHT_UP,
         /** More records are to be indexed. */
         BEHIND,
-        /** The index can't be written at present; it will be tried again. */
+        /** The index can't be written at present; the write will be retried. */
         SUSPENDED
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(IndexBuilder.class);
     private static final long RETRY_NS = 30_000_000_000L;
-    /** With more unwritten entries than this, they are flushed to files when idle, so that readers find them there. */
+    /**
+     * Number of unwritten entries beyond which they are flushed to files when idle, so that readers find them there.
+     */
     private static final long FLUSH_RECORDS = 20_000;
 
     private final Path workerDirectory;
@@ -60,9 +62,9 @@ public final class IndexBuilder implements Closeable {
     }
 
     /**
-     * Prepares to build.
+     * Prepares a builder.
      *
-     * @param workerDirectory of a worker that this process is: no other process may write there
+     * @param workerDirectory directory of this process's own worker: no other process may write there
      */
     public static IndexBuilder open(Path workerDirectory, JournalSettings settings, Host host) {
         IndexBuilder builder = new IndexBuilder(workerDirectory, host, settings);
@@ -75,7 +77,7 @@ public final class IndexBuilder implements Closeable {
         return directory.exists();
     }
 
-    /** Indexes at most this many records of each queue. Takes about a microsecond for each. */
+    /** Indexes at most this number of records of each queue. Takes about a microsecond for each. */
     public Progress step(int maxRecords) {
         if (store == null && !start()) {
             return Progress.SUSPENDED;
@@ -119,7 +121,7 @@ public final class IndexBuilder implements Closeable {
         return false;
     }
 
-    /** Opens what there is; false when that is of no use. */
+    /** Opens the existing index; false when it is unusable. */
     private boolean openIndex() {
         try {
             directory.prepare();
@@ -167,12 +169,12 @@ public final class IndexBuilder implements Closeable {
         }
     }
 
-    /** Returns how often an index was removed to be rebuilt. */
+    /** Returns the number of times that an index was removed to be rebuilt. */
     public long rebuilds() {
         return rebuilds;
     }
 
-    /** Records that were indexed since the index was opened. */
+    /** Returns the number of records that were indexed since the index was opened. */
     public long indexed() {
         return queues.stream().mapToLong(QueueIndexing::indexed).sum();
     }
@@ -182,7 +184,7 @@ public final class IndexBuilder implements Closeable {
         return problem;
     }
 
-    /** Writes out what was indexed. What is not indexed yet waits for the next builder. */
+    /** Writes the indexed entries to the disk. Records that are not indexed yet wait for the next builder. */
     @Override
     public void close() {
         if (store != null && unflushed > 0) {

@@ -35,7 +35,7 @@ final class IndexDirectory {
         IndexStore.requireSafe(path, files);
     }
 
-    /** Removes what is there: it can be rebuilt. For its owner. No link is followed. */
+    /** Removes the content: it can be rebuilt. For its owner. No link is followed. */
     void clear() throws IOException {
         remove(path);
     }

@@ -36,21 +36,23 @@ import org.rocksdb.WriteOptions;
 import org.rocksdb.util.StdErrLogger;
 
 /**
- * The index's key-value store, in RocksDB: read by positional reads, every block checksummed, so that damage is an exception.
+ * Key-value store of the index, in RocksDB: read by positional reads, every block checksummed, so that damage causes an
+ * exception.
  *
  * <pre>
  * key                                        value
- * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PositionCode}
+ * queue (1 byte), id (8, big-endian)         position: see {@link Checkpoint.PositionCode}
  * 0xfe, queue (1), file (4), sender (2)      lowest id of this sender in the file (8)
- * 0x10, parent (8), id (8, big-endian)       place of a request that the handler of another, its parent, sent
+ * 0x10, parent (8), id (8, big-endian)       position of a request that the handler of another, its parent, sent
  * 0xff, queue (1 byte)                       the queue's {@link Checkpoint}
  * 0xff, 0xff                                 version of this layout (1 byte)
  * </pre>
  *
- * There is no write-ahead log: what a crash loses is read from the queue again, from the checkpoint on, which gets lost and stays
- * together with the entries that were written with it.
+ * There is no write-ahead log: records whose entries a crash loses are read from the queue again, from the checkpoint
+ * on, which is lost or kept together with the entries that were written with it.
  *
- * <p><b>Threads.</b> One writes; any may read. <b>Errors.</b> {@link RocksDBException} wherever the files are not what was written.
+ * <p><b>Threads.</b> One writes; any may read. <b>Errors.</b> {@link RocksDBException} when the files differ from what
+ * was written.
  */
 final class IndexStore implements Closeable {
 
@@ -63,7 +65,7 @@ final class IndexStore implements Closeable {
     private static final int LOWEST_KEY_LENGTH = 8;
     private static final int CHILD_KEY_LENGTH = 17;
     private static final int MAX_FILES = 10_000;
-    /** RocksDB writes it last when it makes a database. */
+    /** Name of the file that RocksDB writes last when it creates a database. */
     private static final String BEGUN_FILE = "CURRENT";
 
     private static final int BLOOM_BITS = 10;
@@ -112,7 +114,7 @@ final class IndexStore implements Closeable {
                 .setMaxBackgroundJobs(2)
                 .setMaxOpenFiles(ALL_FILES) // opened at once: a file that the owner removes later stays readable here
                 .setStatsDumpPeriodSec(0)
-                .setLogger(keep(new StdErrLogger(InfoLogLevel.FATAL_LEVEL))); // or else it writes files of its own
+                .setLogger(keep(new StdErrLogger(InfoLogLevel.FATAL_LEVEL))); // otherwise it writes files of its own
     }
 
     private <T extends AbstractNativeReference> T keep(T resource) {
@@ -120,7 +122,7 @@ final class IndexStore implements Closeable {
         return resource;
     }
 
-    /** Opens the worker's own; makes it when it is not there. The directory is there and checked. */
+    /** Opens the worker's own index; creates it when it does not exist. The directory exists and is checked. */
     static IndexStore openOwn(Path directory) throws IOException, RocksDBException {
         RocksLibrary.load();
         IndexStore store = new IndexStore(directory, true);
@@ -136,7 +138,10 @@ final class IndexStore implements Closeable {
         }
     }
 
-    /** Opens another worker's index as it is now, and writes nothing. Empty while its owner has written nothing of it to the disk. */
+    /**
+     * Opens another worker's index in its present state, and writes nothing. Empty while its owner has written nothing
+     * of it to the disk.
+     */
     static Optional<IndexStore> openReadOnly(Path directory, SafeFiles files) throws IOException, RocksDBException {
         requireSafe(directory, files);
         if (!Files.exists(directory.resolve(BEGUN_FILE), LinkOption.NOFOLLOW_LINKS)) {
@@ -194,7 +199,7 @@ final class IndexStore implements Closeable {
                 : Checkpoint.PositionCode.position(value);
     }
 
-    /** The requests of a parent, in the order of their ids. */
+    /** Returns the requests of a parent, in the order of their ids. */
     List<Child> children(long parent, int max) throws RocksDBException {
         List<Child> children = new ArrayList<>();
         byte[] prefix =
@@ -217,19 +222,19 @@ final class IndexStore implements Closeable {
         return children;
     }
 
-    /** A request that a handler sent. */
+    /** Request that a handler sent. */
     record Child(long id, RecordPosition position) {}
 
     Optional<Checkpoint> checkpoint(JournalQueue queue) throws RocksDBException {
         return Checkpoint.of(database.get(checkpointKey(queue)));
     }
 
-    /** Adds an entry to what {@link #write} writes. */
+    /** Adds an entry to the batch of {@link #write}. */
     void add(JournalQueue queue, long id, Roll roll, long index, long offset) throws RocksDBException {
         batch.put(key(queue, id), Checkpoint.PositionCode.bytes(roll, index, offset));
     }
 
-    /** Adds to what {@link #write} writes that this is the lowest id of its sender in a file. */
+    /** Adds to the batch of {@link #write} that this is the lowest id of its sender in a file. */
     void addLowest(JournalQueue queue, int file, long id) throws RocksDBException {
         batch.put(
                 lowestKey(queue, file, MessageId.worker(id)),
@@ -245,7 +250,7 @@ final class IndexStore implements Closeable {
                 .array();
     }
 
-    /** The lowest id of each sender in each file. */
+    /** Returns the lowest id of each sender in each file. */
     LowestIds lowestIds(JournalQueue queue) {
         LowestIds lowest = new LowestIds();
         try (RocksIterator each = database.newIterator(reading)) {
@@ -264,7 +269,7 @@ final class IndexStore implements Closeable {
         return lowest;
     }
 
-    /** Forgets all messages of a sender below this id; all of them for {@link LowestIds#NONE}. */
+    /** Removes all messages of a sender below this id; all of them for {@link LowestIds#NONE}. */
     void removeBelow(JournalQueue queue, int sender, long id) throws RocksDBException {
         byte[] from = key(queue, MessageId.of(sender, 0));
         byte[] to = id != LowestIds.NONE ? key(queue, id) : keyBehind(queue, sender);
@@ -293,7 +298,7 @@ final class IndexStore implements Closeable {
         }
     }
 
-    /** Forgets that a sender had messages in a file. */
+    /** Removes the note that a sender had messages in a file. */
     void removeLowest(JournalQueue queue, int file, int sender) throws RocksDBException {
         database.delete(writing, lowestKey(queue, file, sender));
     }
@@ -308,7 +313,7 @@ final class IndexStore implements Closeable {
         batch.put(key, Checkpoint.PositionCode.bytes(roll, index, offset));
     }
 
-    /** Writes what was added, together with how far it reaches. */
+    /** Writes the batch, together with the checkpoint up to which it reaches. */
     void write(JournalQueue queue, Checkpoint checkpoint) throws RocksDBException {
         batch.put(checkpointKey(queue), checkpoint.toBytes());
         try {
@@ -318,7 +323,7 @@ final class IndexStore implements Closeable {
         }
     }
 
-    /** Puts all that was written into files, where others see it. */
+    /** Flushes all that was written to files, where others see it. */
     void flush() throws RocksDBException {
         try (FlushOptions options = new FlushOptions().setWaitForFlush(true)) {
             database.flush(options);

@@ -21,7 +21,7 @@ import java.util.OptionalLong;
  *
  * <p>A lookup that starts after an append finds it. The result does not depend on the state of the index: every
  * position from it is read and checked, and records without an entry are searched in the queue itself. Without an index
- * a lookup takes as long as reading the queue.
+ * a lookup takes the time of reading the queue.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> Up to about 40 MB for each queue, for records that are not in the
  * index yet. Nothing is written and no lock is taken. <b>Errors.</b> {@link IOException} when the journal's files can't
@@ -47,18 +47,18 @@ public final class JournalIndex implements Closeable {
     /**
      * Opens the index of a worker.
      *
-     * @param maxRecent how many records of each queue may be remembered in addition to the index
+     * @param maxRecent max number of records of each queue that are remembered in addition to the index
      */
     static JournalIndex open(Path workerDirectory, JournalSettings settings, Host host, int maxRecent) {
         return new JournalIndex(workerDirectory, settings, host, maxRecent);
     }
 
-    /** The newest record with this id; empty when the queue has none. {@link #record} then shows it. */
+    /** Returns the newest record with this id; empty when the queue has none. {@link #record} then shows it. */
     public Optional<RecordPosition> find(JournalQueue queue, long id) throws IOException {
         return queues.get(queue).find(id);
     }
 
-    /** Like {@link #find}, by reading the whole queue: also finds what an index leaves out. */
+    /** Finds a record like {@link #find}, by reading the whole queue: also finds records that an index omits. */
     public Optional<RecordPosition> search(JournalQueue queue, long id) throws IOException {
         return queues.get(queue).search(id);
     }
@@ -67,13 +67,13 @@ public final class JournalIndex implements Closeable {
      * Returns the requests that the handler of another request, their parent, sent, in the order of their ids.
      *
      * @param max upper bound of the result
-     * @return empty when there is no index and too much to read without it
+     * @return the ids; empty when there is no index and too much to read without it
      */
     public Optional<List<Long>> children(long parent, int max) throws IOException {
         return queues.get(JournalQueue.REQUESTS).children(parent, max);
     }
 
-    /** The record that was found last in the queue, whole and checked; valid until the next lookup. */
+    /** Returns the record that was found last in the queue, whole and checked; valid until the next lookup. */
     public RecordView record(JournalQueue queue) {
         return queues.get(queue).record();
     }
@@ -83,13 +83,13 @@ public final class JournalIndex implements Closeable {
         return Optional.ofNullable(queues.get(queue).damage());
     }
 
-    /** The number of the last record of the queue that the index, as it was opened, has; empty when it has none. */
+    /** Returns the number of the last record of the queue in the index, as it was opened; empty when it has none. */
     public OptionalLong lastIndexed(JournalQueue queue) {
         Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
         return checkpoint.isPresent() ? OptionalLong.of(checkpoint.get().sequence()) : OptionalLong.empty();
     }
 
-    /** Why the index is not used; empty text when it is, or when there is none. */
+    /** Returns why the index is not used; empty text when it is, or when there is none. */
     public String problem() {
         return shared.problem();
     }

@@ -10,7 +10,7 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * The lowest id of each sender in each file of a queue: shows which index entries to remove after files were removed.
+ * Lowest id of each sender in each file of a queue: shows which index entries to remove after files were removed.
  * Messages of a sender below the lowest id in all remaining files were in removed files. One thread.
  */
 final class LowestIds {
@@ -25,7 +25,7 @@ final class LowestIds {
     private int lastFile = Integer.MIN_VALUE;
     private Long2LongHashMap last;
 
-    /** Takes notice of a message. Returns whether its id is the lowest of its sender in the file so far. */
+    /** Notes a message. Returns whether its id is the lowest of its sender in the file so far. */
     boolean add(int file, long id) {
         if (file != lastFile) {
             last = bySender.computeIfAbsent(file, number -> new Long2LongHashMap(NONE));
@@ -40,7 +40,7 @@ final class LowestIds {
         return isLowest;
     }
 
-    /** The files below this number, with their senders. */
+    /** Returns the files below this number, with their senders. */
     Map<Integer, Long2LongHashMap> below(int oldest) {
         return bySender.headMap(oldest, false);
     }

@@ -7,24 +7,24 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Where records of one queue lie that are neither in the index nor in memory: the queue in blocks of as many records, each with the
- * ranges of the ids in it. A lookup reads those blocks that may contain its id. A sender gives its ids in ascending order, so that is
- * one block of its requests, and a few of the responses to it.
+ * Positions of the records of one queue that are neither in the index nor in memory: the queue in blocks of equal
+ * numbers of records, each with the ranges of the ids in it. A lookup reads the blocks that may contain its id. A
+ * sender assigns its ids in ascending order, so that is one block of its requests, and a few of the responses to it.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some 100 bytes for each block.
  */
 final class PassedRecords {
 
-    /** Read in some 60 us. */
+    /** Number of records in a block, which are read in some 60 us. */
     static final int BLOCK = 1_024;
-    /** A block with more senders than this may contain any id. */
+    /** Max number of senders of a block; a block with more may contain any id. */
     private static final int MAX_SENDERS = 16;
 
     /**
-     * Records in a row.
+     * Block of consecutive records.
      *
-     * @param begin of the first one
-     * @param senders of the ids, none twice; empty for any id
+     * @param begin position of the first one
+     * @param senders senders of the ids, none twice; empty for any id
      */
     record Block(RecordPosition begin, int[] senders, long[] least, long[] greatest) {
 
@@ -100,7 +100,7 @@ final class PassedRecords {
         return found;
     }
 
-    /** Number of all records that were added. */
+    /** Returns the number of all records that were added. */
     long size() {
         return (long) blocks.size() * BLOCK + (begin == null ? 0 : records);
     }

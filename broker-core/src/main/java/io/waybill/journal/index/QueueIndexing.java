@@ -50,7 +50,7 @@ final class QueueIndexing implements Closeable {
     /**
      * Continues at the end of the index.
      *
-     * @return empty when the queue does not match the index
+     * @return the state; empty when the queue does not match the index
      */
     static Optional<QueueIndexing> open(
             JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, IndexStore store)
@@ -97,7 +97,7 @@ final class QueueIndexing implements Closeable {
     /**
      * Adds the next records to the store.
      *
-     * @return how many; fewer than requested when there are no more
+     * @return their number; fewer than requested when there are no more
      */
     int step(int maxRecords, IndexStore store) throws IOException, RocksDBException {
         reader.leaveIfRemoved();
@@ -110,7 +110,7 @@ final class QueueIndexing implements Closeable {
                 if (lookedBehindEnd) {
                     break;
                 }
-                // once: a hole that an earlier incarnation left in the newest file
+                // called once: a hole that an earlier incarnation left in the newest file
                 lookedBehindEnd = reader.searchBehindEndIfWritten() == Step.END;
                 continue;
             }

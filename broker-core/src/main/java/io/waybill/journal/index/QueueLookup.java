@@ -22,13 +22,13 @@ import org.agrona.collections.Long2ObjectHashMap;
 import org.rocksdb.RocksDBException;
 
 /**
- * Finds the records of one queue by id: in memory for those behind the store's, then in the blocks of the queue that memory had
- * no room for and that may contain the id, then in the store; and by reading the queue if the store is wrong. Every result was
- * read and checked. One thread at a time.
+ * Finds the records of one queue by id: in memory for the records behind the store, then in the blocks of the queue
+ * that did not fit in memory and that may contain the id, then in the store; and by reading the queue if the store is
+ * wrong. Every result was read and checked. One thread at a time.
  */
 final class QueueLookup implements Closeable {
 
-    /** Max records that are remembered in addition to the store: about 40 MB. */
+    /** Max number of records that are remembered in addition to the store: about 40 MB. */
     static final int MAX_RECENT = 400_000;
 
     private final JournalQueue queue;
@@ -42,8 +42,8 @@ final class QueueLookup implements Closeable {
     private final Long2ObjectHashMap<List<Long>> recentChildren = new Long2ObjectHashMap<>(); // by parent
     private QueueReader tail;
     private long storeInUse;
-    private final PassedRecords passed = new PassedRecords(); // all that are behind the store's
-    private boolean someForgotten; // of these are not in memory
+    private final PassedRecords passed = new PassedRecords(); // all records behind those of the store
+    private boolean someForgotten; // some of these are not in memory
     private boolean lookedBehindEnd;
     private Damage damage; // null: none
 
@@ -64,7 +64,7 @@ final class QueueLookup implements Closeable {
         this.tail = QueueReader.open(directory, files, settings);
     }
 
-    /** The newest whole record with this id, which {@link #record()} then shows. */
+    /** Returns the newest whole record with this id, which {@link #record()} then shows. */
     Optional<RecordPosition> find(long id) throws IOException {
         catchUp();
         RecordPosition late = recent.get(id);
@@ -94,7 +94,7 @@ final class QueueLookup implements Closeable {
     /**
      * Returns the requests that a parent's handler sent, in the order of their ids.
      *
-     * @return empty when only reading the queue can find them
+     * @return the ids; empty when only reading the queue can find them
      */
     Optional<List<Long>> children(long parent, int max) throws IOException {
         catchUp();
@@ -143,7 +143,7 @@ final class QueueLookup implements Closeable {
         return step == Step.RECORD && found.record().id() == id && found.offset() == position.offset();
     }
 
-    /** Takes notice of all that was appended since the last time. */
+    /** Reads all records that were appended since the last time. */
     private void catchUp() throws IOException {
         if (someForgotten) {
             shared.refresh(passed.size());
@@ -216,11 +216,11 @@ final class QueueLookup implements Closeable {
                 .isPresent();
     }
 
-    /** Reads the blocks that may have it. The newest of several records with this id counts. */
+    /** Reads the blocks that may contain the id. The newest of several records with this id counts. */
     private Optional<RecordPosition> searchPassed(long id) throws IOException {
         for (PassedRecords.Block block : passed.blocksWith(id)) {
             RecordPosition newest = null;
-            found.moveTo(block.begin()); // or before the next file, if that one was removed
+            found.moveTo(block.begin()); // or before the next file, if its own was removed
             int records = 0;
             for (Step step = found.skim(); step != Step.END && records < PassedRecords.BLOCK; step = found.skim()) {
                 if (step == Step.RECORD) {

@@ -10,7 +10,7 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.util.Environment;
 
 /**
- * RocksDB's native library, loaded once per process: from the directory in the property {@value #DIRECTORY_PROPERTY},
+ * Native library of RocksDB, loaded once per process: from the directory in the property {@value #DIRECTORY_PROPERTY},
  * if set, as the launcher of a distribution does; else from a private directory that is removed at once, so that
  * nothing remains even if the process is killed later. Thread-safe.
  */

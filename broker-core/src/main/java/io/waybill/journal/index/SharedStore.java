@@ -19,16 +19,19 @@ import org.rocksdb.RocksDBException;
  */
 final class SharedStore implements Closeable {
 
-    /** Files may be removed between listing and opening them. */
+    /** Max number of attempts to open: files may be removed between listing and opening them. */
     private static final int OPEN_TRIES = 5;
 
     private static final long REFRESH_NS = 1_000_000_000L;
-    /** Records behind the store's are read again when another one is opened, in some 60 ns each: at most for 3 % of the time. */
+    /**
+     * Interval between reopens for each record behind the store. These records are read again when another store is
+     * opened, in some 60 ns each: at most for 3 % of the time.
+     */
     private static final long REFRESH_NS_PER_RECORD = 2_000;
 
     private final Host host;
     private final IndexDirectory directory;
-    private IndexStore store; // null: there is none that is of use
+    private IndexStore store; // null: there is no usable one
     private FileTime changedAt;
     private long openedAtNs;
     private long opened;
@@ -65,7 +68,7 @@ final class SharedStore implements Closeable {
     /**
      * Reopens when the worker has written, but not more than once a second.
      *
-     * @param behind records of a queue that are behind those of the store, and will be read again
+     * @param behind number of records of a queue behind those of the store, which will be read again
      */
     void refresh(long behind) throws IOException {
         long restNs = Math.max(REFRESH_NS, behind * REFRESH_NS_PER_RECORD);
@@ -87,7 +90,7 @@ final class SharedStore implements Closeable {
         problem = directory.path() + " is not used any more: " + text;
     }
 
-    /** Changes whenever another store, or none, is in use. */
+    /** Returns a number that changes whenever another store, or none, is in use. */
     long opened() {
         return opened;
     }
@@ -96,7 +99,7 @@ final class SharedStore implements Closeable {
         return Optional.ofNullable(store);
     }
 
-    /** Returns how far a queue was indexed when the store was opened. */
+    /** Returns the record up to which a queue was indexed when the store was opened. */
     Optional<Checkpoint> checkpoint(JournalQueue queue) {
         if (store == null) {
             return Optional.empty();

@@ -1,5 +1,5 @@
 /**
- * The index by id: the positions of messages in a worker's queues. Derived from the queues, and disposable.
+ * Index by id: the positions of messages in a worker's queues. Derived from the queues, and disposable.
  *
  * <h2>Starting points</h2>
  * <ul>

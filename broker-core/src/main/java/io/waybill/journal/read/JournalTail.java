@@ -34,13 +34,16 @@ import net.openhft.chronicle.wire.DocumentContext;
  */
 public final class JournalTail implements Closeable {
 
-    /** Accepts records for every receiver. */
+    /** Receiver id that accepts records for every receiver. */
     public static final int ANY_RECEIVER = -1;
 
     /** Max number of records for others that one poll skips. */
     private static final int MAX_SKIPPED = 256;
 
-    /** Chronicle publishes a file only when its header is there: for a header that is not, it would wait for nothing, and for seconds. */
+    /**
+     * Max wait for a file's header: Chronicle publishes a file only with its header, and would wait for seconds, and
+     * without success, for one that is missing.
+     */
     private static final long HEADER_WAIT_MS = 0;
 
     private final Path directory;
@@ -55,7 +58,7 @@ public final class JournalTail implements Closeable {
     private RecordView view;
     private String damage = "";
     private boolean faulted;
-    private boolean wary; // since a damaged record
+    private boolean wary; // set by a damaged record
     private long index;
     private long resumeAt;
     private long endPosition;
@@ -69,7 +72,7 @@ public final class JournalTail implements Closeable {
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();
         try {
-            Roll roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
+            Roll roll = Roll.of(queue.rollCycle()); // the queue's own, for any settings
             this.progress = new TailProgress(directory, roll);
             this.tailer = queue.createTailer();
             this.tailer.singleThreadedCheckDisabled(
@@ -82,7 +85,7 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * Opens at the queue's start. The caller has checked the directory's entries.
+     * Opens the queue at its start. The caller has checked the directory's entries.
      *
      * @throws IllegalStateException when there is no queue, or its files are damaged in their structure
      */
@@ -108,18 +111,19 @@ public final class JournalTail implements Closeable {
         }
     }
 
-    /** Whether a queue was begun in {@code directory}. */
+    /** Returns whether a queue was begun in {@code directory}. */
     public static boolean exists(Path directory) {
         return TailedQueue.exists(directory);
     }
 
     /**
-     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is reported once as
-     * {@link Poll#DAMAGED}, there are no more records. On JDK 17 the fault may surface later: see {@link MappedFaults}.
+     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file,
+     * which is reported once as {@link Poll#DAMAGED}, there are no more records. On JDK 17 the fault may surface later:
+     * see {@link MappedFaults}.
      *
-     * @param receiver a worker id, or {@link #ANY_RECEIVER}
-     * @throws InternalError for a fault in another file, which surfaced here, or a {@link RuntimeException} that Chronicle made of it; the
-     *     next poll reads what this one would have
+     * @param receiver worker id, or {@link #ANY_RECEIVER}
+     * @throws InternalError for a fault in another file, which surfaced here, or a {@link RuntimeException} that
+     * Chronicle made of it; the next poll reads the record that this one would have read
      */
     public Poll poll(MessageBuffer buffer, int receiver) {
         if (faulted) {
@@ -141,7 +145,7 @@ public final class JournalTail implements Closeable {
             if (e instanceof RuntimeException && !MappedFaults.is(e)) {
                 throw e;
             }
-            if (found == Poll.RECORD && MappedFaults.is(e)) { // which was checked: the fault is in another file
+            if (found == Poll.RECORD && MappedFaults.is(e)) { // a checked record: the fault is in another file
                 resumeAt = index + 1;
                 return found;
             }
@@ -149,15 +153,15 @@ public final class JournalTail implements Closeable {
             if (cut.isEmpty() && MappedFaults.is(e) && position.tryMoveBackTo(resumeAt)) {
                 throw e;
             }
-            faulted = true; // it is not touched again
+            faulted = true; // the mapping is not touched again
             damage = cut.isEmpty() ? "a fault in the mapped file" : cut;
             return Poll.DAMAGED;
         }
     }
 
     /**
-     * Whether the file that was read last has been cut since. Touches no mapping, and takes a fraction of what {@link #cut} does. Any
-     * thread.
+     * Returns whether the file that was read last has been cut since. Touches no mapping, and takes a fraction of the
+     * time of {@link #cut}. Any thread.
      */
     public boolean isCutNow() {
         try {
@@ -170,8 +174,8 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * Returns why a file that was read before can't be read any more; empty when nothing is wrong, and when this process can't
-     * find out. Touches no mapping.
+     * Returns why a file that was read before can't be read any more; empty when it can, and when this process can't
+     * determine that. Touches no mapping.
      */
     public String cut() {
         try {
@@ -183,12 +187,17 @@ public final class JournalTail implements Closeable {
         }
     }
 
-    /** Returns whether the next record is looked for in the part of a file that is mapped already: that is one read of memory. */
+    /**
+     * Returns whether the search for the next record stays in the mapped part of a file: that is one read of memory.
+     */
     public boolean isInPlace() {
         return !frames.isLeft();
     }
 
-    /** Returns whether a poll may find something: false when the place of the next record is {@linkplain #isInPlace mapped}, and nothing is there. */
+    /**
+     * Returns whether a poll may find something: false when the position of the next record is
+     * {@linkplain #isInPlace mapped}, and nothing is there.
+     */
     public boolean mayHaveNext() {
         return !faulted && frames.mayHaveNext();
     }
@@ -206,7 +215,10 @@ public final class JournalTail implements Closeable {
         return Poll.SKIPPED;
     }
 
-    /** Has Chronicle find the next record, which may be in another part of the file, or in another file. The frames go on from there. */
+    /**
+     * Makes Chronicle find the next record, which may be in another part of the file, or in another file. The frames
+     * continue from there.
+     */
     private Poll readThroughTailer(MessageBuffer buffer, int receiver) {
         if (!position.tryLeaveFrames()) {
             faulted = true;
@@ -220,7 +232,7 @@ public final class JournalTail implements Closeable {
             }
             return take(frames.enter(document.wire().bytes(), document.index()), buffer, receiver);
         } finally {
-            if (isForward || faulted) { // the frames use the tailer's mapping; what is behind a fault it must not touch
+            if (isForward || faulted) { // the frames use the tailer's mapping; behind a fault it must not be touched
                 document.rollbackOnClose();
             }
             document.close();
@@ -230,15 +242,15 @@ public final class JournalTail implements Closeable {
         }
     }
 
-    /** Reads the record that the frames have found; {@link Poll#SKIPPED} for one that is for others. */
+    /** Reads the record that the frames have found; {@link Poll#SKIPPED} for a record for others. */
     private Poll take(int length, MessageBuffer buffer, int receiver) {
-        if (frames.index() >= limit) { // it is read again when the limit has moved on
+        if (frames.index() >= limit) { // it is read again when the limit has moved
             return Poll.NONE;
         }
         long before = index;
         index = frames.index();
         endPosition = frames.recordEnd();
-        if (!progress.isInside(index, endPosition, tailer)) { // what would come next is behind the file
+        if (!progress.isInside(index, endPosition, tailer)) { // the next record would be behind the file's end
             faulted = true;
             damage = "a record ends at " + endPosition + ", and its file at " + progress.fileBytes();
             return Poll.DAMAGED;
@@ -258,13 +270,13 @@ public final class JournalTail implements Closeable {
             return Poll.SKIPPED;
         }
         buffer.reserve(length);
-        // what is left of an earlier record must not pass for this one if the copy is cut short by a fault
+        // remains of an earlier record must not pass for this one if a fault cuts the copy short
         buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
         OS.memory().copyMemory(address, buffer.address(), length);
         return check(buffer);
     }
 
-    /** Returns how many records the queue's owner removed before this tail reached them. */
+    /** Returns the number of records that the queue's owner removed before this tail reached them. */
     public long lost() {
         return progress.lost();
     }
@@ -293,12 +305,12 @@ public final class JournalTail implements Closeable {
         limit = firstHidden;
     }
 
-    /** Whether a fault ended it: there are no more records, and it has to be opened again. */
+    /** Returns whether a fault ended the tail: there are no more records, and it has to be opened again. */
     public boolean isFaulted() {
         return faulted;
     }
 
-    /** Why the last poll gave {@link Poll#DAMAGED}. */
+    /** Returns why the last poll returned {@link Poll#DAMAGED}. */
     public String damage() {
         return damage + ", at index " + Long.toHexString(index) + " of " + directory;
     }
@@ -308,14 +320,14 @@ public final class JournalTail implements Closeable {
         return index;
     }
 
-    /** Returns where the next poll begins. */
+    /** Returns the position at which the next poll begins. */
     public long nextIndex() {
         return position.next();
     }
 
     /**
-     * The next poll begins at {@code nextIndex}, whether a record is there already or not yet; where none will ever be, because a newer
-     * file was begun, at the first record of that.
+     * Moves to {@code nextIndex}, at which the next poll begins, whether a record is there already or not yet; where
+     * none will ever be, because a newer file was begun, to the first record of that file.
      */
     public boolean moveTo(long nextIndex) {
         boolean there = position.moveTo(nextIndex);
@@ -326,7 +338,7 @@ public final class JournalTail implements Closeable {
     /**
      * Moves to a position; if its file was removed meanwhile, the next poll counts the removed records.
      *
-     * @param sequenceOfFirst of that file; -1 when unknown
+     * @param sequenceOfFirst sequence of the first record of that file; -1 when unknown
      */
     public boolean moveTo(long nextIndex, long sequenceOfFirst) {
         boolean there = moveTo(nextIndex);
@@ -337,7 +349,7 @@ public final class JournalTail implements Closeable {
         return there;
     }
 
-    /** Sequence of the first record in the file in which the next poll begins; -1 when unknown. */
+    /** Returns the sequence of the first record in the file in which the next poll begins; -1 when unknown. */
     public long sequenceOfFirst() {
         return progress.sequenceOfFirst(position.next());
     }
@@ -352,16 +364,16 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * The next poll begins behind this record, which is there.
+     * Moves after this record, which is there.
      *
-     * @throws IllegalStateException when it is not; the tail is where it was then
+     * @throws IllegalStateException when it is not there; the tail keeps its position then
      */
     public void moveBehind(long recordIndex) {
         position.moveBehind(recordIndex);
         moved();
     }
 
-    /** The next poll begins at the oldest record. */
+    /** Moves to the oldest record, at which the next poll begins. */
     public void moveToStart() {
         position.moveToStart();
         moved();
@@ -381,7 +393,7 @@ public final class JournalTail implements Closeable {
 
     @Override
     public void close() {
-        frames.leave(); // a later poll must not read what is not mapped any more
+        frames.leave(); // a later poll must not read pages that are not mapped any more
         MappedFaults.drop(); // Chronicle closes under a lock of the whole process
         new CloseSteps()
                 .attempt(() -> closeDespiteFault(tailer::close))
@@ -389,7 +401,10 @@ public final class JournalTail implements Closeable {
                 .finishUnchecked();
     }
 
-    /** JDK 17 may report a fault in the file as late as here, and the remaining resources must be closed. */
+    /**
+     * Closes a resource although JDK 17 may report a fault in the file as late as here: the remaining resources must be
+     * closed, too.
+     */
     private void closeDespiteFault(Runnable close) {
         try {
             close.run();

@@ -16,13 +16,13 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
 /**
- * The last complete record of a queue, after which its writer continues.
+ * Last complete record of a queue, after which its writer continues.
  *
- * @param sequence of the record; -1 when there is none
- * @param id of its message, or a greater one of the records before it when it repeats an earlier message;
+ * @param sequence sequence of the record; -1 when there is none
+ * @param id id of its message, or a greater one of the records before it when it repeats an earlier message;
  * {@link MessageId#NONE} when there is none
- * @param index of the record; -1 when there is none
- * @param cycle the number of the queue's newest file; {@link Integer#MIN_VALUE} when there is none
+ * @param index index of the record; -1 when there is none
+ * @param cycle number of the queue's newest file; {@link Integer#MIN_VALUE} when there is none
  * @param endPosition position after the record in that file; 0 when it has none
  */
 public record LastRecord(long sequence, long id, long index, int cycle, long endPosition) {
@@ -38,13 +38,16 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
         }
     }
 
-    /** Reads a record as {@link #isWhole} does, and throws when the file can't be read. */
+    /** Reads a record like {@link #isWhole}, and throws when the file can't be read. */
     public static boolean read(Path file, long start, int length, long sequence) throws IOException {
         byte[] bytes = bytes(file, start, length);
         return isRecord(bytes, 0, sequence);
     }
 
-    /** Returns whether readers find a record: it is whole, and its frame is finished. Also when the file can't be read, and it is unknown. */
+    /**
+     * Returns whether readers find a record: it is whole, and its frame is finished. Also true when the file can't be
+     * read, so that this is unknown.
+     */
     public static boolean mayBeRead(Path file, long start, int length, long sequence) {
         byte[] bytes;
         try {
@@ -85,7 +88,7 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
         }
     }
 
-    /** Reads backwards over anything that is not whole: at most what a crash left at the end. */
+    /** Reads backwards over all records that are not whole: at most the remains of a crash at the end. */
     public static LastRecord read(Path directory, JournalSettings settings) {
         if (!JournalTail.exists(directory)) {
             return NONE;
@@ -115,7 +118,10 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
         }
     }
 
-    /** A newer file may be there, without a record: readers may have gone on to it. */
+    /**
+     * Returns this record with the queue's newest file, which may be without a record: readers may have continued to
+     * it.
+     */
     private LastRecord inNewestOf(Path directory, JournalSettings settings) {
         int[] cycles = TailedQueue.cyclesNewestFirst(directory, settings.roll());
         return cycles.length == 0 || cycles[0] <= cycle ? this : new LastRecord(sequence, id, index, cycles[0], 0);

@@ -5,28 +5,28 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.core.OS;
 
 /**
- * Goes from frame to frame in the part of a queue's file that a Chronicle tailer has mapped, from the record at which that stands on. The mapping is
- * the tailer's: to move that, {@linkplain #leave leave} first.
+ * Moves from frame to frame in the part of a queue's file that a Chronicle tailer has mapped, from the tailer's present
+ * record on. The mapping is the tailer's: {@linkplain #leave leave} it before the tailer is moved.
  *
- * <p>Nothing behind the mapping is read, whatever a frame says.
+ * <p>Nothing behind the mapping is read, for any content of a frame.
  *
  * <p><b>Threads.</b> Belongs to the tail.
  */
 final class MappedFrames {
 
-    /** There is no further record yet, or its writer has not finished it. */
+    /** Result when there is no further record yet, or its writer has not finished it. */
     static final int NOTHING = -1;
-    /** What comes next is not within reach: the tailer has to find it. */
+    /** Result when the next document is not within reach: the tailer has to find it. */
     static final int OUTSIDE = -2;
 
     private long base; // address of the file's start, as far as it is mapped; 0 when left
-    private long end; // of the mapping
-    private long position; // of the next record's frame, or of what is before it
-    private long index; // of that record
+    private long end; // end of the mapping
+    private long position; // position of the next record's frame, or of a document before it
+    private long index; // index of that record
     private int length;
-    private InternalError fault; // which a look met; null for none
+    private InternalError fault; // thrown by a check for a next record; null for none
 
-    /** Begins at a record, which the tailer has just found there. Returns its length in bytes. */
+    /** Begins at a record that the tailer has just found. Returns its length in bytes. */
     int enter(Bytes<?> record, long recordIndex) {
         long start = record.readPosition();
         base = record.addressForRead(start) - start;
@@ -37,7 +37,7 @@ final class MappedFrames {
         return length;
     }
 
-    /** The tailer is moved, and with it its mapping. */
+    /** Leaves the mapping, since the tailer is moved. */
     void leave() {
         base = 0;
     }
@@ -47,7 +47,7 @@ final class MappedFrames {
     }
 
     /**
-     * Passes over the queue's own documents, up to the next record.
+     * Skips the queue's own documents, up to the next record.
      *
      * @return the record's length in bytes, {@link #NOTHING} or {@link #OUTSIDE}
      */
@@ -80,7 +80,10 @@ final class MappedFrames {
         return OUTSIDE;
     }
 
-    /** Returns false when what comes next is within reach, and nothing is there. A fault that it meets is thrown by {@link #next}. */
+    /**
+     * Returns false when the position of the next record is within reach, and nothing is there. A fault that this
+     * causes is thrown by {@link #next}.
+     */
     boolean mayHaveNext() {
         try {
             return fault != null || next() != NOTHING;
@@ -90,23 +93,23 @@ final class MappedFrames {
         }
     }
 
-    /** Goes behind the record that was found. */
+    /** Moves after the record that was found. */
     void pass() {
         position = Frame.behind(position, length);
         index++;
     }
 
-    /** The index that the next record has, or will have. */
+    /** Returns the index that the next record has, or will have. */
     long index() {
         return index;
     }
 
-    /** Address of the record that was found. */
+    /** Returns the address of the record that was found. */
     long address() {
         return base + position + Frame.LENGTH;
     }
 
-    /** Where the record that was found ends in its file. */
+    /** Returns the end of the record that was found, in its file. */
     long recordEnd() {
         return position + Frame.LENGTH + length;
     }

@@ -6,8 +6,8 @@ public enum Poll {
     NONE,
     /** Records for others, which were skipped; there may be more to read. */
     SKIPPED,
-    /** A record for the receiver, checked, in the buffer. */
+    /** Record for the receiver, checked, in the buffer. */
     RECORD,
-    /** A damaged record; the reason is in {@link JournalTail#damage()}. The tail stands after it. */
+    /** Damaged record; the reason is in {@link JournalTail#damage()}. The tail is after it. */
     DAMAGED
 }

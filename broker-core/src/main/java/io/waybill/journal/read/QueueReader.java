@@ -34,9 +34,9 @@ public final class QueueReader implements Closeable {
 
     /** Result of a step. */
     public enum Step {
-        /** A record; {@link #record()} has it. */
+        /** Record, in {@link #record()}. */
         RECORD,
-        /** Something that is no record, skipped; see {@link #damage()}. */
+        /** Bytes that are no record, skipped; see {@link #damage()}. */
         DAMAGED,
         /** No more records yet. */
         END
@@ -57,7 +57,7 @@ public final class QueueReader implements Closeable {
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final RecordProbe probe;
-    private RollFile current; // the window is closed when there is no more to read in it
+    private RollFile current; // the window is closed when it has no more to read
     private long filePosition;
     private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
@@ -77,7 +77,7 @@ public final class QueueReader implements Closeable {
         this.probe = new RecordProbe(window, buffer, view, settings.maxRecordBytes());
     }
 
-    /** Opens at the oldest record. The queue need not be there yet. */
+    /** Opens a queue at its oldest record. The queue need not exist yet. */
     public static QueueReader open(Path directory, SafeFiles safeFiles, JournalSettings settings) {
         return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings);
     }
@@ -93,19 +93,19 @@ public final class QueueReader implements Closeable {
         return new QueueReader(queue, only, safe, settings);
     }
 
-    /** Opens the files that the queue has now, and reads no newer ones in order. */
+    /** Opens the present files of the queue, and reads no newer ones in order. */
     public static QueueReader openPresent(Path directory, SafeFiles files, JournalSettings settings)
             throws IOException {
         return new QueueReader(directory, RollFiles.present(directory, files), files, settings);
     }
 
-    /** Sets how much is read at once, for one of many readers: 4 KiB at least, 256 KiB at most, as without. */
+    /** Sets the size of a read, for one of many readers: 4 KiB at least, 256 KiB at most, which is the default. */
     public QueueReader readAhead(int maxBytes) {
         maxReadAhead = Math.max(FileWindow.SMALL, Math.min(maxBytes, FileWindow.CAPACITY));
         return this;
     }
 
-    /** Gives back the memory of the window, for a reader that is at its end; the next step takes it again. */
+    /** Releases the memory of the window, for a reader that is at its end; the next step allocates it again. */
     public void rest() {
         window.rest();
     }
@@ -115,7 +115,7 @@ public final class QueueReader implements Closeable {
         return step(Depth.WHOLE);
     }
 
-    /** Reads the header of the next record and checks nothing but its lengths; {@link #record()} shows no more than that. */
+    /** Reads the header of the next record and checks only its lengths; {@link #record()} shows no more than that. */
     public Step skim() throws IOException {
         return step(Depth.HEADER);
     }
@@ -135,12 +135,12 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Does {@link #searchBehindEnd}, but reads nothing if according to the file's header the last record begins before
-     * this end, as in every intact file. The reserved space after the end is large, and its pages look like data once
-     * they are in the page cache.
+     * Searches like {@link #searchBehindEnd}, but reads nothing if according to the file's header the last record
+     * begins before this end, as in every intact file. The reserved space after the end is large, and its pages count
+     * as data once they are in the page cache.
      */
     public Step searchBehindEndIfWritten() throws IOException {
-        // in this order: the writer notes where a record begins when the record is there
+        // in this order: the writer notes the position of a record after the record is there
         boolean isBefore = !window.isOpen() || probe.lastWritten(current.roll()) < filePosition;
         return isBefore || !isOpenNow() ? Step.END : searchBehindEnd();
     }
@@ -272,7 +272,10 @@ public final class QueueReader implements Closeable {
         return waits ? Step.END : null;
     }
 
-    /** Skips a frame by its length, unless the frame was written elsewhere: then it continues with the first complete record inside. */
+    /**
+     * Skips a frame by its length, unless the frame was written elsewhere: then continues with the first complete
+     * record inside.
+     */
     private Step skipDamaged(int bytes, String text) throws IOException {
         long from = filePosition;
         long found = probe.wholeRecordWithin(from, Frame.behind(from, bytes), current.roll());
@@ -326,7 +329,7 @@ public final class QueueReader implements Closeable {
     /**
      * Moves to this position, which the next step reads.
      *
-     * @return false when there is no such file, or none that may be opened; the reader then stands before the next one
+     * @return false when there is no such file, or it may not be opened; the reader is then before the next one
      */
     public boolean moveTo(RecordPosition to) throws IOException {
         int cycle = to.cycle();
@@ -368,27 +371,27 @@ public final class QueueReader implements Closeable {
         return position;
     }
 
-    /** The index of the record that was read last. */
+    /** Returns the index of the record that was read last. */
     public long index() {
         return recordIndex;
     }
 
-    /** The name of the file of the record that was read last. */
+    /** Returns the name of the file of the record that was read last. */
     public String fileName() {
         return fileName;
     }
 
-    /** The offset in its file of the record that was read last. */
+    /** Returns the offset in its file of the record that was read last. */
     public long offset() {
         return recordAt;
     }
 
-    /** The roll cycle of the file of the record that was read last. */
+    /** Returns the roll cycle of the file of the record that was read last. */
     public Roll roll() {
         return current.roll();
     }
 
-    /** The last {@link Step#DAMAGED}. */
+    /** Returns the damage of the last {@link Step#DAMAGED}. */
     public Damage damage() {
         return damage;
     }

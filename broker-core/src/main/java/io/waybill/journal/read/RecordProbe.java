@@ -33,7 +33,7 @@ final class RecordProbe {
         this.maxRecordBytes = maxRecordBytes;
     }
 
-    /** Returns where the last record begins, as the writer noted; {@link Long#MAX_VALUE} without a note. */
+    /** Returns the position of the last record, as the writer noted; {@link Long#MAX_VALUE} without a note. */
     long lastWritten(Roll roll) throws IOException {
         buffer.reserve(Long.BYTES);
         long at = ChronicleDocuments.of(roll).writePositionAt();
@@ -43,7 +43,7 @@ final class RecordProbe {
         return written < 0 ? Long.MAX_VALUE : written;
     }
 
-    /** Whether a header is there that fits to the frame: only then is the frame's length believed. */
+    /** Returns whether there is a header that matches the frame: only then is the frame's length used. */
     boolean headerFits(long at, int frame, int readAhead) throws IOException {
         int bytes = Frame.bytes(frame);
         if (bytes < Envelope.HEADER_LENGTH
@@ -59,11 +59,11 @@ final class RecordProbe {
                 window.int32(header + Envelope.SECTION_LENGTH));
     }
 
-    /** Copies and checks a record. Returns what is wrong with it; empty text when nothing is. */
+    /** Copies and checks a record. Returns its problem; empty text when there is none. */
     String readWhole(long at, int bytes) throws IOException {
         long from = at + Frame.LENGTH;
         boolean isCovered = window.available(from) >= bytes;
-        if (!isCovered && from + bytes > window.size()) { // no memory for a false length
+        if (!isCovered && from + bytes > window.size()) { // no memory is allocated for a false length
             return "the file ends inside a record of " + bytes + " bytes";
         }
         buffer.reserve(bytes);
@@ -89,8 +89,8 @@ final class RecordProbe {
     }
 
     /**
-     * Returns the frame of the first whole record inside a damaged one whose length means nothing, because another sector brought it here;
-     * {@link #NOWHERE} when there is none. What a payload has that looks like a record is none.
+     * Returns the frame of the first whole record inside a damaged one whose length is meaningless, because another
+     * sector brought it here; {@link #NOWHERE} when there is none. Bytes of a payload that resemble a record are none.
      */
     long wholeRecordWithin(long at, long behind, Roll roll) throws IOException {
         long found = wholeRecordBehind(at);
@@ -100,13 +100,16 @@ final class RecordProbe {
         return !endsThere(at, behind, roll) || isOfQueue(found, behind) ? found : NOWHERE;
     }
 
-    /** Whether a damaged record may end there: a document begins, or the file ends, or the record is the last one that was written. */
+    /**
+     * Returns whether a damaged record may end there: a document begins, or the file ends, or the record is the last
+     * one that was written.
+     */
     private boolean endsThere(long at, long behind, Roll roll) throws IOException {
         if (!window.covers(behind, Frame.LENGTH, FileWindow.SMALL)) {
             return behind == window.size();
         }
         int frame = window.int32(behind);
-        if (frame == 0) { // also inside a record
+        if (frame == 0) { // zeros may also be inside a record
             return lastWritten(roll) == at;
         }
         if (Frame.isMeta(frame) && frame != Frame.END) {
@@ -115,7 +118,10 @@ final class RecordProbe {
         return frame == Frame.END || headerFits(behind, frame, FileWindow.SMALL);
     }
 
-    /** Whether the sequence of the last whole record before a position is followed by that of the record at it. The view has the first one. */
+    /**
+     * Returns whether the sequence of the last whole record before a position is followed by the sequence of the record
+     * at it. The view has the first one.
+     */
     private boolean isOfQueue(long first, long behind) throws IOException {
         long sequence = 0;
         long at = first;
@@ -126,7 +132,7 @@ final class RecordProbe {
         return at == behind && view.sequence() == sequence + 1;
     }
 
-    /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
+    /** Returns the frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
     long wholeRecordBehind(long from) throws IOException {
         int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
         int ahead = FileWindow.SMALL; // most often nothing but a hole lies behind

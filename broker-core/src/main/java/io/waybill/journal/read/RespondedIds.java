@@ -13,7 +13,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds which message ids a worker has given, by the responses of a peer. Stateless; any thread. */
+/** Finds the message ids that a worker has assigned, by the responses of a peer. Stateless; any thread. */
 public final class RespondedIds {
 
     private static final Logger LOG = LoggerFactory.getLogger(RespondedIds.class);
@@ -23,9 +23,10 @@ public final class RespondedIds {
     private RespondedIds() {}
 
     /**
-     * A counter above those of all ids of a worker to which the newest file responds that responds to any; 0 when none does.
+     * Returns a counter above those of all ids of a worker to which the newest file with such responses responds; 0
+     * when there is none.
      *
-     * @param responses of the peer
+     * @param responses directory of the peer's responses
      */
     public static long nextCounter(Path responses, int workerId, JournalSettings settings, SafeFiles files) {
         try {
@@ -37,7 +38,7 @@ public final class RespondedIds {
                 bytes += Files.size(there.get(i).path());
             }
             return found;
-        } catch (IOException e) { // of a peer: it proves nothing
+        } catch (IOException e) { // the files are a peer's: the error proves nothing
             LOG.debug("{} can't be searched for responses to worker {}", responses, workerId, e);
             return 0;
         }

@@ -1,7 +1,7 @@
 package io.waybill.journal.read;
 
 /**
- * Counts the records of one file, and finds the count again behind records that can't be read.
+ * Counter of the records of one file, which restores the count after records that can't be read.
  *
  * <p><b>Threads.</b> Belongs to its reader.
  */
@@ -13,7 +13,7 @@ final class SequenceCount {
     private long ofFirst = UNKNOWN;
     private boolean lost;
 
-    /** The next record is this one of its file. */
+    /** Sets the number of the next record in its file. */
     void startAt(long sequenceInFile) {
         inFile = sequenceInFile;
         ofFirst = UNKNOWN;
@@ -26,12 +26,14 @@ final class SequenceCount {
         lost = true;
     }
 
-    /** An unknown number of records could not be read. */
+    /** Notes that an unknown number of records could not be read. */
     void skippedSome() {
         lost = true;
     }
 
-    /** Number of the next record in its file: by counting, or by its own sequence when records were skipped. */
+    /**
+     * Returns the number of the next record in its file: by counting, or by its own sequence when records were skipped.
+     */
     long next(long sequence) {
         if (lost && ofFirst != UNKNOWN) {
             inFile = sequence - ofFirst;

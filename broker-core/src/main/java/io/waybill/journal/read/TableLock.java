@@ -12,14 +12,14 @@ import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The lock under which Chronicle opens its table: a writer alone, readers together. Chronicle waits for it for ten seconds; its holder may
- * have been stopped. Stateless.
+ * Lock under which Chronicle opens its table: a writer alone, readers together. Chronicle waits for it for ten seconds;
+ * its holder may have been stopped. Stateless.
  */
 public final class TableLock {
 
-    /** Purpose of opening the table, and how often to retry while another process has it open. */
+    /** Purpose of opening the table, with the max number of tries while another process has it open. */
     public enum Mode {
-        /** A link to the peer is made while others wait. */
+        /** Opens to link to the peer, while others wait. */
         READER(10),
         /** Opens to recreate the table. */
         WRITER(50);
@@ -33,7 +33,10 @@ public final class TableLock {
 
     private static final long PAUSE_NS = 5_000_000;
 
-    /** How often to retry while this process has it open: for 2 s. Its threads go on as this one does, and many workers may have joined in it. */
+    /**
+     * Max number of tries while this process has the table open: for 2 s. Its threads make progress as this one does,
+     * and many workers may have joined in it.
+     */
     private static final int LOOKS_AT_OWN = 400;
 
     private static final String OWN = ": it is being opened in this process";
@@ -43,12 +46,13 @@ public final class TableLock {
     private TableLock() {}
 
     /**
-     * Why the table can't be opened; empty text when it can, or there is no table. A process that is just opening it holds
-     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer, and 2 s for other threads of this process.
+     * Returns why the table can't be opened; empty text when it can, or there is no table. A process that is just
+     * opening it holds the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer, and 2 s for
+     * other threads of this process.
      */
     public static String problem(Path table, Mode mode) throws IOException {
         String problem = look(table, mode);
-        int others = 1; // looks that found another process
+        int others = 1; // tries that found another process
         for (int i = 1; i < LOOKS_AT_OWN && others < mode.looks && !problem.isEmpty(); i++) {
             LockSupport.parkNanos(PAUSE_NS);
             problem = look(table, mode);

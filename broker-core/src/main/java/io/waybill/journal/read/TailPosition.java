@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import net.openhft.chronicle.queue.ExcerptTailer;
 
 /**
- * Where a tail stands: at Chronicle's tailer, or further on, in the frames of what that has mapped.
+ * Position of a tail: at Chronicle's tailer, or further on, in the frames of the tailer's mapping.
  *
  * <p><b>Threads.</b> Belongs to the tail.
  */
@@ -24,19 +24,19 @@ final class TailPosition {
         this.frames = frames;
     }
 
-    /** The index of the next record. */
+    /** Returns the index of the next record. */
     long next() {
         return frames.isLeft() ? tailer.index() : frames.index();
     }
 
-    /** Moves the tailer to where the frames are. Returns whether it is there. */
+    /** Moves the tailer to the position of the frames. Returns whether it is there. */
     boolean tryLeaveFrames() {
         long next = next();
         frames.leave();
         return tailer.index() == next || tryMoveBehind(next - 1);
     }
 
-    /** Moves there, where the tailer may have been left half moved. Returns whether it is there. */
+    /** Moves back to an index, although the tailer may have been left half moved. Returns whether it is there. */
     boolean tryMoveBackTo(long index) {
         frames.leave();
         try {
@@ -48,7 +48,10 @@ final class TailPosition {
         }
     }
 
-    /** Moves to an index, whether a record is there or not yet; where none will ever be, to the first record of the file behind. */
+    /**
+     * Moves to an index, whether a record is there or not yet; where none will ever be, to the first record of the next
+     * file.
+     */
     boolean moveTo(long index) {
         frames.leave();
         return tailer.moveToIndex(index) || moveToFileBehind(index) || tailer.index() == index;
@@ -64,7 +67,7 @@ final class TailPosition {
         if (next == Integer.MAX_VALUE) {
             return tailer.moveToIndex(index);
         }
-        // the first: written just before the newer file was begun
+        // the former: a record written just before the newer file was begun
         return tailer.moveToIndex(index)
                 || tailer.moveToIndex(roll.indexOf(next, 0))
                 || tailer.index() == roll.indexOf(next, 0);
@@ -75,7 +78,7 @@ final class TailPosition {
         tailer.toStart();
     }
 
-    /** Moves after the last record that is there, or to the start. */
+    /** Moves after the last present record, or to the start. */
     void moveToEnd() {
         for (int cycle : cyclesNewestFirst()) {
             long records = tailer.excerptsInCycle(cycle);
@@ -91,9 +94,9 @@ final class TailPosition {
     }
 
     /**
-     * Moves behind a record.
+     * Moves after a record.
      *
-     * @throws IllegalStateException when it is not there; the position is what it was then
+     * @throws IllegalStateException when it is not there; the position stays as it was then
      */
     void moveBehind(long record) {
         long before = next();

@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The file that a tail reads, and how many records it lost because their files were removed before it read them.
+ * File that a tail reads, and number of the records that it lost because their files were removed before it read them.
  *
  * <p><b>Threads.</b> Belongs to the tail.
  */
@@ -20,24 +20,27 @@ final class TailProgress {
 
     private final Path directory;
     private final Roll roll;
-    private int cycle = NO_CYCLE; // of the file that was read last
-    private long fileFrom; // indexes in that file
+    private int cycle = NO_CYCLE; // number of the file that was read last
+    private long fileFrom; // range of the indexes in that file
     private long fileTo;
-    private long sequenceOfFirst; // of that file
+    private long sequenceOfFirst; // sequence of the first record of that file
     private long lost;
-    private long bytes; // of the file, at least; the max value when unknown
+    private long bytes; // min size of the file; the max value when unknown
 
     TailProgress(Path directory, Roll roll) {
         this.directory = directory;
         this.roll = roll;
     }
 
-    /** Whether a record is in another file than the one before. */
+    /** Returns whether a record is in another file than the previous one. */
     boolean isOtherFile(long index) {
         return index < fileFrom || index >= fileTo;
     }
 
-    /** Whether a record ends within its file, which costs a system call where the file has grown since the last one. Touches no mapping. */
+    /**
+     * Returns whether a record ends within its file, which costs a system call if the file has grown since the last
+     * one. Touches no mapping.
+     */
     boolean isInside(long index, long end, ExcerptTailer tailer) {
         if (end > bytes || isOtherFile(index)) {
             bytes = sizeOf(tailer.currentFile());
@@ -48,20 +51,20 @@ final class TailProgress {
     private static long sizeOf(File file) {
         try {
             long size = file == null ? 0 : TailedQueue.sizeOf(file.toPath());
-            return size == 0 ? Long.MAX_VALUE : size; // it was removed, and what is mapped is still there
+            return size == 0 ? Long.MAX_VALUE : size; // it was removed, and its mapping is still there
         } catch (IOException e) {
-            return Long.MAX_VALUE; // the housekeeper finds out what is wrong with it
+            return Long.MAX_VALUE; // the housekeeper detects the problem
         }
     }
 
-    /** The size of the file at the last check, in bytes. */
+    /** Returns the size of the file at the last check, in bytes. */
     long fileBytes() {
         return bytes;
     }
 
     /**
-     * The first record in another file was read. Where its sequence does not follow on the last record of the file before, the owner has
-     * removed what lay between.
+     * Notes that the first record in another file was read. If its sequence does not follow that of the last record of
+     * the previous file, the owner has removed the records in between.
      */
     void enter(long index, long lastRead, long sequence) {
         long expected = sequenceOfFirst + roll.sequenceInFile(lastRead + 1);
@@ -79,19 +82,19 @@ final class TailProgress {
         sequenceOfFirst = sequence - roll.sequenceInFile(index);
     }
 
-    /** The tail was moved: what it passed over is not lost. */
+    /** Notes that the tail was moved: the records that it passed are not lost. */
     void moved() {
         cycle = NO_CYCLE;
         fileTo = 0;
     }
 
-    /** The tail was moved into a file whose first record has this sequence. */
+    /** Notes that the tail was moved into a file whose first record has this sequence. */
     void movedTo(long nextIndex, long sequenceOfFirstInFile) {
         sequenceOfFirst = sequenceOfFirstInFile;
         cycle = roll.cycleOf(nextIndex);
     }
 
-    /** Sequence of the first record in the file of an index; -1 when unknown. */
+    /** Returns the sequence of the first record in the file of an index; -1 when unknown. */
     long sequenceOfFirst(long index) {
         return cycle != NO_CYCLE && roll.cycleOf(index) == cycle ? sequenceOfFirst : -1;
     }

@@ -19,15 +19,16 @@ final class TailedQueue {
     private TailedQueue() {}
 
     /**
-     * Over files that are damaged in their structure, or a table that is locked, Chronicle would wait for long, or fault.
+     * Checks that Chronicle can read a queue: it would wait for long, or fault, if the files are damaged in their
+     * structure, or the table is locked.
      *
-     * @throws IllegalStateException when they are
+     * @throws IllegalStateException when files are damaged, or the table is locked
      */
     static void requireReadable(Path directory) {
         try {
             String problem = QueueStructure.problem(directory);
             if (!problem.isEmpty()) {
-                problem = QueueStructure.problem(directory); // a live writer may have begun a file between two looks
+                problem = QueueStructure.problem(directory); // a live writer may have begun a file between two checks
             }
             if (problem.isEmpty()) {
                 problem = TableLock.problem(directory.resolve(QueueStructure.TABLE), TableLock.Mode.READER);
@@ -40,10 +41,10 @@ final class TailedQueue {
         }
     }
 
-    /** Whether a queue was begun in {@code directory}. */
+    /** Returns whether a queue was begun in {@code directory}. */
     static boolean exists(Path directory) {
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
-            return false; // to list a FIFO would block
+            return false; // listing a FIFO would block
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
             for (Path file : files) {
@@ -59,7 +60,7 @@ final class TailedQueue {
         }
     }
 
-    /** 0 for a file that its owner has removed meanwhile. */
+    /** Returns the size of a file; 0 when its owner has removed it meanwhile. */
     static long sizeOf(Path file) throws IOException {
         try {
             return Files.size(file);
@@ -68,7 +69,7 @@ final class TailedQueue {
         }
     }
 
-    /** The cycles of the files that are there. */
+    /** Returns the cycles of the present files, newest first. */
     static int[] cyclesNewestFirst(Path directory, Roll roll) {
         try (Stream<Path> entries = Files.list(directory)) {
             return entries.map(path -> roll.numberOf(path.getFileName().toString()))

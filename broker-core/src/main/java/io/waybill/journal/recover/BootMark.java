@@ -16,12 +16,12 @@ import java.util.regex.Pattern;
  * written data can have been lost. Immutable.
  *
  * @param boot id of the boot; {@link #FAILED} when a sync failed since
- * @param firstCycle the number of the first file that was begun in it
- * @param firstCounter the first counter of a message id that was assigned in it
+ * @param firstCycle number of the first file that was begun in it
+ * @param firstCounter first counter of a message id that was assigned in it
  */
 public record BootMark(String boot, int firstCycle, long firstCounter) {
 
-    /** Not the id of any boot: the disk may differ from the kernel's cache. */
+    /** Value that is not the id of any boot: the disk may differ from the kernel's cache. */
     static final String FAILED = "failed";
 
     private static final String FILE = "boot";
@@ -29,7 +29,7 @@ public record BootMark(String boot, int firstCycle, long firstCounter) {
     private static final Pattern TEXT =
             Pattern.compile("boot=([0-9A-Za-z-]{1,64})\nfirst-cycle=([0-9]{1,9})\n" + "first-counter=([0-9]{1,15})\n");
 
-    /** The mark of a queue; empty when there is none that reads as one. */
+    /** Returns the mark of a queue; empty when there is none that can be parsed. */
     static Optional<BootMark> read(Path directory, SafeFiles files) throws IOException {
         String text;
         try {
@@ -44,17 +44,17 @@ public record BootMark(String boot, int firstCycle, long firstCounter) {
                 : Optional.empty();
     }
 
-    /** Whether there is a mark, readable or not: the queue was made ready once. */
+    /** Returns whether there is a mark, readable or not: the queue was prepared once. */
     public static boolean isThere(Path directory) {
         return Files.exists(directory.resolve(FILE), LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Replaces the one before, and syncs it to the disk. */
+    /** Replaces the previous mark, and syncs the new one to the disk. */
     void write(Path directory, SafeFiles files) throws IOException {
         files.replaceAtomically(directory.resolve(FILE), bytes());
     }
 
-    /** Replaces the previous note without a sync: if a power cut loses it, the queue is checked. */
+    /** Replaces the previous mark without a sync: if a power cut loses it, the queue is checked. */
     void writeUnsynced(Path directory, SafeFiles files) throws IOException {
         files.replaceUnsynced(directory.resolve(FILE), bytes());
     }

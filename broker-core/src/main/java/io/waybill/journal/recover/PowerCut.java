@@ -41,9 +41,9 @@ final class PowerCut {
     static final String SET_ASIDE = ".cut";
 
     private static final Logger LOG = LoggerFactory.getLogger(PowerCut.class);
-    /** More than a kernel keeps unwritten: if nothing was synced, only this much of the newest files is checked. */
+    /** Max size of the newest files that is checked if nothing was synced: more than a kernel keeps unwritten. */
     static final long MAX_UNWRITTEN_BYTES = 2L << 30;
-    /** Longer than a kernel keeps anything unwritten. */
+    /** Time that is longer than a kernel keeps anything unwritten. */
     private static final long MAX_UNWRITTEN_NS = 600_000_000_000L;
 
     private final Path directory;
@@ -70,11 +70,11 @@ final class PowerCut {
     /**
      * First position with incomplete data.
      *
-     * @param file that contains it
-     * @param kept records of the file before it
-     * @param index of the record that would be there
-     * @param sentNs when the record before it was sent
-     * @param nextCounter before it
+     * @param file file that contains it
+     * @param kept number of records of the file before it
+     * @param index index of the record that would be there
+     * @param sentNs time at which the record before it was sent
+     * @param nextCounter next counter before it
      */
     private record Suspicion(RollFile file, int kept, long index, long sentNs, long nextCounter, String text) {}
 
@@ -126,7 +126,7 @@ final class PowerCut {
         return new Recovered(lastCycle, cut.nextCounter);
     }
 
-    /** The files of which not all must be on the disk, oldest first. */
+    /** Returns the files that may be partly missing on the disk, oldest first. */
     private List<RollFile> suspects() throws IOException {
         List<RollFile> all = RollFile.in(directory, files);
         int first = all.size();
@@ -181,7 +181,7 @@ final class PowerCut {
         suspicions.add(new Suspicion(file, kept, index, lastSentNs, nextCounter, text));
     }
 
-    /** The first position that a power cut may have damaged; null when there is none. */
+    /** Returns the first position that a power cut may have damaged; null when there is none. */
     private Suspicion cut() {
         for (Suspicion suspicion : suspicions) {
             boolean unsynced = onDiskBefore < 1
@@ -194,13 +194,13 @@ final class PowerCut {
         return null;
     }
 
-    /** Whether something in a file is not whole. */
+    /** Returns whether a part of a file is incomplete. */
     private boolean isSuspect(RollFile file) {
         return suspicions.stream().anyMatch(suspicion -> suspicion.file.equals(file));
     }
 
     /**
-     * Whether a file is what its records ask for, to the byte.
+     * Returns whether a file matches its records exactly, to the byte.
      *
      * @param hasNewer whether it must have its end mark, because a newer file follows
      */
@@ -234,8 +234,8 @@ final class PowerCut {
     /**
      * Result of a recovery. Immutable.
      *
-     * @param lastCycle the greatest number that a file of the queue has or had; 0 when there is none
-     * @param nextCounter after the counter of the last id; 0 when there is none
+     * @param lastCycle greatest number that a file of the queue has or had; 0 when there is none
+     * @param nextCounter value after the counter of the last id; 0 when there is none
      */
     record Recovered(int lastCycle, long nextCounter) {}
 }

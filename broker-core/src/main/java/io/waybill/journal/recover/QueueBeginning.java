@@ -25,12 +25,18 @@ import org.slf4j.LoggerFactory;
  */
 public final class QueueBeginning {
 
-    /** More calls than a worker makes in the time for which a kernel keeps unwritten data. */
+    /**
+     * Number of lost ids that are skipped: more calls than a worker makes in the time for which a kernel keeps
+     * unwritten data.
+     */
     private static final long LOST_IDS = 1L << 32;
 
-    /** More bytes than a worker writes between two notes of its position. */
+    /** Max size written between two notes of a worker's position. */
     private static final long MAX_UNNOTED_BYTES = 256L << 20;
-    /** More ids and records than a worker makes while its host runs: a claim beyond is damage. */
+    /**
+     * Max distance of a claim from the known ids and records: more than a worker makes while its host runs, so a claim
+     * beyond is damage.
+     */
     private static final long MAX_BEYOND = 1L << 40;
 
     private static final long NS_PER_MS = 1_000_000;
@@ -66,10 +72,10 @@ public final class QueueBeginning {
     /**
      * Checks whether the host was restarted since the queue was written, and if so recovers it.
      *
-     * @param epoch of the worker
-     * @param onDiskBefore the index before which records were on the disk, as noted by the last incarnation; less than
-     * 1 when it was not
-     * @param evidence of how far the queue was written
+     * @param epoch epoch of the worker
+     * @param onDiskBefore index before which records were on the disk, as noted by the last incarnation; less than 1
+     * when it was not
+     * @param evidence evidence of the extent to which the queue was written
      * @throws IOException when a damaged queue could not be recovered
      */
     public static QueueBeginning find(
@@ -99,7 +105,7 @@ public final class QueueBeginning {
         int used = RollFile.oldest(directory, files)
                 .map(oldest -> settings.roll().numberAfter(oldest.cycle(), newest, wallMs))
                 .orElse(Math.max(newest, settings.roll().firstNumber(wallMs)));
-        // of files that were begun last not even the names need be left
+        // not even the names of the files that were begun last need be left
         int cycle = used + 2 + (int) (PowerCut.MAX_UNWRITTEN_BYTES / settings.fileBytes());
         long counter = Math.max(
                         recovered.nextCounter(),
@@ -108,12 +114,12 @@ public final class QueueBeginning {
         return new QueueBeginning(directory, settings, host, evidence, before, new BootMark(boot, cycle, counter));
     }
 
-    /** The first file that may be written. */
+    /** Returns the number of the first file that may be written. */
     public int firstCycle() {
         return now.firstCycle();
     }
 
-    /** The least counter of an id that may be given. */
+    /** Returns the min counter of an id that may be assigned. */
     public long firstCounter() {
         return now.firstCounter();
     }
@@ -134,7 +140,7 @@ public final class QueueBeginning {
         Roll roll = settings.roll();
         int cycle = roll.cycleOf(furthest.endIndex());
         boolean known = before.isPresent() && cycle < before.get().firstCycle();
-        boolean stands = roll.sequenceInFile(furthest.endIndex()) == 0; // a reader, in a file without a record
+        boolean stands = roll.sequenceInFile(furthest.endIndex()) == 0; // a reader is in a file without a record
         if (known || stands && furthest.nextSequence() <= last.sequence() + 1) {
             now = new BootMark(now.boot(), Math.max(now.firstCycle(), cycle), now.firstCounter());
             return last.withSequence(furthest.nextSequence() - 1);
@@ -164,7 +170,10 @@ public final class QueueBeginning {
         }
     }
 
-    /** The claim that is furthest behind what is left and can be true; null when there is none. */
+    /**
+     * Returns the furthest possible claim behind the remaining queue, with the greatest sequence; null when there is
+     * none.
+     */
     private QueueEvidence.Claim furthest(LastRecord last) {
         Roll roll = settings.roll();
         int maxCycle = Math.max(presentCycle, Math.max(last.cycle(), now.firstCycle())) + roll.maxNumbers() / 10;
@@ -187,7 +196,7 @@ public final class QueueBeginning {
         return furthest == null ? null : new QueueEvidence.Claim(furthest.witness(), furthest.endIndex(), nextSequence);
     }
 
-    /** Above the counters of all ids that are known to have been given. */
+    /** Returns a counter above those of all ids that are known to have been assigned. */
     private long nextCounter(LastRecord last) throws IOException {
         long known = last.id() == MessageId.NONE ? 0 : MessageId.counter(last.id()) + 1;
         long max = Math.max(known, now.firstCounter()) + MAX_BEYOND;
@@ -213,7 +222,7 @@ public final class QueueBeginning {
                 + left + ". A file was removed, replaced or cut.";
     }
 
-    /** The oldest files can be lost, too: retention notes which it removes. */
+    /** Notes the loss of the oldest files, which can be lost, too: retention notes the files that it removes. */
     private void noticeRemoved() throws IOException {
         List<RollFile> there = RollFile.in(directory, files);
         if (evidence.oldestCycle() >= 0 && !there.isEmpty() && there.get(0).cycle() > evidence.oldestCycle()) {
@@ -243,7 +252,7 @@ public final class QueueBeginning {
         return lostTo;
     }
 
-    /** The queue was opened: from now on this boot has nothing to make whole. */
+    /** Notes that the queue was opened: from now on this boot has nothing to repair. */
     public void opened() throws IOException {
         if (before.isEmpty() && now.firstCycle() == 0 && now.firstCounter() == 0) {
             now.writeUnsynced(directory, files);
@@ -252,7 +261,7 @@ public final class QueueBeginning {
         }
     }
 
-    /** A sync of the queue failed: the next incarnation rewrites what is not on the disk. */
+    /** Notes that a sync of the queue failed: the next incarnation rewrites the data that is not on the disk. */
     public static void failed(Path directory, SafeFiles files) throws IOException {
         BootMark mark = BootMark.read(directory, files).orElse(new BootMark(BootMark.FAILED, 0, 0));
         new BootMark(BootMark.FAILED, mark.firstCycle(), mark.firstCounter()).writeUnsynced(directory, files);

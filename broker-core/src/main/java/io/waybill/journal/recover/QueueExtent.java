@@ -14,11 +14,11 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Files of a queue, and what its directory shows of lost files. Immutable.
+ * Extent of a queue: its files, and signs of lost files in its directory. Immutable.
  *
- * @param newest the number of its newest file that was begun; empty when none was
- * @param empty its newest file without content
- * @param lost a file newer than all present ones, which Chronicle's table lists: it was removed, and not by retention,
+ * @param newest number of its newest file that was begun; empty when none was
+ * @param empty newest file without content
+ * @param lost file newer than all present ones, which Chronicle's table lists: it was removed, and not by retention,
  * which removes the oldest
  * @param wasReady whether its worker once opened the queue, and so began a file
  */
@@ -64,7 +64,7 @@ public record QueueExtent(OptionalInt newest, Optional<Path> empty, Optional<Pat
         }
     }
 
-    /** Names sort by time. */
+    /** Compares the names, which sort by time. */
     private static boolean isNewer(Path listed, List<RollFile> rolled) {
         String name = listed.getFileName().toString();
         return rolled.stream()

@@ -22,7 +22,7 @@ import net.openhft.chronicle.wire.DocumentContext;
 /**
  * Rewrites a queue's file from its records, outside of the queue, and replaces the file when the new one is on the
  * disk. Each record keeps its sequence in the file; an incomplete one is replaced by a document that is not a record.
- * The new file has its end mark: nothing is appended to it, and a tail goes on to a newer file only behind that mark.
+ * The new file has its end mark: nothing is appended to it, and a tail continues to a newer file only behind that mark.
  * Chronicle, when it opens a queue, ends no more than one file that lacks it.
  *
  * <p>One thread at a time.
@@ -59,7 +59,7 @@ final class RewrittenFile {
         files.tree().removeEmpty(beside);
     }
 
-    /** Replaces a file by one with its first {@code most} records, or fewer when it has fewer. */
+    /** Replaces a file by a copy with its first {@code max} records, or fewer when it has fewer. */
     void write(RollFile file, int max) throws IOException {
         files.createPrivateDirectory(beside);
         String name = file.path().getFileName().toString();
@@ -69,7 +69,7 @@ final class RewrittenFile {
                 ChronicleQueue queue =
                         QueueBuilder.build(QueueBuilder.of(beside, settings).timeProvider(time));
                 ExcerptAppender appender = queue.createAppender()) {
-            // not before: for the header of a file that is there Chronicle would wait
+            // not before: Chronicle would wait for the header of an existing file
             disk.reserve(beside.resolve(name), 0, Files.size(file.path()) + SLACK_BYTES);
             copy(reader, appender, max);
             time.advanceTo(settings.roll().startMs(file.cycle() + 1));
@@ -109,7 +109,10 @@ final class RewrittenFile {
         }
     }
 
-    /** Chronicle marks the file's end when it begins the next one, which is removed with the directory. */
+    /**
+     * Writes the end mark of a file: Chronicle marks it when it begins the next file, which is removed with the
+     * directory.
+     */
     private static void endFile(ExcerptAppender appender) {
         try (DocumentContext document = appender.writingDocument()) {
             document.rollbackOnClose();
