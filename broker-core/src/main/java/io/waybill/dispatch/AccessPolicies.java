@@ -12,8 +12,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 
 /**
- * Access policies of a process as they come and go. One that came is required until it is removed explicitly: while it is away no
- * request is served.
+ * Registry of the access policies of a process. A policy that was added is required until it is removed explicitly:
+ * while it is away no request is served.
  *
  * <p><b>Threads.</b> Any. Listeners are called on the thread that made the change, and must be quick.
  */
@@ -29,7 +29,7 @@ public final class AccessPolicies {
     /**
      * Policies that must all allow a request. Immutable.
      *
-     * @param isComplete whether all of them are there, and no more are expected
+     * @param isComplete whether all policies are there, and no more are expected
      */
     public record Required(List<InstalledPolicy> policies, boolean isComplete) {
 
@@ -49,10 +49,13 @@ public final class AccessPolicies {
         this.threads = threads;
     }
 
-    /** Stay of a policy. Thread-safe. */
+    /** Registration of a policy. Thread-safe. */
     public interface Registration {
 
-        /** Takes the policy out. It remains required: requests wait until a policy of the same provider and name is added. */
+        /**
+         * Withdraws the policy. It remains required: requests wait until a policy of the same provider and name is
+         * added.
+         */
         void withdraw();
 
         /** Lifts the policy. */
@@ -87,7 +90,7 @@ public final class AccessPolicies {
         };
     }
 
-    /** Requires a policy of a provider whose bundle should be there, and is not. */
+    /** Requires a policy of a provider whose bundle is away. */
     public void require(Provider provider) {
         change(() -> required.putIfAbsent(
                 List.of(provider.name(), ""), new InstalledPolicy(provider, null, null, errors, threads)));
@@ -116,7 +119,7 @@ public final class AccessPolicies {
         return key.get(0).equals(providerName);
     }
 
-    /** Notes whether policies may still come, as while a node starts: until then every request waits. */
+    /** Sets whether more policies are expected, for example while a node starts: until then every request waits. */
     public void expectMore(boolean more) {
         synchronized (required) {
             expectingMore = more;
@@ -133,7 +136,7 @@ public final class AccessPolicies {
         notifyListeners();
     }
 
-    /** Under the lock. */
+    /** Publishes the required policies. Under the lock. */
     private void update() {
         boolean isComplete = !expectingMore;
         for (InstalledPolicy policy : required.values()) {
@@ -148,12 +151,15 @@ public final class AccessPolicies {
         }
     }
 
-    /** Returns the policies to ask; null for none. One volatile read. */
+    /** Returns the policies that each request needs; null for none. One volatile read. */
     public Required current() {
         return current;
     }
 
-    /** Returns these policies as one, for another worker of this process. While one of them is away, it refuses every request. */
+    /**
+     * Returns these policies as one, for another worker of this process. While one of them is away, it refuses every
+     * request.
+     */
     public AccessPolicy asOne() {
         return request -> {
             Required now = current;
@@ -173,7 +179,7 @@ public final class AccessPolicies {
         };
     }
 
-    /** Returns null when the policy allows the request. */
+    /** Returns why a policy refuses the request; null when it allows it. */
     private static String refusal(InstalledPolicy policy, AccessRequest request) {
         if (!policy.enter()) {
             return "has not returned from an earlier decision";

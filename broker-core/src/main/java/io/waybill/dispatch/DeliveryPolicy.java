@@ -2,11 +2,11 @@ package io.waybill.dispatch;
 
 import io.waybill.api.handler.Delivery;
 
-/** What happens to a request that a worker did not complete before it ended, once the worker returns. */
+/** Policy for a request that a worker did not complete before it ended, applied when the worker returns. */
 public enum DeliveryPolicy {
-    /** The request is rejected: nothing is begun twice. */
+    /** Rejects the request: nothing is begun twice. */
     AT_MOST_ONCE(Delivery.AT_MOST_ONCE),
-    /** The request is run, even if it had been begun. */
+    /** Runs the request, even if it had been begun. */
     AT_LEAST_ONCE(Delivery.AT_LEAST_ONCE);
 
     private final String text;
@@ -21,9 +21,9 @@ public enum DeliveryPolicy {
     }
 
     /**
-     * Reads what a handler declares.
+     * Parses the policy that a handler declares.
      *
-     * @throws IllegalArgumentException when it is no policy
+     * @throws IllegalArgumentException when the text is no policy
      */
     public static DeliveryPolicy parse(String text) {
         for (DeliveryPolicy policy : values()) {

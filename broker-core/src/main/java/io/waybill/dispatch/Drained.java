@@ -3,7 +3,7 @@ package io.waybill.dispatch;
 /**
  * Result of waiting for a handler's running requests.
  *
- * @param stillRunning how many had not ended at the limit
+ * @param stillRunning number of requests that had not ended at the limit
  */
 public record Drained(long stillRunning) {
 

@@ -2,11 +2,11 @@ package io.waybill.dispatch;
 
 import java.util.concurrent.RejectedExecutionException;
 
-/** A {@link HandlerExecutor} takes no more tasks. */
+/** Thrown when a {@link HandlerExecutor} takes no more tasks. */
 public final class ExecutorRefusedException extends RejectedExecutionException {
     private static final long serialVersionUID = 1L;
 
-    /** Why. */
+    /** Reason of the refusal. */
     public enum Reason {
         /** The limit of running and waiting tasks is reached; there may be room later. */
         FULL,

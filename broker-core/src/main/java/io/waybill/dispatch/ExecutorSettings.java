@@ -7,9 +7,9 @@ import java.time.Duration;
  *
  * @param eagerThreads threads that are started without waiting for running ones to become free
  * @param maxTasks max requests at once, running and waiting together; also the max number of threads
- * @param growDelayNs how long a request waits, with all threads busy, before another thread is started
- * @param spinNs how long a thread without work polls for more before it sleeps
- * @param keepAlive how long an idle thread stays
+ * @param growDelayNs time that a request waits, with all threads busy, before another thread is started
+ * @param spinNs time that a thread without work polls for more before it sleeps
+ * @param keepAlive time that an idle thread stays
  */
 public record ExecutorSettings(int eagerThreads, int maxTasks, long growDelayNs, long spinNs, Duration keepAlive) {
 

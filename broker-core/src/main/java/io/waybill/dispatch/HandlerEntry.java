@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class HandlerEntry {
 
-    /** A call of a plain handler is short up to this time: it may keep its thread from polling for as long. */
+    /** Max duration of a short call of a plain handler: for this time it may keep its thread from polling. */
     public static final long SHORT_NS = 50_000;
 
     private static final int SHORT_FROM = 8;
@@ -28,12 +28,13 @@ public final class HandlerEntry {
     private final HandlerSpec spec;
     private final long sinceWallNs;
     private final long responder;
-    private final SelectivelyBlocking selects; // null for a handler that blocks for each message, or for none
+    private final SelectivelyBlocking selects; // null when the handler blocks for each message, or for none
 
     private final InFlightCount inFlight = new InFlightCount();
     private final AtomicLong failed = new AtomicLong();
 
-    // More for each short call, much less for each long one. By all its threads, without order: an error does no harm.
+    // Grows by a little for each short call, and falls by much more for each long one. Written by all its threads,
+    // without order: an error does no harm.
     private int score;
 
     // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
@@ -50,13 +51,17 @@ public final class HandlerEntry {
         this.selects = spec.nonBlocking() && spec.handler() instanceof SelectivelyBlocking selecting ? selecting : null;
     }
 
-    /** Counts a request in; false when the handler was withdrawn, and the caller looks again in the registry's new table. */
+    /**
+     * Counts a request in; returns false when the handler was withdrawn: the caller then repeats the lookup in the
+     * registry's new table.
+     */
     public boolean begin() {
         return inFlight.begin();
     }
 
     /**
-     * Counts a request in although the handler leaves, on behalf of one that its provider has in flight: its drain waits for both.
+     * Counts a request in although the handler leaves, on behalf of a request that its provider has in flight: its
+     * drain waits for both.
      *
      * @return false when the handler has left
      */
@@ -103,12 +108,12 @@ public final class HandlerEntry {
         return spec.nonBlocking() && selects == null;
     }
 
-    /** Returns what says for which messages the handler blocks; null for a handler that blocks for each, or for none. */
+    /** Returns the selector of the messages for which the handler blocks; null when it blocks for each, or for none. */
     public SelectivelyBlocking selects() {
         return selects;
     }
 
-    /** Notes how long a call on {@link #executor()} took. */
+    /** Records the duration of a call on {@link #executor()}. */
     public void took(long ns) {
         score = ns <= SHORT_NS ? Math.min(score + 1, MAX_SCORE) : Math.max(score - PER_LONG_CALL, 0);
         executor().polled().areShort(isShort());
@@ -119,7 +124,7 @@ public final class HandlerEntry {
         return score >= SHORT_FROM;
     }
 
-    /** Returns what happens to its requests when the worker ends and returns. */
+    /** Returns the policy for its requests when the worker ends and returns. */
     public DeliveryPolicy delivery() {
         return spec.delivery();
     }
@@ -134,7 +139,10 @@ public final class HandlerEntry {
         keptPollers.getAndDecrement();
     }
 
-    /** Counts calls that are found stuck ({@code change} above zero), or no longer (below); returns how many are now. */
+    /**
+     * Counts calls that are found stuck ({@code change} above zero), or no longer (below); returns the number of stuck
+     * calls.
+     */
     public int countStuck(int change) {
         return stuck.addAndGet(change);
     }
@@ -159,12 +167,12 @@ public final class HandlerEntry {
                 || executor().hasRoom();
     }
 
-    /** Whether the handler leaves, or has left. */
+    /** Returns whether the handler leaves, or has left. */
     public boolean isWithdrawn() {
         return inFlight.isWithdrawn();
     }
 
-    /** Whether the handler left while it still ran requests, and no caller waits for them any more. */
+    /** Returns whether the handler left while it still ran requests, and no caller waits for them any more. */
     public boolean isGivenUp() {
         return givenUp;
     }
@@ -190,7 +198,7 @@ public final class HandlerEntry {
         return spec.ranking();
     }
 
-    /** Requests begun and not ended. */
+    /** Returns the number of requests begun and not ended. */
     public long inFlight() {
         return inFlight.inFlight();
     }
@@ -223,7 +231,10 @@ public final class HandlerEntry {
         inFlight.leave();
     }
 
-    /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
+    /**
+     * Waits until nothing is in flight, or until a moment of the monotonic clock; returns the number of requests still
+     * in flight.
+     */
     long awaitDrained(Clock clock, Threads threads, long untilNs) {
         return inFlight.awaitDrained(clock, threads, untilNs);
     }

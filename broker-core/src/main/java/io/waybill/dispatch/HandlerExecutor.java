@@ -12,32 +12,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads of one provider's handlers. Ends with the provider, so that no thread keeps a reference to it.
+ * Thread pool of one provider's handlers. Ends with the provider, so that no thread keeps a reference to it.
  *
  * <p>A task goes to the thread that became idle last. When none is idle, or when more than
  * {@link ExecutorSettings#eagerThreads()} run and their tasks end quickly, it waits
- * {@link ExecutorSettings#growDelayNs()} for a free thread, and then gets a new one, unless as many are busy as there are
- * processors. Short tasks thus share few threads that need not be woken, and tasks that block on each other never wait for a
- * thread for long: as many may run as are admitted.
+ * {@link ExecutorSettings#growDelayNs()} for a free thread, and then gets a new one, unless as many are busy as there
+ * are processors. Short tasks thus share few threads that need not be woken, and tasks that block on each other never
+ * wait for a thread for long: as many may run as are admitted.
  *
  * <p><b>Threads.</b> Any may call. <b>Errors.</b> A task that throws is logged; its thread continues.
  */
 public final class HandlerExecutor {
 
-    /** Task that is notified when it won't run, or won't end. */
+    /** Task that is notified when it will not run, or will not end. */
     public interface Abandonable extends Runnable {
 
         /**
-         * The executor was closed before this was run, or closed and did not end in time; in the second case {@link #run()} may still be
-         * running and may even end later.
+         * Notifies that the executor was closed before this was run, or closed and did not end in time; in the second
+         * case {@link #run()} may still be running and may even end later.
          */
         void abandoned();
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerExecutor.class);
-    /** About what it costs to wake a thread. */
+    /** Approximate cost of waking a thread. */
     private static final long QUICK_NS = 50_000;
-    /** A task that runs for longer keeps no other one from a thread. */
+    /** Duration after which a running task keeps no other task from a thread. */
     private static final long LONG_NS = 5_000_000;
 
     private final String provider;
@@ -50,13 +50,13 @@ public final class HandlerExecutor {
     final Object lock = new Object();
     // All of these are guarded by lock.
     final ArrayDeque<Runnable> waiting = new ArrayDeque<>();
-    private final List<PoolThread> idle = new ArrayList<>(); // the last became idle last
+    private final List<PoolThread> idle = new ArrayList<>(); // ordered by the time since which they are idle
     private final Set<PoolThread> alive = new HashSet<>();
     private int running;
     private int started;
     private int writtenOff;
     private boolean helping;
-    private long lastEndedNs; // these two on the boot clock
+    private long lastEndedNs; // this and the next one on the boot clock
     private long lastHandedNs;
     private volatile boolean closed;
     private boolean roomIsWanted;
@@ -73,9 +73,9 @@ public final class HandlerExecutor {
     }
 
     /**
-     * Runs a task soon.
+     * Submits a task, which runs as soon as a thread takes it.
      *
-     * @throws ExecutorRefusedException when as many as allowed are running or waiting, or this is closed
+     * @throws ExecutorRefusedException when the max number of tasks is running or waiting, or this is closed
      */
     public void execute(Runnable task) {
         PoolThread toWake;
@@ -97,7 +97,10 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether a running thread will be free sooner than another could be woken: tasks end quickly, or one that is short was just handed over. */
+    /**
+     * Returns whether a running thread will be free sooner than another could be woken: tasks end quickly, or a short
+     * one was just passed to a thread.
+     */
     private boolean isProgressing() {
         long nowNs = clock.bootNs();
         return nowNs - lastEndedNs < QUICK_NS || polled.areShort() && nowNs - lastHandedNs < QUICK_NS;
@@ -144,7 +147,7 @@ public final class HandlerExecutor {
         alive.add(added);
         try {
             threads.start(provider + "-handler-" + ++started, added);
-        } catch (RuntimeException | OutOfMemoryError e) { // it is refused: what waits is run by the threads there are
+        } catch (RuntimeException | OutOfMemoryError e) { // refused: the existing threads run the waiting tasks
             helping = false;
             alive.remove(added);
             if (alive.isEmpty()) {
@@ -158,8 +161,8 @@ public final class HandlerExecutor {
     }
 
     /**
-     * Replaces a thread that does not return from its task: neither counts any more, so that another thread and task
-     * may start. If the thread returns after all, it continues as before.
+     * Replaces a thread that does not return from its task: the thread and its task no longer count, so that another
+     * thread and task may start. If the thread returns after all, it continues as before.
      *
      * @return whether it is a thread of this executor that runs a task now and was not written off before
      */
@@ -186,14 +189,17 @@ public final class HandlerExecutor {
         return true;
     }
 
-    /** Threads alive now. */
+    /** Returns the number of threads alive. */
     public int threadCount() {
         synchronized (lock) {
             return alive.size();
         }
     }
 
-    /** Whether one more task would be taken now; otherwise the listener is notified when one would. False once it is closed, too. */
+    /**
+     * Returns whether one more task would be accepted now; otherwise the listener is notified when one would. False
+     * once it is closed, too.
+     */
     public boolean hasRoom() {
         synchronized (lock) {
             boolean hasRoom = !closed && running + waiting.size() < settings.maxTasks();
@@ -202,14 +208,14 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether there is room now that a task waits for. Under lock. */
+    /** Returns whether there is room now that a task waits for. Under lock. */
     boolean takeWantedRoom() {
         boolean came = roomIsWanted && !closed && running + waiting.size() < settings.maxTasks();
         roomIsWanted &= !came;
         return came;
     }
 
-    /** Tasks that run or wait now. */
+    /** Returns the number of tasks that run or wait. */
     public int taskCount() {
         synchronized (lock) {
             return running + waiting.size();
@@ -217,10 +223,10 @@ public final class HandlerExecutor {
     }
 
     /**
-     * Ends all threads: takes no more tasks, drops those that wait, interrupts those that run, and gives up on what has not ended at the
-     * limit. A second call does nothing.
+     * Ends all threads: takes no more tasks, drops waiting tasks, interrupts running ones, and abandons threads that
+     * have not ended at the limit. A second call does nothing.
      *
-     * @return how many threads were given up; they are daemons
+     * @return number of abandoned threads; they are daemons
      */
     public int close(Duration limit) {
         List<PoolThread> toEnd;
@@ -255,13 +261,16 @@ public final class HandlerExecutor {
         }
     }
 
-    // ---- for its threads
+    // ---- methods for its threads
 
     String provider() {
         return provider;
     }
 
-    /** Whether a thread that was sent to help may go: not while as many are {@linkplain PoolThread#isBusy busy} as there are processors. */
+    /**
+     * Returns whether a helping thread may take a task: false while as many threads are {@linkplain PoolThread#isBusy
+     * busy} as there are processors.
+     */
     boolean mayHelp() {
         synchronized (lock) {
             long nowNs = clock.bootNs();
@@ -289,7 +298,7 @@ public final class HandlerExecutor {
         return task;
     }
 
-    /** Counts a thread's last task out and takes what waits; null when nothing does. */
+    /** Counts a thread's last task out and takes a waiting task; null when none waits. */
     Runnable nextTask(PoolThread free) {
         boolean polls;
         boolean roomCame;
@@ -321,7 +330,7 @@ public final class HandlerExecutor {
         lastEndedNs = nowNs;
     }
 
-    /** Counts a task in that a thread has polled, if one more is taken and none waits. Under lock. */
+    /** Counts in a task that a thread has polled, if another task is accepted and none waits. Under lock. */
     boolean countIn(PoolThread polling, Runnable task) {
         boolean begins = !closed && waiting.isEmpty() && running < settings.maxTasks();
         if (begins) {
@@ -336,7 +345,7 @@ public final class HandlerExecutor {
         source.roomListener().run();
     }
 
-    /** Returns what the thread of this executor that polls runs. */
+    /** Returns the source of polled tasks for the polling thread of this executor. */
     public PolledTasks polled() {
         return polled;
     }
@@ -352,7 +361,9 @@ public final class HandlerExecutor {
         return next;
     }
 
-    /** Takes a task that arrived meanwhile. When it returns null, the thread is idle from now on, or has ended. */
+    /**
+     * Takes a task that arrived in the meantime. When it returns null, the thread is idle from now on, or has ended.
+     */
     Runnable missedOrIdle(PoolThread resting) {
         synchronized (lock) {
             Runnable missed = takeWaiting(resting);

@@ -12,8 +12,8 @@ import java.util.Objects;
  * the broker itself; or a pattern for several types or operations.
  *
  * <p>The most specific key with a handler gets a request: the operation before its longest prefix, that before shorter
- * ones, and {@code *} last; the type before {@code type:*}. Immutable. Equality of keys is written out: every program that joins needs it, and the JVM would generate
- * code for each kind.
+ * ones, and {@code *} last; the type before {@code type:*}. Immutable. Equality of keys is written out: every program
+ * that joins needs it, and the JVM would generate code for each kind.
  */
 public sealed interface HandlerKey {
 
@@ -23,13 +23,13 @@ public sealed interface HandlerKey {
     /** Prefix of the name of a function. */
     String FUNCTION_PREFIX = "function:";
 
-    /** Pattern for the operations that nothing more specific takes, and the last letter of one for a prefix. */
+    /** Pattern for the operations that no more specific key takes, and the last letter of a pattern for a prefix. */
     String ANY_OPERATION = "*";
 
-    /** Pattern for the request types that nothing else takes. */
+    /** Pattern for the request types that no other key takes. */
     String ANY_TYPE = "type:*";
 
-    /** All requests of a type, except script calls to a function that has a handler of its own. */
+    /** Key for all requests of a type, except script calls to a function that has a handler of its own. */
     record OfType(MessageType type) implements HandlerKey {
         public OfType {
             if (!type.isRequest()) {
@@ -53,7 +53,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Calls by name to one operation. */
+    /** Key for calls by name to one operation. */
     record OfOperation(String name) implements HandlerKey {
         public OfOperation {
             requireName(name);
@@ -76,8 +76,8 @@ public sealed interface HandlerKey {
     }
 
     /**
-     * Calls by name to every operation that begins with a prefix, such as {@code py.}, and that nothing more specific
-     * takes.
+     * Pattern for calls by name to every operation that begins with a prefix, such as {@code py.}, and that no more
+     * specific key takes.
      *
      * @param prefix ends with a dot
      */
@@ -105,7 +105,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Calls by name to every operation that nothing more specific takes. */
+    /** Pattern for calls by name to every operation that no more specific key takes. */
     record OfAnyOperation() implements HandlerKey {
         @Override
         public String text() {
@@ -123,7 +123,10 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Requests of every type that nothing else takes, except calls by name, and messages of the broker itself. */
+    /**
+     * Pattern for requests of every type that no other key takes, except calls by name, and messages of the broker
+     * itself.
+     */
     record OfAnyType() implements HandlerKey {
 
         /** Returns whether the pattern takes requests of this type. */
@@ -149,7 +152,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Script calls to one function. */
+    /** Key for script calls to one function. */
     record OfFunction(String name) implements HandlerKey {
         public OfFunction {
             requireName(name);
@@ -174,7 +177,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Control calls to one operation of the broker. */
+    /** Key for control calls to one operation of the broker. */
     record OfControl(String name) implements HandlerKey {
         public OfControl {
             requireName(name);
@@ -199,7 +202,10 @@ public sealed interface HandlerKey {
     /** Returns the text that {@link #parse} reads. */
     String text();
 
-    /** Whether a script call with this name is to a libtorch operator: it has a {@code ::}, or begins with {@code torch.ops.}. */
+    /**
+     * Returns whether a script call with this name is to a libtorch operator: it has a {@code ::}, or begins with
+     * {@code torch.ops.}.
+     */
     static boolean isOperator(String name) {
         return name.contains("::") || name.startsWith("torch.ops.");
     }
@@ -224,9 +230,9 @@ public sealed interface HandlerKey {
     }
 
     /**
-     * Reads what a handler declares: {@code control:} or {@code function:} and a name, a name with a dot (an operation), such a name with
-     * {@code *} behind its last dot (all operations with that prefix), {@code *} (all operations), a type's name, a type's code such as
-     * {@code 0x142}, or {@code type:*} (all types).
+     * Parses the key that a handler declares: {@code control:} or {@code function:} and a name, a name with a dot (an
+     * operation), such a name with {@code *} behind its last dot (all operations with that prefix), {@code *} (all
+     * operations), a type's name, a type's code such as {@code 0x142}, or {@code type:*} (all types).
      *
      * @throws IllegalArgumentException when it is none of them
      */

@@ -16,9 +16,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /**
  * Registry of the handlers of a process. Every change publishes a new {@link HandlerTable}.
  *
- * <p>Of several handlers for a key the one with the highest ranking is used, then the oldest. A key whose last handler
- * was removed is remembered, so that its requests can park; at most {@value #MAX_REMEMBERED} such keys, and the oldest
- * are forgotten first.
+ * <p>Of several handlers for a key the registry uses the handler with the highest ranking, then the oldest. A key whose
+ * last handler was removed is remembered, so that its requests can park; at most {@value #MAX_REMEMBERED} such keys,
+ * and the oldest are forgotten first.
  *
  * <p><b>Threads.</b> Any. Listeners are called on the thread that made the change, and must be quick.
  */
@@ -26,7 +26,7 @@ public final class HandlerRegistry {
 
     static final int MAX_REMEMBERED = 65_536;
 
-    private volatile ParkingSettings parking; // set by any thread, read by those that park requests
+    private volatile ParkingSettings parking; // set by any thread, read by threads that park requests
     private final Threads threads;
     private final Clock clock;
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
@@ -34,33 +34,33 @@ public final class HandlerRegistry {
     private final AccessPolicies policies;
     private final CallListeners events;
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
-    private volatile PolledTasks.Polling polling; // of the last listener that has one; read by threads of handlers
+    private volatile PolledTasks.Polling polling; // of the last listener that has a way of polling
     private volatile HandlerTable table; // written under lock, read by all serving threads
     private final Object lock = new Object();
-    // These are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
+    // Both maps are guarded by lock. The published entries of a key stand in the order of use, the one in use first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, HandlerTable.Departure> left = new LinkedHashMap<>();
-    private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // with what it was withdrawn with
+    private final Map<HandlerEntry, Object> draining = new LinkedHashMap<>(); // values: group of the withdrawal
     private boolean expectingMore;
 
-    /** Is notified on the thread that made a change, and must be quick. */
+    /** Listener for changes of the registry. Called on the thread that made a change, and must be quick. */
     @FunctionalInterface
     public interface Listener {
-        /** The table has changed, or the handlers in service. */
+        /** Notifies that the table has changed, or the handlers in service. */
         void changed();
-        /** There is room for a request that found none, or the access policies have changed. */
+        /** Notifies that there is room for a request that found none, or that the access policies have changed. */
         default void roomCame() {}
-        /** Returns how threads of handlers poll, if no later listener has another way; null for none. */
+        /** Returns how threads of handlers poll, unless a later listener has another way; null for none. */
         default PolledTasks.Polling polling() {
             return null;
         }
     }
 
-    /** A handler's stay in the registry. Thread-safe. */
+    /** Registration of a handler. Thread-safe. */
     public interface Registration {
         /**
-         * Takes the handler out, so that new requests go to the next one or park, and waits until what it has begun is ended. A second
-         * call only waits again.
+         * Withdraws the handler, so that new requests go to the next one or park, and waits until the requests that it
+         * has begun are ended. A second call only waits again.
          */
         Drained withdraw(Duration limit);
         /** Returns one status per key of the handler. */
@@ -79,7 +79,7 @@ public final class HandlerRegistry {
         policies.onChange(this::roomCame);
     }
 
-    /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
+    /** Creates the executor for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
         PolledTasks.Source tasks = new PolledTasks.Source(this::roomCame, () -> polling);
         return new HandlerExecutor(provider.name(), settings, threads, clock, tasks);
@@ -118,15 +118,18 @@ public final class HandlerRegistry {
     }
 
     /**
-     * Takes several handlers out at once, as {@link Registration#withdraw} does. None of them is drained before all are, so those that are in
-     * flight can hand messages inside their own to the others.
+     * Withdraws several handlers at once, as {@link Registration#withdraw} does. None of them is drained before all
+     * are, so requests in flight can still pass messages inside their own to the other handlers.
      */
     public Drained withdraw(List<Registration> registrations, Duration limit) {
         return withdrawAll(
                 registrations.stream().flatMap(each -> each.entries().stream()).toList(), limit);
     }
 
-    /** Takes several handlers out at once, and does not wait for what they have begun; {@link #withdraw} does so later. */
+    /**
+     * Withdraws several handlers at once, and does not wait for the requests that they have begun; {@link #withdraw}
+     * does so later.
+     */
     public void takeOut(List<Registration> registrations) {
         takeOutAll(
                 registrations.stream().flatMap(each -> each.entries().stream()).toList());
@@ -137,7 +140,7 @@ public final class HandlerRegistry {
         takeOutAll(entries);
         awaitDrained(entries, untilNs);
         entries.forEach(HandlerEntry::leave);
-        long stillRunning = awaitDrained(entries, untilNs); // what began between the two
+        long stillRunning = awaitDrained(entries, untilNs); // requests that began between the two
         entries.stream().filter(entry -> entry.inFlight() > 0).forEach(HandlerEntry::giveUp);
         synchronized (lock) {
             entries.forEach(draining::remove); // removeAll would compare each with each
@@ -156,7 +159,10 @@ public final class HandlerRegistry {
         notifyListeners();
     }
 
-    /** Waits until nothing is in flight at the same time, or for the limit; returns what is still in flight. */
+    /**
+     * Waits until no request is in flight at the same time, or for the limit; returns the number of requests still in
+     * flight.
+     */
     private long awaitDrained(List<HandlerEntry> entries, long untilNs) {
         long running;
         do {
@@ -164,7 +170,7 @@ public final class HandlerRegistry {
             for (HandlerEntry entry : entries) {
                 running += entry.awaitDrained(clock, threads, untilNs);
             }
-            // one that was drained may have begun a message of another one that was not
+            // a drained handler may have begun a message of one that was not drained
         } while (running == 0 && entries.stream().anyMatch(entry -> entry.inFlight() > 0));
         return running;
     }
@@ -182,7 +188,7 @@ public final class HandlerRegistry {
             }
             int at = ofKey.size();
             while (at > 0 && ofKey.get(at - 1).ranking() < entry.ranking()) {
-                at--; // of equal rankings the older stays in front
+                at--; // of handlers with equal rankings the older stays in front
             }
             ofKey.add(at, entry);
             left.remove(key);
@@ -213,12 +219,15 @@ public final class HandlerRegistry {
         notifyListeners();
     }
 
-    /** The handlers as they are now. One volatile read. */
+    /** Returns the handlers as they are now. One volatile read. */
     public HandlerTable table() {
         return table;
     }
 
-    /** Returns a handler that was withdrawn with this one, or has its threads, and still drains, and would get the requests of a key; null for none. */
+    /**
+     * Returns a leaving handler that would get the requests of a key: it was withdrawn together with this one, or has
+     * its threads, and still drains. Returns null for none.
+     */
     public HandlerEntry leaving(HandlerKey key, HandlerEntry with) {
         List<HandlerKey> keys = new ArrayList<>(List.of(key));
         keys.addAll(HandlerKey.patternsFor(key));
@@ -241,12 +250,12 @@ public final class HandlerRegistry {
         return policies;
     }
 
-    /** Returns the count of what providers did wrong, in handlers and elsewhere. */
+    /** Returns the count of failures of providers, in handlers and elsewhere. */
     public ProviderErrors errors() {
         return errors;
     }
 
-    /** Returns the listeners for what happens to the calls of the worker. */
+    /** Returns the listeners for the calls of the worker. */
     public CallListeners events() {
         return events;
     }
@@ -263,7 +272,7 @@ public final class HandlerRegistry {
         }
     }
 
-    /** A handler was taken out of service, or is back. */
+    /** Notifies that a handler was put out of service, or is back. */
     public void serviceChanged() {
         notifyListeners();
     }
@@ -277,7 +286,7 @@ public final class HandlerRegistry {
         findPolling();
     }
 
-    /** Takes a listener out: nothing here refers to it any more. */
+    /** Removes a listener: no reference to it remains here. */
     public void removeListener(Listener listener) {
         listeners.remove(listener);
         findPolling();
@@ -299,7 +308,7 @@ public final class HandlerRegistry {
         }
     }
 
-    /** Returns how many requests are parked, over all keys. */
+    /** Returns the number of parked requests, over all keys. */
     public long parkedRequests() {
         return parked.values().stream().mapToLong(Long::longValue).sum();
     }
@@ -324,7 +333,10 @@ public final class HandlerRegistry {
         return statuses;
     }
 
-    /** Counts parked requests, which park under their own key, at the pattern whose handler they wait for. */
+    /**
+     * Returns the parked requests by deciding key: they park under their own key, and count at the pattern whose
+     * handler they wait for.
+     */
     private Map<HandlerKey, Long> parkedByDeciding() {
         Map<HandlerKey, Long> waiting = new HashMap<>();
         for (Map.Entry<HandlerKey, Long> each : parked.entrySet()) {
@@ -364,7 +376,7 @@ public final class HandlerRegistry {
             published.remove(entry.key());
             left.put(entry.key(), HandlerTable.Departure.of(entry, clock));
             while (left.size() > MAX_REMEMBERED) {
-                left.remove(left.keySet().iterator().next()); // the oldest
+                left.remove(left.keySet().iterator().next()); // oldest one
             }
         }
     }

@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A handler and what it declares.
+ * Handler with its declared properties.
  *
- * @param keys what it takes; at least one, at most {@value #MAX_KEYS}
+ * @param keys keys that it takes; at least one, at most {@value #MAX_KEYS}
  * @param nonBlocking whether it runs on the worker's poller instead of {@code executor}
- * @param ranking of several handlers of a provider for a key the one with the highest ranking is used, then the oldest
+ * @param ranking rank among several handlers of a provider for a key: the highest is used, then the oldest
  * @param contextClassLoader set for every call of the handler
- * @param delivery what becomes of its requests when the worker dies and returns
- * @param executor the provider's; closed by its maker, after the handler was withdrawn
+ * @param delivery policy for its requests when the worker dies and returns
+ * @param executor executor of the provider; closed by its creator, after the handler was withdrawn
  */
 public record HandlerSpec(
         List<HandlerKey> keys,
@@ -45,7 +45,7 @@ public record HandlerSpec(
         Objects.requireNonNull(executor);
     }
 
-    /** Creates a handler with at-most-once delivery. */
+    /** Creates a specification with at-most-once delivery. */
     public HandlerSpec(
             List<HandlerKey> keys,
             MessageHandler handler,
@@ -57,7 +57,7 @@ public record HandlerSpec(
         this(keys, handler, nonBlocking, provider, ranking, contextClassLoader, DeliveryPolicy.AT_MOST_ONCE, executor);
     }
 
-    /** Returns why a handler with so many keys is rejected. */
+    /** Returns the reason for rejecting a handler with this number of keys. */
     public static String tooMany(int keys) {
         return "a handler takes at most " + MAX_KEYS + " types and operations, and one declares " + keys
                 + "; take a type of its own, and tell its requests apart by what they carry";
@@ -68,7 +68,7 @@ public record HandlerSpec(
         return new HandlerSpec(keys, handler, nonBlocking, provider, ranking, contextClassLoader, other, executor);
     }
 
-    /** A handler for one key that may block, with the ranking 0 and its own class loader. */
+    /** Returns a handler for one key that may block, with the ranking 0 and its own class loader. */
     public static HandlerSpec of(HandlerKey key, MessageHandler handler, Provider provider, HandlerExecutor executor) {
         ClassLoader own = handler.getClass().getClassLoader();
         return new HandlerSpec(List.of(key), handler, false, provider, 0, own, executor);

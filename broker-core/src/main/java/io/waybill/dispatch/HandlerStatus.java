@@ -3,8 +3,8 @@ package io.waybill.dispatch;
 /**
  * Status of one key and one handler for it, for operators. The numbers are read one after another during calls.
  *
- * @param provider of the handler; of the last one when it was removed
- * @param sinceWallNs when the handler was installed, or removed
+ * @param provider provider of the handler; of the last one when it was removed
+ * @param sinceWallNs time at which the handler was installed, or removed
  * @param inFlight requests that it has begun and not ended, late responses included
  * @param parked requests of the key that wait for a handler
  * @param done requests that it ended without an error
@@ -24,7 +24,7 @@ public record HandlerStatus(
         long failed,
         long stuck) {
 
-    /** What happens to a new request of the key, as far as this handler decides it. */
+    /** Fate of a new request of the key, as far as this handler decides it. */
     public enum State {
         /** The request goes to this handler. */
         SERVING,

@@ -18,7 +18,7 @@ import org.agrona.DirectBuffer;
  */
 public final class HandlerTable {
 
-    /** Why there is no handler for a request. */
+    /** Reason why there is no handler for a request. */
     public enum Absence {
         /** No handler is known, or it was removed too long ago: the caller gets an error at once. */
         NEVER_KNOWN,
@@ -37,7 +37,7 @@ public final class HandlerTable {
     private final NameTable<Slot> operations;
     private final OperationPatterns<Slot> patterns;
     private final boolean hasPatterns;
-    private final Slot anyType; // null without
+    private final Slot anyType; // null when there is none
     private final NameTable<Slot> controls;
     private final NameTable<Slot> functions;
     private final boolean hasFunctions;
@@ -54,7 +54,7 @@ public final class HandlerTable {
                     entry.provider(), entry.nonBlocking(), entry.delivery(), clock.monotonicNs(), clock.wallNs());
         }
 
-        /** Returns the status of the key, for which so many requests park. */
+        /** Returns the status of the key, with this number of parked requests. */
         HandlerStatus status(HandlerKey key, long parked) {
             return new HandlerStatus(
                     key, HandlerStatus.State.LEFT, provider, atWallNs, nonBlocking, delivery, 0, parked, 0, 0, 0);
@@ -104,13 +104,13 @@ public final class HandlerTable {
         controls = new NameTable<>(controlSlots);
     }
 
-    /** The handler of a type, by the type's code; null when there is none. */
+    /** Returns the handler of a type, by the type's code; null when there is none. */
     public HandlerEntry forType(int typeCode) {
         Slot slot = slotOfType(typeCode);
         return slot != null && slot.entry != null || !hasPatterns ? entry(slot) : entry(decidingType(slot, typeCode));
     }
 
-    /** The handler of an operation of a call by name; null when there is none. */
+    /** Returns the handler of an operation of a call by name; null when there is none. */
     public HandlerEntry forOperation(byte[] bytes, int offset, int length) {
         Slot slot = operations.get(bytes, offset, length);
         return slot != null && slot.entry != null || !hasPatterns
@@ -118,7 +118,7 @@ public final class HandlerTable {
                 : entry(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
-    /** The handler of an operation of a call by name; null when there is none. */
+    /** Returns the handler of an operation of a call by name; null when there is none. */
     public HandlerEntry forOperation(DirectBuffer bytes, int offset, int length) {
         Slot slot = operations.get(bytes, offset, length);
         return slot != null && slot.entry != null || !hasPatterns
@@ -126,75 +126,75 @@ public final class HandlerTable {
                 : entry(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
-    /** The handler of a control operation; null when there is none. */
+    /** Returns the handler of a control operation; null when there is none. */
     public HandlerEntry forControl(byte[] bytes, int offset, int length) {
         return entry(controls.get(bytes, offset, length));
     }
 
-    /** The handler of a control operation; null when there is none. */
+    /** Returns the handler of a control operation; null when there is none. */
     public HandlerEntry forControl(DirectBuffer bytes, int offset, int length) {
         return entry(controls.get(bytes, offset, length));
     }
 
-    /** Whether any function has a handler, or had one. */
+    /** Returns whether any function has a handler, or had one. */
     public boolean hasFunctions() {
         return hasFunctions;
     }
 
-    /** Whether handlers are still to come. */
+    /** Returns whether more handlers are expected. */
     public boolean isExpectingMore() {
         return expectingMore;
     }
 
-    /** Whether a function has a handler, or had one until so short a time ago that its calls park. */
+    /** Returns whether a function has a handler, or had one that was removed so recently that its calls park. */
     public boolean knowsFunction(DirectBuffer bytes, int offset, int length) {
         Slot slot = functions.get(bytes, offset, length);
         return slot != null && absence(slot) == Absence.LEFT;
     }
 
-    /** The handler of a function; null when there is none. */
+    /** Returns the handler of a function; null when there is none. */
     public HandlerEntry forFunction(DirectBuffer bytes, int offset, int length) {
         return entry(functions.get(bytes, offset, length));
     }
 
-    /** The handler of exactly this key; null when there is none. */
+    /** Returns the handler of exactly this key; null when there is none. */
     public HandlerEntry forKey(HandlerKey key) {
         return entry(byKey.get(key));
     }
 
-    /** Why {@link #forType} gave null. */
+    /** Returns why {@link #forType} returned null. */
     public Absence absenceOfType(int typeCode) {
         return absence(decidingType(slotOfType(typeCode), typeCode));
     }
 
-    /** Why {@link #forOperation(byte[], int, int)} gave null. */
+    /** Returns why {@link #forOperation(byte[], int, int)} returned null. */
     public Absence absenceOfOperation(byte[] bytes, int offset, int length) {
         Slot slot = operations.get(bytes, offset, length);
         return absence(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
-    /** Why {@link #forOperation(DirectBuffer, int, int)} gave null. */
+    /** Returns why {@link #forOperation(DirectBuffer, int, int)} returned null. */
     public Absence absenceOfOperation(DirectBuffer bytes, int offset, int length) {
         Slot slot = operations.get(bytes, offset, length);
         return absence(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
-    /** Why {@link #forControl(byte[], int, int)} gave null. */
+    /** Returns why {@link #forControl(byte[], int, int)} returned null. */
     public Absence absenceOfControl(byte[] bytes, int offset, int length) {
         return absence(controls.get(bytes, offset, length));
     }
 
-    /** Why {@link #forControl(DirectBuffer, int, int)} gave null. */
+    /** Returns why {@link #forControl(DirectBuffer, int, int)} returned null. */
     public Absence absenceOfControl(DirectBuffer bytes, int offset, int length) {
         return absence(controls.get(bytes, offset, length));
     }
 
-    /** Why {@link #forFunction} gave null. */
+    /** Returns why {@link #forFunction} returned null. */
     public Absence absenceOfFunction(DirectBuffer bytes, int offset, int length) {
         return absence(functions.get(bytes, offset, length));
     }
 
-    /** Why {@link #forKey} gave null. */
+    /** Returns why {@link #forKey} returned null. */
     public Absence absence(HandlerKey key) {
         return absence(byKey.get(key));
     }
@@ -215,7 +215,9 @@ public final class HandlerTable {
         return key;
     }
 
-    /** Whether no handler of a key, and of the patterns that match it, is there, is remembered, or is expected. */
+    /**
+     * Returns whether no handler of a key, and of the patterns that match it, is there, is remembered, or is expected.
+     */
     public boolean neverKnew(HandlerKey key) {
         return !expectingMore
                 && !byKey.containsKey(key)
@@ -236,13 +238,16 @@ public final class HandlerTable {
         return slot.leftAtNs;
     }
 
-    /** Returns the name that has a handler and is most similar to that of a key without one; empty when none is similar. For texts. */
+    /**
+     * Returns the name that has a handler and is most similar to that of a key without one; empty when none is similar.
+     * For error texts.
+     */
     public Optional<String> mostSimilar(HandlerKey key) {
         String wanted = key.text();
         int best = wanted.length() / 3 + 1;
         String similar = null;
         if (wanted.length() > MAX_COMPARED_CHARS || byKey.size() > MAX_COMPARED) {
-            return Optional.empty(); // who asks for unknown names must not cost much
+            return Optional.empty(); // calls with unknown names must not cost much
         }
         for (HandlerKey each : new TreeMap<>(byText()).values()) {
             int distance = each.getClass() == key.getClass() ? distance(wanted, each.text()) : Integer.MAX_VALUE;
@@ -264,7 +269,7 @@ public final class HandlerTable {
         return keys;
     }
 
-    /** Returns how many letters are inserted, deleted or replaced from one text to another. */
+    /** Returns the number of letters that are inserted, deleted or replaced from one text to another. */
     private static int distance(String from, String to) {
         int[] above = new int[to.length() + 1];
         Arrays.setAll(above, j -> j);

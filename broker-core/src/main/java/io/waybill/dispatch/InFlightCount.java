@@ -9,7 +9,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Count of the calls that a handler or an interceptor has begun and not ended, and the wait for their end once it is withdrawn.
+ * Count of the calls that a handler or an interceptor has begun and not ended, and the wait for their end once it is
+ * withdrawn.
  *
  * <p>Every {@link #begin} that returned true is followed by one {@link #end}.
  *
@@ -34,9 +35,9 @@ public final class InFlightCount {
     // In flight are begun - ended. Counters that only grow never wrap. The first thread that ends a call has a counter
     // of its own, which needs no atomic add: most often it ends them all.
     private final AtomicLong begun = new AtomicLong();
-    private final AtomicLong ended = new AtomicLong(); // by other threads
-    private long endedHere; // by that thread
-    private WeakReference<Thread> counting; // that thread; null before; set once
+    private final AtomicLong ended = new AtomicLong(); // calls ended by other threads
+    private long endedHere; // calls ended by the counting thread
+    private WeakReference<Thread> counting; // null before the first end; set once
     private final AtomicLong refused = new AtomicLong();
     private final Object drained = new Object();
     // Both are set by the withdrawing thread before it reads the counters, and read by calling threads after they wrote
@@ -63,7 +64,7 @@ public final class InFlightCount {
         return false;
     }
 
-    /** Counts a call out that was counted in. */
+    /** Counts out a call that was counted in. */
     public void end() {
         WeakReference<Thread> first = counting;
         if (first != null && first.get() == Thread.currentThread()) {
@@ -74,7 +75,7 @@ public final class InFlightCount {
                 COUNTING.compareAndSet(this, null, new WeakReference<>(Thread.currentThread()));
             }
         }
-        if (withdrawn) { // the thread that waits may have read the counter just before: it looks again after a while
+        if (withdrawn) { // the waiting thread may have read the counter just before: it reads it again after a while
             synchronized (drained) {
                 drained.notifyAll();
             }
@@ -102,7 +103,7 @@ public final class InFlightCount {
         return Math.max(0, allEnded() - refused.get());
     }
 
-    /** Lets no more calls begin, but for those inside of others. */
+    /** Lets no more calls begin, except inside of others. */
     public void withdraw() {
         withdrawn = true;
     }
@@ -116,10 +117,13 @@ public final class InFlightCount {
         hasLeft = true;
     }
 
-    /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
+    /**
+     * Waits until nothing is in flight, or until a moment of the monotonic clock; returns the number of calls still in
+     * flight.
+     */
     public long awaitDrained(Clock clock, Threads threads, long untilNs) {
         boolean interrupted = false;
-        long left; // a call that is refused is in flight for a moment: what ended the wait counts
+        long left; // a refused call is in flight for a moment: the count that ended the wait is the result
         synchronized (drained) {
             while ((left = inFlight()) > 0 && !interrupted) {
                 long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
@@ -129,7 +133,7 @@ public final class InFlightCount {
                 try {
                     threads.waitOn(
                             drained,
-                            Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
+                            Math.min(leftMs, MAX_WAIT_MS)); // bounded: the clock may be one that a test moves
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One access policy, or what is known of it while it is away.
+ * Access policy of a provider, or the known facts about it while it is away.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -61,7 +61,7 @@ public final class InstalledPolicy {
     }
 
     /**
-     * Marks that a thread is about to ask; waits while another one is inside, for as long as a decision may take.
+     * Marks that a thread is about to ask; waits while another thread is inside, up to the max time of a decision.
      *
      * @return false when another thread has not returned from the policy
      */
@@ -94,7 +94,7 @@ public final class InstalledPolicy {
         free.release();
     }
 
-    /** Marks, and counts once, that the thread inside has not returned in time: the others do not wait for it. */
+    /** Marks that the thread inside has not returned in time, and counts this once: the others do not wait for it. */
     public synchronized void isLate() {
         if (!late) {
             late = true;
@@ -105,7 +105,7 @@ public final class InstalledPolicy {
     /**
      * Asks the policy, between {@link #enter} and {@link #leave}. Does not throw.
      *
-     * @return why the policy refuses the request; null when it allows it
+     * @return reason why the policy refuses the request; null when it allows it
      */
     public String refusal(AccessRequest request) {
         Thread thread = Thread.currentThread();
@@ -121,7 +121,7 @@ public final class InstalledPolicy {
             if (decision != null) {
                 return decision.isAllowed() ? null : "denied it: " + decision.reason();
             }
-        } catch (Throwable e) { // the boundary around a policy: whatever it throws costs this request only
+        } catch (Throwable e) { // the boundary around a policy: anything it throws costs this request only
             thrown = e;
         } finally {
             Threads.restoreInterrupt(pending);

@@ -51,13 +51,13 @@ public final class KeySet {
             try {
                 parsed.add(HandlerKey.parse(text));
             } catch (IllegalArgumentException e) {
-                continue; // of a later version, perhaps: its requests are begun at most once
+                continue; // perhaps a key of a later version: its requests are begun at most once
             }
         }
         return new KeySet(parsed);
     }
 
-    /** Whether a request with this payload is among them. */
+    /** Returns whether a request with this payload is in the set. */
     public boolean takes(MessageType type, byte[] payload, int payloadLength) {
         if (type.code() != NAMED_CALL) {
             return types.get(type.code()) || allTypes && HandlerKey.OfAnyType.covers(type.code());

@@ -44,7 +44,7 @@ public final class NameTable<V> {
         values[slot] = value;
     }
 
-    /** Looks up a name; null when there is none. */
+    /** Returns the value of a name; null when there is none. */
     public V get(byte[] bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
@@ -55,7 +55,7 @@ public final class NameTable<V> {
         return null;
     }
 
-    /** Looks up a name; null when there is none. */
+    /** Returns the value of a name; null when there is none. */
     public V get(DirectBuffer bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {

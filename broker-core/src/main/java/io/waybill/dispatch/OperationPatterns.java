@@ -14,7 +14,7 @@ import org.agrona.DirectBuffer;
 public final class OperationPatterns<V> {
 
     private final NameTable<V> prefixes;
-    private final BitSet lengths = new BitSet(); // of the prefixes: only those are looked up
+    private final BitSet lengths = new BitSet(); // lengths of the prefixes: the only ones to look up
     private final V any;
     private final Predicate<V> counts;
 

@@ -1,6 +1,6 @@
 package io.waybill.dispatch;
 
-/** How a request ended, for the counters. */
+/** Outcome of a request, for the counters. */
 public enum Outcome {
     /** Ended with a response. */
     DONE,

@@ -6,7 +6,8 @@ import java.time.Duration;
  * Limits of parked requests.
  *
  * @param maxMessages max requests parked at once in a worker, over all keys
- * @param maxDurationNs how long after its handler was removed a request may still park; counted on the monotonic clock
+ * @param maxDurationNs max time after the removal of its handler in which a request may park; counted on the monotonic
+ * clock
  */
 public record ParkingSettings(int maxMessages, long maxDurationNs) {
 

@@ -4,22 +4,26 @@ import io.waybill.host.Clock;
 import java.util.function.Supplier;
 
 /**
- * What a thread of a {@link HandlerExecutor} runs that polls for tasks itself: those that it finds, and those that wait. One at a time polls, when
- * tasks follow each other soon, so that none needs to be woken; while it is inside a long task that it has found, another one may.
+ * Tasks of a thread of a {@link HandlerExecutor} that polls for tasks itself: the tasks that it finds, and the waiting
+ * ones. One thread at a time polls, when tasks follow each other soon, so that no thread needs to be woken; while it is
+ * inside a long task that it has found, another one may poll.
  *
- * <p><b>Threads.</b> By the thread that polls, if not stated otherwise.
+ * <p><b>Threads.</b> Called by the thread that polls, if not stated otherwise.
  */
 public final class PolledTasks {
 
-    /** How a thread polls. */
+    /** Strategy for polling on a thread. */
     @FunctionalInterface
     public interface Polling {
 
-        /** Polls for requests on the calling thread, which is this one of the executor's, and runs those of this executor, until others are better at it. */
+        /**
+         * Polls for requests on the calling thread, which is {@code pooled}, and runs the requests of this executor,
+         * until other threads are better at it.
+         */
         void poll(HandlerExecutor executor, PoolThread pooled);
     }
 
-    /** A thread polls only while tasks follow each other so soon. */
+    /** Max time between tasks at which a thread polls. */
     private static final long PAYS_NS = 10_000_000;
 
     private final HandlerExecutor executor;
@@ -30,14 +34,16 @@ public final class PolledTasks {
     private volatile boolean areShort; // written by the executor's threads
 
     /**
-     * Where the tasks of an executor come from.
+     * Source of the tasks of an executor.
      *
-     * @param roomListener called on any thread when there is room again after {@linkplain HandlerExecutor#hasRoom a check} found none
-     * @param polling how the executor's threads poll for tasks themselves; the supplier returns null when they don't
+     * @param roomListener called on any thread when there is room again after {@linkplain HandlerExecutor#hasRoom a
+     * check} found none
+     * @param polling supplier of the way in which the executor's threads poll for tasks themselves; returns null when
+     * they do not
      */
     public record Source(Runnable roomListener, Supplier<Polling> polling) {
 
-        /** Waits for no room, and is not polled. */
+        /** Source without polling, and without notifications of room. */
         public static final Source PLAIN = new Source(() -> {}, () -> null);
     }
 
@@ -58,7 +64,7 @@ public final class PolledTasks {
         return thread == poller && thread.current() == null;
     }
 
-    /** Makes a thread whose task has ended the one that polls, if that pays. Returns whether it is. */
+    /** Makes a thread whose task has ended the polling thread, if that pays. Returns whether it is. */
     boolean take(PoolThread free, long sinceLastNs) {
         boolean takes = sinceLastNs < PAYS_NS && poller == null && mayPoll();
         if (takes) {
@@ -67,7 +73,7 @@ public final class PolledTasks {
         return takes;
     }
 
-    // ---- the thread that polls
+    // ---- methods for the polling thread
 
     /** Polls, after {@link #take}. */
     void poll(PoolThread self) {
@@ -78,7 +84,7 @@ public final class PolledTasks {
         }
     }
 
-    /** Lets another thread poll: this one is about to be inside a task for longer. */
+    /** Lets another thread poll: the calling one is about to be inside a task for longer. */
     public void handOver(PoolThread self) {
         synchronized (executor.lock) {
             if (poller == self) {
@@ -103,7 +109,7 @@ public final class PolledTasks {
         return taskWaits;
     }
 
-    /** Runs a task that waits, if one does. */
+    /** Runs a waiting task, if there is one. */
     public void runWaiting(PoolThread self) {
         Runnable task;
         synchronized (executor.lock) {
@@ -115,7 +121,10 @@ public final class PolledTasks {
         }
     }
 
-    /** Begins a task that this thread has polled. Returns false when it is to be {@linkplain HandlerExecutor#execute executed} instead. */
+    /**
+     * Begins a task that this thread has polled. Returns false when it is to be {@linkplain HandlerExecutor#execute
+     * executed} instead.
+     */
     public boolean begin(PoolThread self, Runnable task) {
         synchronized (executor.lock) {
             return executor.countIn(self, task);
@@ -142,10 +151,10 @@ public final class PolledTasks {
     }
 
     /**
-     * Leaves a task to the calling thread, if that is the one that polls and nothing else waits: it runs the task when it is in no handler any
-     * more. No thread is woken.
+     * Leaves a task to the calling thread, if that thread polls and no other task waits: it runs the task when it is in
+     * no handler any more. No thread is woken.
      *
-     * @return whether it does; otherwise the task is to be {@linkplain HandlerExecutor#execute executed}
+     * @return whether the thread runs it; otherwise the task is to be {@linkplain HandlerExecutor#execute executed}
      */
     public boolean leave(PoolThread self, Runnable task) {
         synchronized (executor.lock) {
@@ -159,14 +168,14 @@ public final class PolledTasks {
         }
     }
 
-    // ---- any thread
+    // ---- methods for any thread
 
     /** Returns whether threads poll for tasks at all. */
     public boolean mayPoll() {
         return polling.get() != null;
     }
 
-    /** Has another thread run what was left to the one that polls, which is late. */
+    /** Makes another thread run the tasks that were left to the polling thread, which is late. */
     public void help() {
         PoolThread toWake;
         synchronized (executor.lock) {

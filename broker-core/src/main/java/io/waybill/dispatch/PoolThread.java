@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One thread of a {@link HandlerExecutor}: takes tasks from it, runs them, and waits in between.
+ * Thread of a {@link HandlerExecutor}:
  *
  * <p><b>Threads.</b> Runs on its own. Other threads pass it tasks in volatile fields, which they set under the
  * executor's lock.
@@ -19,7 +19,7 @@ public final class PoolThread implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolThread.class);
 
-    /** How often a thread that is to help looks, at least, whether those that are busy block by now. */
+    /** Max interval at which a helping thread checks whether the busy threads are blocked. */
     private static final long MAX_HELP_NS = 800_000;
 
     private final HandlerExecutor executor;
@@ -28,19 +28,19 @@ public final class PoolThread implements Runnable {
     private final Clock clock;
     private final long delayNs;
     private volatile Thread thread; // set by itself, read by threads that wake it
-    private volatile Runnable handed; // set by the thread that passes it a task, cleared by itself
-    private volatile boolean helps; // set by the thread that sends it to waiting tasks, cleared by itself
+    private volatile Runnable handed; // set by the thread that passes it a task, cleared by this thread
+    private volatile boolean helps; // set by the thread that sends it to waiting tasks, cleared by this thread
     private Runnable current; // guarded by the executor's lock
-    private boolean writtenOff; // guarded as the field above, and those below
-    private Runnable seen; // its task when it was last looked at; null for none
+    private boolean writtenOff; // guarded like the field above, and so are the next ones
+    private Runnable seen; // its task at the last check; null for none
     private long seenSinceNs;
-    private boolean ended; // its own
-    private ThreadContext context; // its own; null before it begins
+    private boolean ended; // used by this thread only
+    private ThreadContext context; // used by this thread only; null before it begins
 
     /**
      * Creates a thread.
      *
-     * @param delayNs how long it waits before it checks whether it is needed
+     * @param delayNs time before it checks whether it is needed
      */
     PoolThread(HandlerExecutor executor, ExecutorSettings settings, Threads threads, Clock clock, long delayNs) {
         this.executor = executor;
@@ -56,7 +56,7 @@ public final class PoolThread implements Runnable {
         Thread.currentThread().setContextClassLoader(HandlerExecutor.class.getClassLoader());
         thread = threads.current();
         context = ThreadContext.own();
-        long helpAfterNs = delayNs; // it was started because something waits
+        long helpAfterNs = delayNs; // it was started because a task waits
         while (!ended) {
             if (helpAfterNs > 0) {
                 threads.pause(helpAfterNs);
@@ -110,11 +110,14 @@ public final class PoolThread implements Runnable {
             ForeignErrors.warn(LOG, "A task of " + executor.provider() + " failed", e);
         } finally {
             executor.dropInterrupt();
-            context.leave(null); // whatever foreign code left behind
+            context.leave(null); // removes anything that foreign code left behind
         }
     }
 
-    /** Waits until this thread has left those that are alive, which the lock guards; at the limit returns what it still runs. */
+    /**
+     * Waits until the lock-guarded set of alive threads no longer has this thread; at the limit returns the task that
+     * it still runs.
+     */
     Runnable awaitEnd(Object lock, Set<PoolThread> alive, long untilNs) {
         synchronized (lock) {
             while (alive.contains(this)) {
@@ -151,7 +154,7 @@ public final class PoolThread implements Runnable {
         return task;
     }
 
-    /** Whether it was sent to what waits; it goes now. */
+    /** Returns, and clears, whether it was sent to help with waiting tasks. */
     boolean takeHelp() {
         boolean sent = helps;
         helps = false;
@@ -170,7 +173,10 @@ public final class PoolThread implements Runnable {
         return !before;
     }
 
-    /** Whether it needs a processor for its task, as far as its state says, and has not had that task for longer. */
+    /**
+     * Returns whether it needs a processor for its task: its state says so, and it has not had that task for longer
+     * than the max.
+     */
     boolean isBusy(long nowNs, long maxNs) {
         if (current != seen) {
             seen = current;
@@ -204,7 +210,7 @@ public final class PoolThread implements Runnable {
         }
     }
 
-    // ---- any
+    // ---- methods for any thread
 
     void unpark() {
         threads.unpark(thread);

@@ -7,7 +7,7 @@ import java.util.Objects;
  * Provider of a handler: a bundle by its symbolic name, or a part of a plain program.
  *
  * @param name also the prefix of the names of its threads
- * @param version as the provider writes it
+ * @param version version as the provider writes it
  */
 public record Provider(String name, String version) {
     public Provider {

@@ -10,8 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How often code of each bundle or program failed: it threw something other than a rejection, returned null where that is wrong, or did not
- * return in time. The boundary around that code counts here and logs. Counts are by the provider's name, over all its versions, while the worker runs.
+ * Count of failures of the code of each bundle or program: it threw something other than a rejection, returned null
+ * where that is wrong, or did not return in time. The boundary around that code counts here and logs. Counts are by the
+ * provider's name, over all its versions, while the worker runs.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -35,8 +36,8 @@ public final class ProviderErrors {
     }
 
     /**
-     * Returns a receiver of texts about failures of a provider, and what it threw, or null. It counts each failure, and logs the first
-     * {@value #MAX_LOGGED}.
+     * Returns a receiver of texts about failures of a provider, with the exception or null. It counts each failure, and
+     * logs the first {@value #MAX_LOGGED}.
      */
     public BiConsumer<String, Throwable> reports(Provider provider) {
         AtomicInteger logged = new AtomicInteger();

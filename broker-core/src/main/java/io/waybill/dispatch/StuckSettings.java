@@ -5,8 +5,8 @@ import java.time.Duration;
 /**
  * Settings for stuck calls of handlers.
  *
- * @param afterNs how long after its request's deadline a running call counts as stuck
- * @param withoutDeadlineNs after what time a call without a deadline counts as stuck; 0 for never
+ * @param afterNs time after its request's deadline at which a running call counts as stuck
+ * @param withoutDeadlineNs time after which a call without a deadline counts as stuck; 0 for never
  * @param maxPerHandler max stuck calls of a handler whose threads are replaced; at this number it is out of service
  */
 public record StuckSettings(long afterNs, long withoutDeadlineNs, int maxPerHandler) {
