@@ -268,8 +268,8 @@ public final class HandlerExecutor {
     }
 
     /**
-     * Returns whether a helping thread may take a task: false while as many threads are {@linkplain PoolThread#isBusy
-     * busy} as there are processors.
+     * Returns whether a thread that was sent to help may proceed: false while as many threads are
+     * {@linkplain PoolThread#isBusy busy} as there are processors.
      */
     boolean mayHelp() {
         synchronized (lock) {

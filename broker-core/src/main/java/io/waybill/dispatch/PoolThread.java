@@ -10,7 +10,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Thread of a {@link HandlerExecutor}:
+ * Thread of a {@link HandlerExecutor}: takes tasks from it, runs them, and waits in between.
  *
  * <p><b>Threads.</b> Runs on its own. Other threads pass it tasks in volatile fields, which they set under the
  * executor's lock.
