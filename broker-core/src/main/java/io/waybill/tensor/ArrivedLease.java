@@ -43,19 +43,19 @@ final class ArrivedLease {
         live.incrementAndGet();
     }
 
-    /** Counts a storage that is in no segment. */
+    /** Counts a storage that shares the sender's device memory. */
     void addShared() {
         live.incrementAndGet();
     }
 
-    /** Notes that a storage has been released finally, or that all were added. */
+    /** Notes that a storage has been released finally, or that all storages were added. */
     void oneDone() {
         if (live.decrementAndGet() == 0) {
             try {
                 for (ArrivedStorage storage : storages) {
                     storage.end();
                 }
-            } finally { // or the sender would never have its region again
+            } finally { // otherwise the sender would never have its region again
                 held.decrementAndGet();
                 returns.released(sender, id);
             }

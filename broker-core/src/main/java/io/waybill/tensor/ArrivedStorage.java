@@ -9,14 +9,15 @@ import java.util.Optional;
 
 /**
  * A storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private
- * to this process and end with the storage. Until it may have written, the peer's file has the same bytes. Counting is thread-safe.
+ * to this process and end with the storage. Until it may have written, the peer's file has the same bytes. Counting is
+ * thread-safe.
  */
 final class ArrivedStorage implements HostBytes {
 
     private final SegmentMapping.Part part;
     private final ArrivedLease lease;
     private final UseCount count = new UseCount();
-    /** Whether native code got the address: the thread that releases last must see it. */
+    /** Written when native code gets the address: the thread that releases last must see it. */
     private volatile boolean maybeWritten;
 
     ArrivedStorage(SegmentMapping.Part part, ArrivedLease lease) {
@@ -72,7 +73,7 @@ final class ArrivedStorage implements HostBytes {
         }
     }
 
-    /** Whether the peer's file has been cut since, so that bytes that were read may not be the peer's. */
+    /** Returns whether the peer's file has been cut since, so that bytes that were read may not be the peer's. */
     boolean isCut() {
         return part.isCut();
     }

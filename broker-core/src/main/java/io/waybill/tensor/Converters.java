@@ -6,13 +6,13 @@ import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.tensor.Device;
 
 /**
- * Converters that move tensors of a device type in and out of messages. Each use is counted until it is ended: a converter that leaves waits for
- * the messages that use it. Thread-safe.
+ * Converters that move tensors of a device type in and out of messages. Each use is counted until it is ended: a
+ * converter that is withdrawn waits for the messages that use it. Thread-safe.
  */
 public interface Converters {
 
     /**
-     * Returns the converter for sending. Waits while the one for this type is being replaced.
+     * Returns the converter for sending. Waits while the converter for this type is being replaced.
      *
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work on this
      * host
@@ -20,7 +20,7 @@ public interface Converters {
     DeviceConverter forSending(Device device) throws RejectedMessageException;
 
     /**
-     * Returns the converter for receiving a request. Waits while the one for this type is being replaced.
+     * Returns the converter for receiving a request. Waits while the converter for this type is being replaced.
      *
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work on this
      * host
@@ -28,8 +28,8 @@ public interface Converters {
     DeviceConverter forReceiving(Device device) throws RejectedMessageException;
 
     /**
-     * Returns the converter for receiving a response: the one that leaves, as long as requests that it received may wait for the response, and else
-     * the next one.
+     * Returns the converter for receiving a response: a converter that is withdrawn, as long as requests that it
+     * received may wait for the response, otherwise the next one.
      *
      * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work on this
      * host

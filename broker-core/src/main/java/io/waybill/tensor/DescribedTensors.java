@@ -21,17 +21,17 @@ public final class DescribedTensors {
     private DescribedTensors() {}
 
     /**
-     * The tensors of a record that has passed its own check. Asking a storage for bytes that were not inlined, or for an address, gets
-     * an exception.
+     * Returns the tensors of a record that has passed its own check. Asking a storage for bytes that were not inlined,
+     * or for an address, gets an exception.
      *
-     * @throws MalformedRecordException when the record's tensor section is none
+     * @throws MalformedRecordException when the record's tensor section is malformed
      */
     public static List<Tensor> of(RecordView record) throws MalformedRecordException {
         List<Tensor> tensors = new ArrayList<>();
         if (record.tensorCount() > 0) {
             SectionView section = new SectionView();
             section.check(record);
-            byte[] copy = new byte[record.sectionLength()]; // one buffer for all: falsified storages could overlap
+            byte[] copy = new byte[record.sectionLength()]; // one buffer for all storages: falsified ones could overlap
             record.buffer().memory().getBytes(record.sectionOffset(), copy);
             List<Described> storages = new ArrayList<>();
             for (int i = 0; i < section.storageCount(); i++) {
@@ -59,7 +59,7 @@ public final class DescribedTensors {
         return tensor.storage() instanceof Described described && described.isInline();
     }
 
-    /** The number of the tensor's storage in its record; tensors of one number share a storage. */
+    /** Returns the number of the tensor's storage in its record; tensors of one number share a storage. */
     public static int storageOf(Tensor tensor) {
         if (tensor.storage() instanceof Described described) {
             return described.number();
@@ -94,7 +94,7 @@ public final class DescribedTensors {
 
         @Override
         public void release() {
-            // nothing is held
+            // no count to release
         }
     }
 }

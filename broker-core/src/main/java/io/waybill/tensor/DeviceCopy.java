@@ -8,8 +8,9 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * The bytes of a storage on a device, in host memory. A worker keeps a value so, because the storage itself is of a bundle's class, which may
- * leave. It is sent as if it were on the device. Counting is thread-safe.
+ * Copy of the bytes of a device's storage, in host memory. A worker keeps a value in this form, because the storage
+ * itself is of a bundle's class, which may be unloaded. It is sent as if it were on the device. Counting is
+ * thread-safe.
  */
 public final class DeviceCopy implements Storage {
 
@@ -18,13 +19,13 @@ public final class DeviceCopy implements Storage {
     private final Device device;
     private final Storage host;
 
-    /** Takes over the count of {@code host}. */
+    /** Creates a copy that acquires the caller's count of {@code host}. */
     public DeviceCopy(Device device, Storage host) {
         this.device = device;
         this.host = host;
     }
 
-    /** Returns whether one of the tensors is over such a storage. */
+    /** Returns whether one of the tensors is over a storage of this class. */
     public static boolean isAmong(List<Tensor> tensors) {
         for (int i = 0; i < tensors.size(); i++) {
             if (tensors.get(i).storage() instanceof DeviceCopy) {
@@ -34,7 +35,10 @@ public final class DeviceCopy implements Storage {
         return false;
     }
 
-    /** Puts tensors on their devices. Each tensor of the result holds one count of its storage; those that were given are released. */
+    /**
+     * Puts tensors on their devices. Each tensor of the result holds one count of its storage; the given ones are
+     * released.
+     */
     static List<Tensor> placed(List<Tensor> tensors, DeviceMoves moves) throws RejectedMessageException {
         return List.copyOf(DeviceTensors.moved(
                 tensors,

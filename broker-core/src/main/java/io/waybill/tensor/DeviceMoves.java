@@ -15,10 +15,12 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * The converters and streams of one message in one direction: for each device one converter, whatever is registered meanwhile, and its streams, which
- * all storages on that device get. Host memory has no streams, and costs no more than the lookup of its converter.
+ * Converters and streams of one message in one direction: one converter for each device, regardless of later
+ * registrations, and its streams, which all storages on that device get. Host memory has no streams, and costs no more
+ * than the lookup of its converter.
  *
- * <p><b>Threads.</b> Owned by the thread that moves the message's tensors, but for {@link #end}. Reusable after {@link #clear}.
+ * <p><b>Threads.</b> Owned by the thread that moves the message's tensors, but for {@link #end}. Reusable after
+ * {@link #clear}.
  */
 final class DeviceMoves {
 
@@ -58,7 +60,7 @@ final class DeviceMoves {
     /**
      * Makes a handle of a storage on a device, as {@link MemorySharing#share} does.
      *
-     * @return null when it has to be copied
+     * @return null when the storage has to be copied
      */
     byte[] share(Storage storage) throws RejectedMessageException {
         Move move = sending(storage.device());
@@ -77,12 +79,17 @@ final class DeviceMoves {
         return sharing(move).open(ByteBuffer.wrap(handle).asReadOnlyBuffer(), shared, target, move.streams);
     }
 
-    /** Each converter but the one for host memory, of which nothing is shared, is asked through what guards it. */
+    /**
+     * Returns how to share a storage. A converter other than the one for host memory, of which nothing is shared, is
+     * called through its guard.
+     */
     private static MemorySharing sharing(Move move) {
         return (MemorySharing) move.converter;
     }
 
-    /** Copies bytes that arrived to a device other than the host, as {@link DeviceConverter#allocateForReceiving} does. */
+    /**
+     * Copies bytes that arrived to a device other than the host, as {@link DeviceConverter#allocateForReceiving} does.
+     */
     Storage allocate(Storage arrived, Device target) throws RejectedMessageException {
         Move move = receiving(target);
         return move.converter.allocateForReceiving(arrived, target, move.streams);
@@ -135,7 +142,7 @@ final class DeviceMoves {
         moves.add(move);
     }
 
-    /** Ends the message for good, by any thread, also while another one moves its tensors. */
+    /** Ends the message permanently, on any thread, also while another thread moves its tensors. */
     synchronized void end() {
         ended = true;
         clear();

@@ -11,10 +11,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Moves the tensors of a message between host memory and devices as a worker does, where no message is sent: in a replay.
+ * Moves the tensors of a message between host memory and devices as a worker does, for a replay, where no message is
+ * sent.
  *
- * <p><b>Threads.</b> Any; the converters are called on the calling thread. <b>Ownership.</b> Each tensor of a result holds one count of its storage;
- * those that were given are released, unless a method throws.
+ * <p><b>Threads.</b> Any; the converters are called on the calling thread. <b>Ownership.</b> Each tensor of a result
+ * holds one count of its storage; the given ones are released, unless a method throws.
  */
 public final class DeviceTensors {
 
@@ -24,7 +25,7 @@ public final class DeviceTensors {
         this.converters = converters;
     }
 
-    /** Moves one storage. */
+    /** Move of one storage. */
     @FunctionalInterface
     interface Move {
         Storage moved(Storage storage, int tensor) throws RejectedMessageException;
@@ -36,10 +37,10 @@ public final class DeviceTensors {
     }
 
     /**
-     * Copies to host memory what is on devices.
+     * Copies tensors on devices to host memory.
      *
      * @param buffers memory for the copies
-     * @throws RejectedMessageException of a converter, or when there is none
+     * @throws RejectedMessageException thrown by a converter, or when there is none
      */
     public List<Tensor> onHost(List<Tensor> tensors, TensorBuffers buffers) throws RejectedMessageException {
         DeviceMoves moves = new DeviceMoves(converters);
@@ -57,8 +58,8 @@ public final class DeviceTensors {
     /**
      * Puts the tensors of a request on devices.
      *
-     * @param devices one for each tensor, which is the same for tensors of one storage
-     * @throws RejectedMessageException of a converter, or when there is none
+     * @param devices one for each tensor, the same for tensors of one storage
+     * @throws RejectedMessageException thrown by a converter, or when there is none
      */
     public List<Tensor> onDevices(List<Tensor> tensors, List<Device> devices) throws RejectedMessageException {
         DeviceMoves moves = DeviceMoves.ofRequest(converters);
@@ -73,7 +74,9 @@ public final class DeviceTensors {
         }
     }
 
-    /** Moves each storage once. Each tensor of the result holds one count of its storage; those that were given are released. */
+    /**
+     * Moves each storage once. Each tensor of the result holds one count of its storage; the given ones are released.
+     */
     static List<Tensor> moved(List<Tensor> tensors, Move move) throws RejectedMessageException {
         Map<Storage, Storage> made = new IdentityHashMap<>();
         List<Tensor> moved = new ArrayList<>(tensors.size());

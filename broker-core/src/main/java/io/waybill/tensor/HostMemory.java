@@ -26,7 +26,7 @@ public final class HostMemory {
     }
 
     /**
-     * Memory at a multiple of 64, whose content is undefined.
+     * Allocates memory at a multiple of 64, with undefined content.
      *
      * @throws CallException {@link ErrorCode#DEVICE_FULL} when there is none
      */
@@ -59,7 +59,7 @@ public final class HostMemory {
         span.close();
     }
 
-    /** Bytes of storages that are not released. */
+    /** Returns the number of bytes of storages that are not released. */
     public long liveBytes() {
         return liveBytes.get();
     }

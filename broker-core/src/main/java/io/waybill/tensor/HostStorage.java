@@ -5,7 +5,7 @@ import io.waybill.tensor.memory.NativeSpan;
 import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
 
-/** A storage of its own in native memory, writable. Made by {@link HostMemory}. Counting is thread-safe. */
+/** Separate storage in native memory, writable. Allocated by {@link HostMemory}. Counting is thread-safe. */
 public final class HostStorage implements HostBytes {
 
     private final HostMemory owner;

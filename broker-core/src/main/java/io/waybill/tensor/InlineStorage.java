@@ -7,14 +7,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A storage that arrived in the record itself. Its bytes are in the private copy of the record, or after
- * {@link #moveTo} in separate memory. Counting is thread-safe.
+ * Storage that arrived in the record itself. Its bytes are in the private copy of the record, or after {@link #moveTo}
+ * in separate memory. Counting is thread-safe.
  */
 final class InlineStorage implements HostBytes {
 
     /** Buffer with the bytes; keeps the memory reachable, and with it every view. */
     private ByteBuffer holder;
-    /** Its memory after the move; null while it is in the record. */
+    /** Separate memory after the move; null while the bytes are in the record. */
     private HostStorage moved;
 
     private int offset;
@@ -34,7 +34,10 @@ final class InlineStorage implements HostBytes {
         this.size = size;
     }
 
-    /** Moves the bytes to a part of other memory. Only before the storage is used. Takes over a count of the memory. */
+    /**
+     * Moves the bytes to a part of other memory. Only before the storage is used. Acquires the caller's count of the
+     * memory.
+     */
     void moveTo(HostStorage target, long targetOffset, NativeMemory memory) {
         long to = target.readAddress() + targetOffset;
         memory.copy(address, to, size);
@@ -44,7 +47,7 @@ final class InlineStorage implements HostBytes {
         moved = target;
     }
 
-    /** Returns whether it is used and is in the record. */
+    /** Returns whether it is in use and in the record. */
     boolean needsRecord() {
         return moved == null && count.isLive();
     }

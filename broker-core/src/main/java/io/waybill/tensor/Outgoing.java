@@ -11,15 +11,15 @@ import io.waybill.tensor.segment.SegmentStorage;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * One storage of the section that a {@link Plan} writes: a whole storage, or the elements of one tensor without gaps.
+ * Storage of the section that a {@link Plan} writes: a whole storage, or the elements of one tensor without gaps.
  * Reused; belongs to its plan's thread.
  */
 final class Outgoing {
 
-    /** The storage whose bytes travel, in host memory; one on a device when it is shared. */
+    /** The storage whose bytes travel, in host memory; the device's storage when it is shared. */
     Storage host;
 
-    /** By which the receiver finds a storage that is shared; null when its bytes travel. */
+    /** Handle by which the receiver finds a shared storage; null when the storage's bytes travel. */
     byte[] handle;
 
     /** The only tensor whose elements travel; null when the whole storage does. */
@@ -58,7 +58,7 @@ final class Outgoing {
         offsetInRegion = 0;
     }
 
-    /** Begins with a storage that is shared. */
+    /** Begins with a shared storage. */
     void beginShared(Storage onDevice, byte[] itsHandle, int originNumber, int targetNumber) {
         begin(onDevice, null, originNumber, targetNumber);
         handle = itsHandle;
@@ -87,7 +87,7 @@ final class Outgoing {
         return inline ? TensorSection.INLINE : TensorSection.SEGMENT;
     }
 
-    /** Returns how many bytes of it are in the record. */
+    /** Returns the number of its bytes in the record. */
     long recordBytes() {
         if (isShared()) {
             return handle.length;
@@ -100,7 +100,7 @@ final class Outgoing {
         return clone == null && host instanceof SegmentStorage s && s.pool() == pool;
     }
 
-    /** Writes what of it is in a record. */
+    /** Writes the part of it that is in a record. */
     void write(UnsafeBuffer record, NativeMemory memory) {
         if (isShared()) {
             record.putBytes(recordOffset, handle);

@@ -8,28 +8,32 @@ import io.waybill.tensor.segment.SegmentStorage;
 import java.util.List;
 
 /**
- * Decides where each storage of a message goes, opens the leases, and then, when there is room for all, copies what must be copied to a segment. Belongs to its
- * plan's thread.
+ * Decides where each storage of a message goes, opens the leases, and then, when there is room for all, copies what
+ * must be copied to a segment. Belongs to its plan's thread.
  */
 final class Placement {
 
-    /** Smaller ones of a message are put into one region together. */
+    /**
+     * Min size of a storage that gets a region alone. Smaller storages of a message are put into one region together.
+     */
     private static final long ALONE_FROM_BYTES = 256 << 10;
-    /** Limit, so that one message with many storages does not use up a receiver's leases. */
+    /**
+     * Max number of leases of a message, so that one message with many storages does not use up a receiver's leases.
+     */
     private static final int MAX_LEASES = 16;
 
     private final SegmentPool pool;
     private final List<Outgoing> outgoing;
     private final List<Lease> leases;
 
-    /** Creates the placement of the storages that a list will have. Leases are added to the other one. */
+    /** Creates the placement of the storages that the list will have. Leases are added to {@code leases}. */
     Placement(SegmentPool pool, List<Outgoing> outgoing, List<Lease> leases) {
         this.pool = pool;
         this.outgoing = outgoing;
         this.leases = leases;
     }
 
-    /** Places them. On an exception the leases that were opened stay in the list. */
+    /** Places the storages. On an exception the opened leases stay in the list. */
     void place(int toWorker) {
         long inlined = 0;
         long together = 0;

@@ -40,7 +40,7 @@ public final class Plan {
 
     private static final long CLONE_FROM_BYTES = 8192;
     private static final int FEW =
-            64; // tensors, whose storages are found by looking at each; also what is kept for the next message
+            64; // max tensors for a linear search of storages, and max entries kept for the next message
 
     private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
 
@@ -51,8 +51,8 @@ public final class Plan {
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Storage> sources = new ArrayList<>();
-    private final List<Storage> hosts = new ArrayList<>(); // null for one that is shared
-    private final List<byte[]> handles = new ArrayList<>(); // null for one that is not
+    private final List<Storage> hosts = new ArrayList<>(); // null for a storage that is shared
+    private final List<byte[]> handles = new ArrayList<>(); // null for a storage that is not shared
     private final List<Device> destinations = new ArrayList<>();
     private final List<Storage> converted = new ArrayList<>();
     private final List<Device> devices = new ArrayList<>(0);
@@ -67,7 +67,7 @@ public final class Plan {
     private DeviceTargets targets; // of the receiver
     private boolean active;
     private SentStorages keeper = SentStorages.NONE;
-    private Path keptFile; // with the two below: of the record, when there is a keeper
+    private Path keptFile; // this field and the next two: of the record, when there is a keeper
     private long keptSequence;
     private long keptId;
 
@@ -79,7 +79,7 @@ public final class Plan {
         this.placement = new Placement(pool, outgoing, leases);
     }
 
-    /** On an exception the sender abandons it. */
+    /** Makes the plan. On an exception the sender abandons it. */
     void make(List<Tensor> sent, int toWorker, DeviceTargets at) {
         active = true;
         targets = at;
@@ -116,12 +116,12 @@ public final class Plan {
 
     private static boolean isCutOut(Tensor tensor) {
         long storageBytes = tensor.storage().sizeBytes();
-        // the count of elements, not their bytes: with strides of 0 these can be more than 2^63
+        // counts elements, not their bytes: with strides of 0 these can be more than 2^63
         return storageBytes >= CLONE_FROM_BYTES
                 && storageBytes / 2 / tensor.dtype().sizeBytes() >= tensor.elementCount();
     }
 
-    /** Returns the number of a storage among those of the message; copies it to host memory when it is new. */
+    /** Returns the number of a storage among those of the message; copies a new storage to host memory. */
     private int sourceOf(Storage storage) {
         int known = knownSource(storage);
         if (known >= 0) {
@@ -137,7 +137,7 @@ public final class Plan {
         return sources.size() - 1;
     }
 
-    /** Returns the number of a storage that the message has already; -1 when it is new. */
+    /** Returns the number of a storage that the message has already; -1 for a new one. */
     private int knownSource(Storage storage) {
         if (sourceNumbers != null) {
             Integer known = sourceNumbers.putIfAbsent(storage, sources.size());
@@ -151,7 +151,7 @@ public final class Plan {
         return -1;
     }
 
-    /** Returns the handle of a storage that is shared; null when its bytes travel. */
+    /** Returns the handle of a storage that is shared; null when the storage's bytes travel. */
     private byte[] handleOf(Storage storage, Device target) {
         boolean mayBe = targets.shares()
                 && !target.isCpu()
@@ -222,7 +222,9 @@ public final class Plan {
         return tensors.size();
     }
 
-    /** The section's length behind a payload of this length, where inlined bytes are aligned within the record. 0 without tensors. */
+    /**
+     * Returns the section's length behind a payload of this length, where inlined bytes are aligned within the record.
+     */
     public int sectionLength(int payloadLength) {
         if (tensors.isEmpty()) {
             return 0;
@@ -284,14 +286,17 @@ public final class Plan {
         keptId = id;
     }
 
-    /** Whether storages travel through segments: the receiver is leased memory of this incarnation of the sender. */
+    /**
+     * Returns whether storages travel through segments: the receiver is leased memory of this incarnation of the
+     * sender.
+     */
     public boolean leases() {
         return !leases.isEmpty();
     }
 
     /**
-     * The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan, and then throws what
-     * went wrong on the way to the archive.
+     * Notes that the message is in the journal: its storages in segments stay until the receiver releases them. Ends
+     * the plan, and then throws the failure of passing storages to the archive, if any.
      */
     public void committed() {
         requireActive();
@@ -337,7 +342,7 @@ public final class Plan {
         }
     }
 
-    /** The message did not get into the journal. Ends the plan. */
+    /** Notes that the message did not get into the journal. Ends the plan. */
     public void abandoned() {
         requireActive();
         for (int i = 0; i < leases.size(); i++) {

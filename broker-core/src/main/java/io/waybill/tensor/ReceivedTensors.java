@@ -11,34 +11,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tensors of one message, over storages of which it holds one count each.
+ * Tensors of one message, with one count of each storage.
  *
- * <p><b>Threads.</b> Owned by one at a time; the storages' counts are thread-safe.
+ * <p><b>Threads.</b> Owned by one thread at a time; the storages' counts are thread-safe.
  *
  * <p><b>Devices.</b> When a tensor is for a device, {@link #convert} comes before {@link #tensors}: it calls converters
  * of bundles, which may block, and therefore needs a thread that may wait.
  *
  * <p><b>Lifetime.</b> Inlined storages are in the private copy of the record. Either {@link #detach} moves them out
- * before the tensors are published, and the copy is free from then on; or {@link #release} returns whether the copy is
- * free.
+ * before the tensors are published, and then the copy is free; or {@link #release} returns whether the copy is free.
  */
 public final class ReceivedTensors {
 
     /** State of the private copy of a record. */
     public enum RecordCopy {
-        /** Unused: the next record may reuse it. */
+        /** Unused: the next record may use it. */
         FREE,
         /** Owned by retained storages: the next record needs another copy. */
         IN_USE
     }
 
-    /** Puts storages on the devices that they are for. */
+    /** Conversion of storages to storages on their target devices. */
     @FunctionalInterface
     interface Conversion {
 
         /**
-         * @param storages in host memory; each is replaced by what it became
-         * @param moves of the message, which end when it is released
+         * @param storages in host memory; each is replaced by its conversion
+         * @param moves moves of the message, which end when it is released
          * @return the tensors over them
          */
         List<Tensor> convert(List<Storage> storages, DeviceMoves moves) throws RejectedMessageException;
@@ -51,7 +50,7 @@ public final class ReceivedTensors {
     private DeviceMoves moves; // null when no tensor is for a device
 
     private List<Tensor> tensors;
-    private Conversion conversion; // null when there is none to do
+    private Conversion conversion; // null when there is nothing to convert
     private final List<Storage> storages;
     private final List<InlineStorage> inlined;
     private final HostMemory memory;
@@ -71,7 +70,7 @@ public final class ReceivedTensors {
         this.copies = copies;
     }
 
-    /** Creates tensors of which some are for a device. */
+    /** Creates tensors, some of which are for a device. */
     ReceivedTensors(
             Conversion conversion,
             DeviceMoves moves,
@@ -84,16 +83,17 @@ public final class ReceivedTensors {
         this.moves = moves;
     }
 
-    /** Whether {@link #convert} is still to come. */
+    /** Returns whether {@link #convert} is still to be called. */
     public boolean isForDevice() {
         return conversion != null;
     }
 
     /**
-     * Puts the storages on the devices that they are for. When there is nothing to do, or it was done, it does nothing.
+     * Puts the storages on their target devices. Does nothing when there is nothing to convert, or the conversion was
+     * done.
      *
-     * @throws RejectedMessageException {@link io.waybill.api.ErrorCode#DEVICE_UNAVAILABLE} and others of the converters; there are no
-     *     tensors then, and {@link #release} is still to come
+     * @throws RejectedMessageException {@link io.waybill.api.ErrorCode#DEVICE_UNAVAILABLE} and others of the
+     *     converters; there are no tensors then, and {@link #release} is still to be called
      */
     public void convert() throws RejectedMessageException {
         if (conversion != null) {
@@ -141,10 +141,10 @@ public final class ReceivedTensors {
     }
 
     /**
-     * Releases the counts, each of them, even if another release throws. Idempotent.
+     * Releases the counts, all of them, even if one release throws. Idempotent.
      *
-     * @param onFailure called with the exception of a storage: a bundle's, or one whose counts its user released
-     * already
+     * @param onFailure called with the exception of a storage: of a bundle's storage, or of one whose counts its user
+     * released already
      */
     public RecordCopy release(Consumer<? super Throwable> onFailure) {
         if (!released) {
@@ -158,7 +158,7 @@ public final class ReceivedTensors {
             }
         }
         if (moves != null) {
-            moves.end(); // last: a converter that leaves has waited for the release of its storages
+            moves.end(); // last: a converter that is withdrawn has waited for the release of its storages
             moves = null;
         }
         for (InlineStorage storage : inlined) {

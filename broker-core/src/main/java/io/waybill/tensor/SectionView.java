@@ -14,11 +14,11 @@ import java.util.Arrays;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Reads the tensor section of a record that has passed its own check. {@link #check} decides whether the bytes are a tensor section;
- * the getters may be used after it returned, and not before. Nothing it meets makes it read outside the section or allocate by a number
- * that it has not compared with the section's length.
+ * Reader of the tensor section of a record that has passed its own check. {@link #check} decides whether the bytes are
+ * a tensor section; the getters may be used after it returned, and not before. No content makes it read outside the
+ * section or allocate by a number that it has not compared with the section's length.
  *
- * <p><b>Threads.</b> Owned by one at a time. Reusable.
+ * <p><b>Threads.</b> Owned by one thread at a time. Reusable.
  */
 final class SectionView {
 
@@ -34,7 +34,11 @@ final class SectionView {
     private int tensorsAt;
     private int[] tensorAt = new int[FIRST_TENSORS];
 
-    /** @throws MalformedRecordException with what was expected and what was found */
+    /**
+     * Checks the section.
+     *
+     * @throws MalformedRecordException with what was expected and what was found
+     */
     void check(RecordView record) throws MalformedRecordException {
         check(record.buffer().memory(), record.sectionOffset(), record.sectionLength(), record.tensorCount());
     }
@@ -115,7 +119,7 @@ final class SectionView {
     }
 
     private void checkTensors(int tablesEnd) throws MalformedRecordException {
-        if (tensorAt.length < tensorCount) { // the tables have room for so many
+        if (tensorAt.length < tensorCount) { // the tables have room for this number
             tensorAt = new int[tensorCount];
         }
         int at = tensorsAt;
@@ -201,7 +205,7 @@ final class SectionView {
         }
         Device from = device(origin(storage));
         Device to = device(target(storage));
-        if (from.isCpu() || to.isCpu()) { // also under a number of its own
+        if (from.isCpu() || to.isCpu()) { // also when cpu has an entry with a number
             throw new MalformedRecordException("the shared storage " + storage
                     + " goes from a device to a device other than cpu, and not from " + from + " to " + to);
         }
@@ -235,7 +239,7 @@ final class SectionView {
         return handle;
     }
 
-    /** The number of the device where the sender had a storage. */
+    /** Returns the number of the sender's device that had a storage. */
     private int origin(int storage) {
         return unsignedByte(storageAt(storage) + TensorSection.ORIGIN);
     }
@@ -244,7 +248,7 @@ final class SectionView {
         return unsignedByte(storageAt(storage) + TensorSection.TARGET);
     }
 
-    /** Returns the device on which the receiver is to have a storage. Allocates unless that is {@code cpu}. */
+    /** Returns the receiver's device for a storage. Allocates unless that is {@code cpu}. */
     Device targetDevice(int storage) {
         return device(target(storage));
     }
@@ -263,7 +267,7 @@ final class SectionView {
         return memory.getLong(storageAt(storage) + TensorSection.SIZE, LITTLE_ENDIAN);
     }
 
-    /** Returns the offset from the segment's start when it is in one, else from the record's. */
+    /** Returns the offset from the segment's start for a storage in a segment, otherwise from the record's. */
     long offset(int storage) {
         return memory.getLong(storageAt(storage) + TensorSection.OFFSET, LITTLE_ENDIAN);
     }

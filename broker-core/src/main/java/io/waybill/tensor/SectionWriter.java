@@ -50,7 +50,7 @@ final class SectionWriter {
     /**
      * Writes the entry of a tensor.
      *
-     * @return its length
+     * @return length of the entry
      */
     static int tensor(UnsafeBuffer to, int at, Tensor tensor, int storageNumber, Outgoing storage) {
         int dimensions = tensor.dimensions();

@@ -4,17 +4,17 @@ import io.waybill.tensor.segment.LeasedBytes;
 import java.nio.file.Path;
 
 /**
- * Receives the storages that the messages of one queue refer to in segments, to copy them. Thread-safe; on the path of
- * calls with large tensors.
+ * Receiver of the storages that the messages of one queue refer to in segments, for copying. Thread-safe; on the path
+ * of calls with large tensors.
  */
 @FunctionalInterface
 public interface SentStorages {
 
-    /** Copies nothing. */
+    /** Receiver that copies nothing. */
     SentStorages NONE = (file, sequence, id, storage, bytes) -> bytes.letGo();
 
     /**
-     * Called when a message is in its queue. When it throws, it has not taken the bytes.
+     * Called when a message is in its queue. When this throws, it has not acquired the bytes.
      *
      * @param file of the queue with its record
      * @param sequence of its record

@@ -6,8 +6,8 @@ import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
 
 /**
- * Stands for a storage on a device of the sender, whose memory the receiver may use: a converter makes a storage over it. While it is held, so
- * is the sender's. Counting is thread-safe.
+ * Placeholder for a storage on a device of the sender, whose memory the receiver may use: a converter creates a storage
+ * over it. While it is held, so is the sender's storage. Counting is thread-safe.
  */
 final class SharedStorage implements Storage {
 
@@ -28,7 +28,7 @@ final class SharedStorage implements Storage {
         lease.addShared();
     }
 
-    /** What the sender's converter made. */
+    /** Returns the handle that the sender's converter made. */
     byte[] handle() {
         return handle;
     }

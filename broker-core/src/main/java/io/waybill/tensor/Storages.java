@@ -3,7 +3,7 @@ package io.waybill.tensor;
 import io.waybill.api.tensor.Tensor;
 import java.util.List;
 
-/** Counts of storages, of which some may be of a bundle's own class. */
+/** Operations on counts of storages, some of which may be of a bundle's own class. */
 public final class Storages {
 
     private Storages() {}

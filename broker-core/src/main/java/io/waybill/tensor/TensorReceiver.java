@@ -20,16 +20,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Decodes the tensor sections of records. Every record with a section is either decoded or discarded, once, or its
+ * Decoder of the tensor sections of records. Every record with a section is either decoded or discarded, once, or its
  * sender waits indefinitely for its memory.
  *
  * <p><b>Threads.</b> Thread-safe.
  *
  * <p><b>Errors.</b> {@link MalformedRecordException} when the section is damaged; its leases may stay open, since their
  * ids are unreliable. {@link RejectedMessageException} when the section is valid and its tensors are unavailable:
- * {@link ErrorCode#TENSORS_GONE} for a segment that is missing, {@link ErrorCode#PEER_CORRUPT} for one that is cut
- * short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the converters; its leases are released. A record that
- * failed here is not discarded as well.
+ * {@link ErrorCode#TENSORS_GONE} for a missing segment, {@link ErrorCode#PEER_CORRUPT} for a truncated one,
+ * {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the converters; its leases are released. A record that failed here
+ * is not discarded as well.
  */
 public final class TensorReceiver {
 
@@ -58,7 +58,7 @@ public final class TensorReceiver {
     }
 
     /**
-     * The segments of a peer, or of this worker itself.
+     * Returns the segments of a peer, or of this worker itself.
      *
      * @param segments the peer's directory of segment files
      */
@@ -67,9 +67,9 @@ public final class TensorReceiver {
     }
 
     /**
-     * The tensors of a record that has passed its own check.
+     * Decodes the tensors of a record that has passed its own check.
      *
-     * @return the caller's to release
+     * @return tensors that the caller releases
      */
     public ReceivedTensors decode(RecordView record, PeerSegments peer)
             throws MalformedRecordException, RejectedMessageException {
@@ -87,9 +87,9 @@ public final class TensorReceiver {
     }
 
     /**
-     * Does the part before {@link ReceivedTensors#convert}: calls no converter, and does not wait.
+     * Decodes the tensors up to {@link ReceivedTensors#convert}: calls no converter, and does not wait.
      *
-     * @return the caller's to release
+     * @return tensors that the caller releases
      */
     public ReceivedTensors arrive(RecordView record, PeerSegments peer)
             throws MalformedRecordException, RejectedMessageException {
@@ -113,8 +113,8 @@ public final class TensorReceiver {
     /**
      * Puts tensors that were kept for devices on these devices.
      *
-     * @return tensors that hold one count of their storages each; those that were given are released
-     * @throws RejectedMessageException of the converters; nothing was released then
+     * @return tensors that hold one count of their storages each; the given ones are released
+     * @throws RejectedMessageException thrown by the converters; nothing was released then
      */
     public List<Tensor> placed(List<Tensor> tensors) throws RejectedMessageException {
         DeviceMoves moves = new DeviceMoves(converters);
@@ -173,7 +173,7 @@ public final class TensorReceiver {
         return true;
     }
 
-    /** Leases of all peers whose storages are in use here. */
+    /** Returns the number of leases of all peers whose storages are in use here. */
     public int leasesHeld() {
         return leasesHeld.get();
     }
@@ -183,7 +183,7 @@ public final class TensorReceiver {
         return view == null ? new SectionView() : view;
     }
 
-    /** One record during decoding: what has been created so far, so that it can be undone. */
+    /** Decoding of one record: everything created so far, so that it can be undone. */
     private final class Decoding {
         private final SectionView view;
         private final UnsafeBuffer record;
@@ -211,7 +211,7 @@ public final class TensorReceiver {
                     forDevice |= !view.targetDevice(i).isCpu();
                 }
                 List<Tensor> tensors =
-                        tensors(); // over host memory first: a section that is wrong is its sender's fault
+                        tensors(); // over host memory first: a wrong section is its sender's fault
                 DeviceMoves moves = isRequest ? DeviceMoves.ofRequest(converters) : new DeviceMoves(converters);
                 ReceivedTensors received = forDevice
                         ? new ReceivedTensors(this::convert, moves, storages, inlined, hostMemory, memory)

@@ -4,11 +4,11 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.Envelope;
 
 /**
- * The layout of a record's tensor section, which is the record's last part: {@code docs/reference/tensor-section.md} has its bytes. It starts at a
- * multiple of 8 ({@link Envelope#sectionOffset}).
+ * Layout of a record's tensor section, which is the record's last part: {@code docs/reference/tensor-section.md} has
+ * its bytes. It starts at a multiple of 8 ({@link Envelope#sectionOffset}).
  *
- * <p>A storage lies at a multiple of 64 from the record's start because a private copy of a record starts at a multiple of 64: native code
- * gets aligned addresses without another copy.
+ * <p>A storage lies at a multiple of 64 from the record's start because a private copy of a record starts at a multiple
+ * of 64: native code gets aligned addresses without another copy.
  */
 final class TensorSection {
 

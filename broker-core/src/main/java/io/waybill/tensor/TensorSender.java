@@ -24,7 +24,7 @@ import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
  */
 public final class TensorSender {
 
-    /** Plans kept for the next message; more than this many at a time are possible. */
+    /** Max number of plans that are kept for the next message; more may be in use at a time. */
     private static final int PLANS_KEPT = 64;
 
     private final SegmentPool pool;
@@ -43,11 +43,11 @@ public final class TensorSender {
      * that the message names do not change until the receiver releases them. The tensors' bytes are read until
      * {@link Plan#write} returned, and not later.
      *
-     * @param targets on which of the receiver's devices the tensors arrive
+     * @param targets the receiver's devices on which the tensors arrive
      * @throws CallException before anything is written: {@link ErrorCode#TOO_LARGE} for too many tensors,
      * {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when receivers, or the
-     * archive, hold so much that the message has to wait, {@link ErrorCode#DEVICE_UNMAPPED} when a device is not mapped,
-     * {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
+     * archive, hold too much, and the message has to wait, {@link ErrorCode#DEVICE_UNMAPPED} when a device is not
+     * mapped, {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
     public Plan plan(List<Tensor> tensors, int toWorker, DeviceTargets targets) {
         if (tensors.size() > TensorSection.MAX_TENSORS) {
@@ -94,7 +94,7 @@ public final class TensorSender {
     /**
      * Copies a storage of a device into a region of this worker's segments.
      *
-     * @return with one hold
+     * @return region with one hold
      * @throws CallException as {@link #toHost}
      */
     Region toSegment(Storage onDevice) {
@@ -112,17 +112,20 @@ public final class TensorSender {
     }
 
     void done(Plan plan) {
-        plans.offer(plan); // when there are enough, it is garbage
+        plans.offer(plan); // a plan beyond the limit is garbage
     }
 
-    /** Takes back what receivers of device memory have released. To be called at intervals. */
+    /** Reclaims device memory that receivers have released. To be called at intervals. */
     public void look() {
         if (leases.areShared()) {
             leases.pollAll();
         }
     }
 
-    /** Takes back what receivers have released. Happens by itself before memory runs short; calling it keeps {@link #leases} true. */
+    /**
+     * Reclaims memory that receivers have released. Happens by itself before memory runs short; calling it keeps
+     * {@link #leases} true.
+     */
     public void reclaim() {
         leases.pollAll();
     }
@@ -135,12 +138,12 @@ public final class TensorSender {
         leases.receiverGone(receiver);
     }
 
-    /** Leases that receivers have not released. */
+    /** Returns the number of leases that receivers have not released. */
     public long leases() {
         return leases.outstanding();
     }
 
-    /** Returns how often a receiver claimed to have released a lease that it did not have. */
+    /** Returns the number of claims of receivers to have released a lease that they did not have. */
     public long wrongClaims() {
         return leases.wrongClaims();
     }

@@ -5,10 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Regions, and storages on devices, that one receiver may use until it releases them.
+ * Set of regions, and of storages on devices, that one receiver may use until it releases them.
  *
  * <p>A receiver can release them, or end, before the sender knows that its message is in the journal: then the lease
- * ends when the sender learns it, because until then it may still be writing.
+ * ends when the sender knows this, because until then it may still be writing.
  *
  * <p><b>Threads.</b> Guarded by {@link Leases}.
  */
@@ -19,7 +19,7 @@ public final class Lease {
         PLANNED,
         /** The message is in the journal. */
         STANDING,
-        /** The receiver was done before the message was known to be in the journal. */
+        /** The receiver released it before the message was known to be in the journal. */
         RETURNED_EARLY,
         /** The receiver ended before the message was known to be in the journal. */
         ABANDONED_EARLY,
@@ -47,22 +47,25 @@ public final class Lease {
         return receiver;
     }
 
-    /** Takes over the caller's hold of a region. Only while the message is planned, by its thread. */
+    /** Acquires the caller's hold of a region. Only while the message is planned, by its thread. */
     public void add(Region region) {
         regions.add(region);
     }
 
-    /** Takes over a count of a storage on a device that the receiver shares. As {@link #add(Region)}. */
+    /**
+     * Acquires the caller's count of a storage on a device that the receiver shares. Otherwise like
+     * {@link #add(Region)}.
+     */
     public void add(Storage onDevice) {
         shared.add(onDevice);
     }
 
-    /** Whether the receiver shares device memory. Not while the message is planned. */
+    /** Returns whether the receiver shares device memory. Not while the message is planned. */
     boolean isShared() {
         return !shared.isEmpty();
     }
 
-    /** Whole pages. Not while the message is planned. */
+    /** Returns its size, in whole pages. Not while the message is planned. */
     long bytes() {
         long bytes = 0;
         for (Region region : regions) {
@@ -71,7 +74,10 @@ public final class Lease {
         return bytes;
     }
 
-    /** Whether another process uses regions of it, for a receiver that has ended. Not while the message is planned. */
+    /**
+     * Returns whether another process uses regions of it, for a receiver that has ended. Not while the message is
+     * planned.
+     */
     boolean isUsedStill() {
         for (Region region : regions) {
             if (region.segment().isLocked(region.offset(), region.length())) {
@@ -89,7 +95,7 @@ public final class Lease {
         state = next;
     }
 
-    /** Lets go of its regions, and of storages on devices some time later. */
+    /** Releases its regions, and later the storages on devices. */
     void end() {
         state = State.ENDED;
         for (Region region : regions) {
@@ -100,7 +106,10 @@ public final class Lease {
         shared.clear();
     }
 
-    /** Ends without the storages on devices: the receiver may still use them, and it is not known when it is done. Returns how many. */
+    /**
+     * Ends without releasing the storages on devices: the receiver may still use them, for an unknown time. Returns
+     * their number.
+     */
     int abandon() {
         int count = shared.size();
         shared.clear();

@@ -1,6 +1,6 @@
 package io.waybill.tensor.segment;
 
-/** Receives the ids of leases that receivers have released. */
+/** Receiver of the ids of leases that receivers have released. */
 @FunctionalInterface
 public interface LeaseSink {
 

@@ -8,10 +8,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The bytes of one storage that a message names: in a segment, with a hold of their region, which is not used again before {@link #letGo}; or on a device, from
- * which {@link #copyToSegment} brings them.
+ * Bytes of one storage that a message names: in a segment, with a hold of their region, which is not used again before
+ * {@link #letGo}; or on a device, from which {@link #copyToSegment} copies them.
  *
- * <p><b>Threads.</b> {@link #letGo} by any; the others by one. <b>Ownership.</b> Its receiver releases it, once.
+ * <p><b>Threads.</b> {@link #letGo} by any thread; the others by one. <b>Ownership.</b> The receiver of this object
+ * releases it, once.
  */
 public final class LeasedBytes {
 
@@ -19,14 +20,14 @@ public final class LeasedBytes {
 
     private final long size;
     private final boolean isShared;
-    private final Function<Storage, Region> toSegment; // null when they are in one
+    private final Function<Storage, Region> toSegment; // null when the bytes are in a segment
     private final long offsetInRegion;
     // guarded by this
-    private Region region; // null while they are on a device
-    private Storage onDevice; // null when they are in a segment, or are being copied to one
+    private Region region; // null while the bytes are on a device
+    private Storage onDevice; // null when the bytes are in a segment, or are being copied to one
     private boolean isReleased;
 
-    /** Takes over a hold of the region. */
+    /** Creates bytes in a segment; acquires the caller's hold of the region. */
     public LeasedBytes(Region region, long offsetInRegion, long size, boolean isShared) {
         this.region = region;
         this.offsetInRegion = offsetInRegion;
@@ -36,7 +37,7 @@ public final class LeasedBytes {
     }
 
     /**
-     * Takes over a count of a storage on a device.
+     * Creates bytes on a device; acquires the caller's count of the storage.
      *
      * @param size in bytes
      * @param toSegment copies a storage, and returns the region with one hold
@@ -49,7 +50,7 @@ public final class LeasedBytes {
         this.offsetInRegion = 0;
     }
 
-    /** Brings the bytes to a segment, unless they are in one, or were released. Throws what the copying does. */
+    /** Copies the bytes to a segment, unless they are in one, or were released. Throws the exceptions of the copy. */
     public void copyToSegment() {
         Storage source;
         synchronized (this) {
@@ -75,7 +76,7 @@ public final class LeasedBytes {
         }
     }
 
-    /** The segment's file. */
+    /** Returns the segment's file. */
     public Path segment() {
         return inSegment().segment().path();
     }
@@ -85,7 +86,7 @@ public final class LeasedBytes {
         return inSegment().offset() + offsetInRegion;
     }
 
-    /** Where they are, or were: after {@link #letGo} other bytes may be there. */
+    /** Returns the region of the bytes, present or former: after {@link #letGo} it may have other bytes. */
     private synchronized Region inSegment() {
         if (region == null) {
             throw new IllegalStateException("the bytes were released while they were on a device");
@@ -97,7 +98,7 @@ public final class LeasedBytes {
         return size;
     }
 
-    /** Whether the sender has the storage itself, and has not given it back: it can write, though it must not. */
+    /** Returns whether the sender has the storage itself, and has not released it: it can write, though it must not. */
     public boolean isShared() {
         return isShared;
     }

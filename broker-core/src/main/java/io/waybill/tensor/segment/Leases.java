@@ -13,7 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Table of this worker's leases and their receivers. Claims of a receiver to have released one are checked against it.
+ * Table of this worker's leases and their receivers. Claims of a receiver to have released a lease are checked against
+ * it.
  *
  * <p><b>Threads.</b> Thread-safe. Its lock is taken before the {@link SegmentPool}'s, never after.
  */
@@ -27,7 +28,9 @@ public final class Leases implements LeaseSink {
     /** Min leases before released ones are read: a read costs a cache miss or two, and serves many leases at once. */
     private static final int POLLED_FROM = 32;
 
-    /** Min bytes of memory that are taken before they are read: that much stays in a processor's own cache. */
+    /**
+     * Min bytes of memory that are taken before released leases are read: this size stays in a processor's own cache.
+     */
     private static final long POLLED_FROM_BYTES = 256 << 10;
 
     private static final int HOLDERS_NAMED = 3;
@@ -35,14 +38,14 @@ public final class Leases implements LeaseSink {
     private final ReleasedLeases released;
     private final StorageReleases releases;
     private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
-    /** Of receivers that have ended, while processes that took part in their name use them. */
+    /** Leases of receivers that have ended, while processes that took part in their name use them. */
     private final List<Lease> usedStill = new ArrayList<>();
 
     private long nextId;
     private long outstanding;
-    private long takes; // of memory, since released leases were read
-    private long takenBytes; // by these
-    private long sharing; // those that stand with device memory
+    private long takes; // number of takes of memory since released leases were read
+    private long takenBytes; // bytes of these takes
+    private long sharing; // number of standing leases with device memory
     private long wrongClaims;
     private boolean ended;
 
@@ -53,7 +56,7 @@ public final class Leases implements LeaseSink {
     }
 
     /**
-     * Opens leases to a receiver. They are planned: {@link #stand} or {@link #cancel} comes next.
+     * Opens leases to a receiver. They are planned: {@link #stand} or {@link #cancel} follows.
      *
      * @throws CallException {@link ErrorCode#BACK_PRESSURE} when the receiver has too many that it did not release
      */
@@ -79,7 +82,7 @@ public final class Leases implements LeaseSink {
         outstanding += count;
     }
 
-    /** The message is in the journal. */
+    /** Notes that the message is in the journal. */
     public synchronized void stand(Lease lease) {
         if (lease.state() == Lease.State.RETURNED_EARLY) {
             lease.end();
@@ -123,7 +126,7 @@ public final class Leases implements LeaseSink {
         }
     }
 
-    /** The receiver of this lease has ended. */
+    /** Notes that the receiver of this lease has ended. */
     private void abandoned(Lease lease) {
         forget(lease);
         if (lease.state() == Lease.State.PLANNED) {
@@ -160,7 +163,10 @@ public final class Leases implements LeaseSink {
         outstanding--;
     }
 
-    /** Ends all leases of a receiver that has ended, but those that a process uses which took part in its name: these end when it has let go. */
+    /**
+     * Ends all leases of a receiver that has ended, except leases used by a process that took part in its name: these
+     * end when that process has released them.
+     */
     public synchronized void receiverGone(int receiver) {
         Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
         if (its != null) {
@@ -172,8 +178,8 @@ public final class Leases implements LeaseSink {
     }
 
     /**
-     * Ends all leases: what receivers release is not read any more. Those of a message that is being written end with that. Device memory that
-     * receivers may still use is never released.
+     * Ends all leases: released leases are not read any more. Leases of a message that is being written end after the
+     * write. Device memory that receivers may still use is never released.
      */
     synchronized void endAll() {
         ended = true;
@@ -204,9 +210,9 @@ public final class Leases implements LeaseSink {
     }
 
     /**
-     * Called before memory is taken. Reads released leases when enough was taken since the last time: for a region that is not known to be
-     * free its sender takes another one, which no processor has in its caches. That costs no more than two reads each time, however many
-     * receivers there are.
+     * Reads released leases when enough memory was taken since the last time. Called before memory is taken: for a
+     * region that is not known to be free its sender takes another one, which no processor has in its caches. Costs no
+     * more than two reads each time, regardless of the number of receivers.
      */
     synchronized void pollBeforeTaking(long bytes) {
         takes++;
@@ -231,14 +237,17 @@ public final class Leases implements LeaseSink {
         });
     }
 
-    /** Returns who holds how much, for an error, those who hold most first: text that begins with a comma, or none. */
+    /**
+     * Returns the holders of memory with their sizes, for an error, the largest first: text that begins with a comma,
+     * or none.
+     */
     synchronized String holders() {
         List<Holder> holders = new ArrayList<>();
         byReceiver.forEach((receiver, its) -> {
             int standing = 0;
             long bytes = 0;
             for (Lease lease : its.values()) {
-                if (lease.state() == Lease.State.STANDING) { // the regions of others are their thread's
+                if (lease.state() == Lease.State.STANDING) { // the regions of other leases belong to their thread
                     standing++;
                     bytes += lease.bytes();
                 }

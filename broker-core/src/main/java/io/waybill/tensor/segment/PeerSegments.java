@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import org.agrona.collections.Long2ObjectHashMap;
 
 /**
- * The segment files of one peer, mapped when a message first names them.
+ * Segment files of one peer, mapped when a message first names them.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Created by {@link TensorReceiver#peer}; its caller closes it when
  * the peer has ended. Storages in use keep their mapping until they are released.
@@ -36,7 +36,7 @@ public final class PeerSegments implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** The peer's worker id. */
+    /** Returns the peer's worker id. */
     public int peer() {
         return peer;
     }
@@ -45,7 +45,8 @@ public final class PeerSegments implements AutoCloseable {
      * Returns a part of a segment, and maps its file if necessary.
      *
      * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file does not exist,
-     * {@link ErrorCode#PEER_CORRUPT} when it is too short, {@link ErrorCode#RESOURCE_UNAVAILABLE} when the host has no room for the mapping
+     * {@link ErrorCode#PEER_CORRUPT} when it is too short, {@link ErrorCode#RESOURCE_UNAVAILABLE} when the host has no
+     * room for the mapping
      */
     public synchronized SegmentMapping.Part use(long segment, long offset, long length)
             throws RejectedMessageException {
@@ -78,7 +79,7 @@ public final class PeerSegments implements AutoCloseable {
         }
     }
 
-    /** Lets go of files that the peer has removed, and which take up space until then. */
+    /** Unmaps files that the peer has removed, and which take up space until then. */
     private void dropStale() {
         mappings.values().removeIf(mapping -> {
             boolean stale = mapping.isStale();
@@ -89,7 +90,7 @@ public final class PeerSegments implements AutoCloseable {
         });
     }
 
-    /** Returns how many segment files are mapped. */
+    /** Returns the number of mapped segment files. */
     public synchronized int mappedCount() {
         return mappings.size();
     }

@@ -3,9 +3,9 @@ package io.waybill.tensor.segment;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Whole pages of a segment in use. Returns to its pool when it is not held any more: neither the worker itself nor a lease.
+ * Whole pages of a segment in use. Returns to its pool when neither the worker itself nor a lease holds it.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made with one hold.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Created with one hold.
  */
 public final class Region {
 
@@ -31,7 +31,7 @@ public final class Region {
         return offset;
     }
 
-    /** Whole pages. */
+    /** Returns the length, in whole pages. */
     long length() {
         return length;
     }
@@ -40,7 +40,7 @@ public final class Region {
         return segment.span().address() + offset;
     }
 
-    /** Takes one more hold; returns false when the region was released already. */
+    /** Acquires one more hold; returns false when the region was released already. */
     public boolean tryHold() {
         int seen;
         do {

@@ -3,10 +3,10 @@ package io.waybill.tensor.segment;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 
-/** Further holder of regions apart from senders and receivers, which can give some up. Thread-safe. */
+/** Further holder of regions apart from senders and receivers, which can release some. Thread-safe. */
 public interface RegionHolder {
 
-    /** Holds nothing. */
+    /** Holder of nothing. */
     RegionHolder NONE = new RegionHolder() {
         @Override
         public void requireRoom() {}
@@ -20,7 +20,7 @@ public interface RegionHolder {
     /**
      * Called before each message with tensors.
      *
-     * @throws CallException {@link ErrorCode#BACK_PRESSURE} when it holds so much that the message has to wait
+     * @throws CallException {@link ErrorCode#BACK_PRESSURE} when it holds too much, and the message has to wait
      */
     void requireRoom();
 
@@ -28,7 +28,7 @@ public interface RegionHolder {
      * Called when there is no memory for tensors.
      *
      * @return whether some was released
-     * @throws CallException {@link ErrorCode#BACK_PRESSURE} when some will be
+     * @throws CallException {@link ErrorCode#BACK_PRESSURE} when some will be released
      */
     boolean giveWay();
 }

@@ -4,7 +4,10 @@ package io.waybill.tensor.segment;
 @FunctionalInterface
 public interface ReleasedLeases {
 
-    /** Passes on what this receiver has released since the last time, in its order. Cheap when there is nothing. */
+    /**
+     * Passes the leases that this receiver has released since the last time to the sink, in the receiver's order. Cheap
+     * when there are none.
+     */
     void poll(int receiver, LeaseSink sink);
 
     /** Returns how an error names this receiver. */

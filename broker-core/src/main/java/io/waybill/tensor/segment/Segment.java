@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One of this worker's segment files, preallocated and mapped, with its free parts.
+ * Segment file of this worker, preallocated and mapped, with its free parts.
  *
  * <p>The free parts below {@link #touchedEnd} have been written before and are fast to write again; the parts above
  * were never used.
@@ -55,7 +55,7 @@ public final class Segment {
     /** Creates the file, with all its space. Removes it when that fails. */
     static Segment create(long id, Path directory, long size, SafeFiles files, NativeMemory memory) throws IOException {
         Path path = path(directory, id);
-        // looked at first: an attempt that fails would take all that is left for a moment, from the journals too
+        // checked first: a failed attempt would briefly use all the rest, which journals need too
         long left = Files.getFileStore(directory).getUsableSpace();
         if (left < size) {
             throw new IOException("a segment of " + size + " bytes does not fit on the disk of " + directory
@@ -75,7 +75,7 @@ public final class Segment {
         }
     }
 
-    /** Removes the files of segments that are not these, and returns how many there were. */
+    /** Removes the files of segments other than these, and returns their number. */
     static int removeOthers(Path directory, Set<Path> own, SafeFiles files) throws IOException {
         int removed = 0;
         for (Path file : files.list(directory, MAX_FILES)) {
@@ -112,13 +112,13 @@ public final class Segment {
         return path;
     }
 
-    /** Whether another process has locked a part of the file, which it has mapped then. */
+    /** Returns whether another process has locked, and therefore mapped, a part of the file. */
     boolean isLocked(long offset, long length) {
         try (NativeFile file = files.openExistingNative(path);
                 FileChannel channel = files.channelOf(file);
                 FileLock lock = channel.tryLock(offset, length, false)) {
             return lock == null;
-        } catch (IOException | OverlappingFileLockException e) { // it is asked for again
+        } catch (IOException | OverlappingFileLockException e) { // the caller asks again
             LOG.debug("Whether {} is locked is not known", path, e);
             return true;
         }
@@ -128,7 +128,7 @@ public final class Segment {
         return touchedEnd;
     }
 
-    /** Takes from the part that was never used. */
+    /** Takes a region from the part that was never used. */
     long takeFresh(long length) {
         long offset = touchedEnd;
         touchedEnd += length;
@@ -161,18 +161,18 @@ public final class Segment {
         freeByOffset.remove(extent.offset());
     }
 
-    /** The free part that ends where {@code offset} is, or null. */
+    /** Returns the free part that ends at {@code offset}; null for none. */
     Extent freeBefore(long offset) {
         var entry = freeByOffset.lowerEntry(offset);
         return entry != null && entry.getValue().end() == offset ? entry.getValue() : null;
     }
 
-    /** The free part that starts there, or null. */
+    /** Returns the free part that starts at {@code offset}; null for none. */
     Extent freeAt(long offset) {
         return freeByOffset.get(offset);
     }
 
-    /** Whether no region of it is in use. */
+    /** Returns whether no region of it is in use. */
     boolean isUnused() {
         if (touchedEnd == 0) {
             return true;
@@ -186,9 +186,9 @@ public final class Segment {
     }
 
     /**
-     * A free part that has been written before.
+     * Free part that has been written before.
      *
-     * @param stamp grows from one to the next that became free
+     * @param stamp number that grows with each part that becomes free
      */
     record Extent(Segment segment, long offset, long length, long stamp) implements Comparable<Extent> {
 
@@ -196,7 +196,10 @@ public final class Segment {
             return offset + length;
         }
 
-        /** The smallest first, and among equals the one that became free last: its pages are the warmest. */
+        /**
+         * Orders by size, the smallest first, and equal sizes by the time they became free, the last one first: its
+         * pages are the warmest.
+         */
         @Override
         public int compareTo(Extent other) {
             int byLength = Long.compare(length, other.length);

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A peer's segment file, mapped copy-on-write: reading copies nothing, and writes are private to this process. A second mapping, which can't be written, always
- * shows the file, also to a device for which it is pinned.
+ * Copy-on-write mapping of a peer's segment file: reading copies nothing, and writes are private to this process. A
+ * second mapping, which can't be written, always shows the file, also to a device for which it is pinned.
  *
  * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of
  * its own.
@@ -38,12 +38,12 @@ public final class SegmentMapping {
 
     private final NativeFile file;
     private final NativeSpan span;
-    private final long readAddress; // of the second mapping; 0 for an empty file
+    private final long readAddress; // address of the second mapping; 0 for an empty file
     private final NativeMemory memory;
     private final MappedSegments.Mapped mapped; // null for an empty file
     private final Clock clock;
     private final TreeMap<Long, Long> inUse = new TreeMap<>();
-    private int parts; // that are in use
+    private int parts; // number of parts in use
     private long size;
     private long sizeAskedNs;
     private boolean closed;
@@ -62,7 +62,7 @@ public final class SegmentMapping {
         this.sizeAskedNs = clock.monotonicNs();
     }
 
-    /** Maps the whole file. Takes over the file. */
+    /** Maps the whole file. Acquires the file. */
     static SegmentMapping map(NativeFile file, NativeMemory memory, Clock clock) throws IOException {
         try {
             long size = file.size();
@@ -83,7 +83,7 @@ public final class SegmentMapping {
         return new NativeSpan(memory, address, length, () -> memory.unmap(address, length));
     }
 
-    /** Maps what a span has once more; closes the span when that fails. */
+    /** Maps the range of a span a second time; closes the span when that fails. */
     private static long mapForReading(NativeFile file, NativeSpan span) throws IOException {
         try {
             return file.map(NativeCalls.Mapping.READ_ONLY, 0, span.length());
@@ -93,19 +93,19 @@ public final class SegmentMapping {
         }
     }
 
-    /** A part of a mapping, in use. */
+    /** Part of a mapping, in use. */
     public record Part(SegmentMapping mapping, NativeSpan span, long offsetInSpan, long offset, long length) {
 
         public long address() {
             return span.address() + offsetInSpan;
         }
 
-        /** Returns where the file's bytes are, whatever was written at {@link #address}; not writable. */
+        /** Returns the address of the file's bytes, without any writes at {@link #address}; not writable. */
         public long readAddress() {
             return mapping.readAddress + offset;
         }
 
-        /** Returns where the peer's file was opened. */
+        /** Returns the path at which the peer's file was opened. */
         public Path path() {
             return mapping.file.path();
         }
@@ -114,14 +114,14 @@ public final class SegmentMapping {
             return span != mapping.span;
         }
 
-        /** Whether the file has been cut since it was taken into use. */
+        /** Returns whether the file has been cut since it was taken into use. */
         public boolean isCut() {
             return mapping.endsBefore(offset + length);
         }
 
         /**
-         * Discards private pages that a receiver may have written, so that it shows the file again. Whole pages: only
-         * when nothing else in them is in use.
+         * Discards private pages that a receiver may have written, so that the mapping shows the file again. Whole
+         * pages: only when no other part in them is in use.
          */
         public void dropPrivatePages() {
             if (length > 0 && !isAlone()) {
@@ -137,7 +137,7 @@ public final class SegmentMapping {
     /**
      * Takes a part into use.
      *
-     * @throws RejectedMessageException when the file is too short: touching what is missing would take the process down
+     * @throws RejectedMessageException when the file is too short: touching the missing pages would crash the process
      */
     synchronized Part use(long offset, long length) throws RejectedMessageException {
         if (closed) {
@@ -171,8 +171,7 @@ public final class SegmentMapping {
     }
 
     /**
-     * Returns how much of the file can be used, from a recent read: reading the size costs as much as everything else
-     * here.
+     * Returns the usable size of the file, from a recent read: reading the size costs as much as everything else here.
      */
     private long size() throws IOException {
         long nowNs = clock.monotonicNs();
@@ -213,7 +212,7 @@ public final class SegmentMapping {
         }
     }
 
-    /** Whether nothing in it is in use and the peer has removed the file. */
+    /** Returns whether no part of it is in use and the peer has removed the file. */
     synchronized boolean isStale() {
         return parts == 0 && !Files.exists(file.path(), LinkOption.NOFOLLOW_LINKS);
     }

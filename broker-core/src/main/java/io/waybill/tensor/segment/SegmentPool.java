@@ -24,20 +24,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This worker's segment files, and the regions in them: allocated in whole pages, freed when neither the worker nor a
- * receiver uses them, and reused, those written before first. Writing to untouched pages is an order of magnitude
- * slower.
+ * Pool of this worker's segment files, and of the regions in them: allocated in whole pages, freed when neither the
+ * worker nor a receiver uses them, and reused, regions written before first. Writing to untouched pages is an order of
+ * magnitude slower.
  *
- * <p><b>Threads.</b> Thread-safe. A new segment is made under the lock.
+ * <p><b>Threads.</b> Thread-safe. A new segment is created under the lock.
  *
- * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they
- * have, and so does this process: a segment stays mapped until its last region is released, by the last thread that
- * copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to
- * remove ({@link #removeLeftovers}) when no worker will read the messages that name them.
+ * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep their
+ * mappings, and so does this process: a segment stays mapped until its last region is released, by the last thread that
+ * copies into it or holds a storage. The worker removes files that an earlier process of it left behind
+ * ({@link #removeLeftovers}) when no worker will read the messages that name them.
  *
- * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
- * {@link ErrorCode#BACK_PRESSURE} when there is room for a message as soon as receivers release theirs, with
- * {@link ErrorCode#CLOSED} once it is closed. The text tells who holds how much.
+ * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room,
+ * with {@link ErrorCode#BACK_PRESSURE} when there is room for a message as soon as receivers release theirs, with
+ * {@link ErrorCode#CLOSED} once it is closed. The text names the holders with their sizes.
  */
 public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
@@ -57,18 +57,21 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     private long nextStamp;
     private long totalBytes;
     private long usedBytes;
-    private IOException noSegment; // why the last one could not be made; null when it could, or none was needed
+    private IOException noSegment; // reason why the last one could not be made; null when it could, or none was needed
     private volatile boolean closed; // written under the lock, read by holders of storages too
 
-    /** Which pages will do. */
+    /** Pages that a request for a region accepts. */
     private enum Room {
         TOUCHED,
         ANY
     }
 
     /**
+     * Creates a pool.
+     *
      * @param directory where the segment files lie; made when missing
-     * @param firstId of segments and of leases: larger than any of an earlier process of this worker, such as the wall clock in ns
+     * @param firstId of segments and of leases: larger than any of an earlier process of this worker, such as the wall
+     * clock in ns
      * @param released source of released leases
      * @param holder further holder of regions
      * @param releases releases storages on devices that receivers shared
@@ -112,14 +115,14 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         region.letGo();
     }
 
-    /** Requires that a message with this many bytes could be sent once all receivers have released theirs. */
+    /** Requires that a message with this number of bytes could be sent once all receivers have released theirs. */
     public void requireEverRoom(long bytes) {
         if (bytes > config.totalBytes() - ownedBytes.get()) {
             throw full(ErrorCode.DEVICE_FULL, bytes, null);
         }
     }
 
-    /** A region of at least this many bytes for a message, with one hold. */
+    /** Takes a region of at least this number of bytes for a message, with one hold. */
     public Region take(long bytes) {
         Region region = takeOrNull(bytes);
         if (region == null) {
@@ -180,7 +183,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return new Region(this, extent.segment(), extent.offset(), length);
     }
 
-    /** Takes pages that were never used, with the touched and free ones right before them if there are some. */
+    /** Takes pages that were never used, together with touched and free pages right before them, if any. */
     private Region takeFresh(long length) {
         for (Segment segment : segments) {
             Extent last = segment.freeBefore(segment.touchedEnd());
@@ -269,9 +272,10 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     }
 
     /**
-     * Touches pages that were never used, so that the first message into them is as fast as the next. For a helper thread.
+     * Touches pages that were never used, so that the first message into them is as fast as the next. For a helper
+     * thread.
      *
-     * @return how many bytes; 0 when there is nothing to do
+     * @return number of touched bytes; 0 when there is nothing to do
      */
     public long touchAhead(long maxBytes) {
         Region region;
@@ -308,7 +312,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text, cause);
     }
 
-    /** Removes what an earlier process of this worker left behind, and returns how many files that were. */
+    /** Removes the files that an earlier process of this worker left behind, and returns their number. */
     public int removeLeftovers() throws IOException {
         Set<Path> own;
         synchronized (this) {
@@ -343,17 +347,17 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return memory;
     }
 
-    /** The first id of segments and leases. */
+    /** Returns the first id of segments and leases. */
     public long firstId() {
         return firstId;
     }
 
-    /** Size of all segment files. */
+    /** Returns the size of all segment files. */
     public synchronized long totalBytes() {
         return totalBytes;
     }
 
-    /** Bytes that this worker or a receiver uses, in whole pages. */
+    /** Returns the number of bytes that this worker or a receiver uses, in whole pages. */
     public synchronized long usedBytes() {
         return usedBytes;
     }
@@ -380,7 +384,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     /** Removes the files. Regions in use stay mapped until they are released. */
     @Override
     public void close() {
-        leases.endAll(); // outside the lock: what they held is put into the pool from here
+        leases.endAll(); // outside the lock: regions that the leases held are put into the pool from here
         synchronized (this) {
             if (closed) {
                 throw new IllegalStateException("a segment pool is closed once");

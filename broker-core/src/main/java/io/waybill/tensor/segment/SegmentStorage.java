@@ -6,7 +6,7 @@ import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
-/** A storage that the worker allocated inside a segment, writable until it is sent. Counting is thread-safe. */
+/** Storage that the worker allocated inside a segment, writable until it is sent. Counting is thread-safe. */
 public final class SegmentStorage implements HostBytes {
 
     private final SegmentPool pool;
@@ -24,7 +24,7 @@ public final class SegmentStorage implements HostBytes {
         return pool;
     }
 
-    /** The region, with one more hold: the caller's. */
+    /** Returns the region, with one more hold, which the caller owns. */
     public Region lease() {
         count.require();
         if (!region.tryHold()) {

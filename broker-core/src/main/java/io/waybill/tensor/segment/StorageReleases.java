@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Releases counts of storages on devices that leases held. Such a storage is of a bundle's class, which may block or throw, and a lease ends under a lock, on any
- * thread: so they are released on a thread of their own, which exists while there is work, and for a second more.
+ * Background releases of counts of storages on devices that leases held. Such a storage is of a bundle's class, which
+ * may block or throw, and a lease ends under a lock, on any thread: therefore they are released on a separate thread,
+ * which exists while there is work, and for a second more.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -30,7 +31,7 @@ public final class StorageReleases {
         this.threads = threads;
     }
 
-    /** Takes over a count, to be released. Does not wait. */
+    /** Acquires the caller's count, to be released later. Does not wait. */
     synchronized void later(Storage storage) {
         waiting.add(storage);
         if (hasThread) {
@@ -43,7 +44,7 @@ public final class StorageReleases {
 
     private void run() {
         for (Storage next = next(); next != null; next = next()) {
-            Thread.interrupted(); // of the one before
+            Thread.interrupted(); // interrupt of the release before
             try {
                 next.release();
             } catch (Throwable e) { // the boundary around a storage
@@ -52,7 +53,7 @@ public final class StorageReleases {
         }
     }
 
-    /** Returns the next one; null when the thread is to end. */
+    /** Returns the next storage; null when the thread is to end. */
     private synchronized Storage next() {
         boolean hasWaited = false;
         while (waiting.isEmpty()) {
@@ -62,7 +63,7 @@ public final class StorageReleases {
             }
             try {
                 threads.waitOn(this, IDLE_MS);
-            } catch (InterruptedException e) { // by a bundle, by mistake
+            } catch (InterruptedException e) { // interrupted by a bundle, by mistake
                 LOG.debug("interrupted", e);
             }
             hasWaited = true;

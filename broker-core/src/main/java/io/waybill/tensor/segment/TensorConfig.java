@@ -6,15 +6,15 @@ import io.waybill.tensor.memory.Pages;
 /**
  * Settings of tensors in transit.
  *
- * @param segmentBytes size of a segment file; a larger storage gets one of its own. A multiple of 4096
- * @param totalBytes most that all segment files of a worker take
- * @param inlineBytes largest storage that travels in the record itself
- * @param inlineTotalBytes most bytes of storages in one record
+ * @param segmentBytes size of a segment file; a larger storage gets a separate file. A multiple of 4096
+ * @param totalBytes max size of all segment files of a worker
+ * @param inlineBytes max size of a storage that travels in the record itself
+ * @param inlineTotalBytes max bytes of storages in one record
  */
 public record TensorConfig(long segmentBytes, long totalBytes, int inlineBytes, int inlineTotalBytes) {
 
     public static final long SEGMENT_BYTES_DEFAULT = 64L << 20;
-    /** Half of the memory that this process may use. */
+    /** Default of {@link #totalBytes}: half of the memory that this process may use. */
     public static final long TOTAL_BYTES_DEFAULT = Math.max(SEGMENT_BYTES_DEFAULT, Host.memoryBytes() / 2);
 
     public static final int INLINE_BYTES_DEFAULT = 4 << 10;

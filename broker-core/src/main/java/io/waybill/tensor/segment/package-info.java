@@ -1,2 +1,2 @@
-/** Segments: files through which tensor bytes travel, what is leased of them, and their mappings. */
+/** Segments: files through which tensor bytes travel, their leases, and their mappings. */
 package io.waybill.tensor.segment;
