@@ -14,16 +14,17 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The listeners for what happens to calls. While there is none, {@link #isEmpty()} is one read of a field, and nothing else is done.
+ * Registry of the listeners for events of calls. While there is no listener, {@link #isEmpty()} is one read of a field,
+ * and nothing else is done.
  *
- * <p><b>Threads.</b> Any. Events that no thread may deliver itself, because foreign code could stop other work there, are delivered by a
- * thread of this object.
+ * <p><b>Threads.</b> Any. Events that no thread may deliver itself, because foreign code could stop other work there,
+ * are delivered by a thread of this object.
  */
 public final class CallListeners {
 
     private static final long HANGS_NS = 1_000_000_000;
     private static final long HELD_NS = 100_000_000;
-    /** Above the housekeeper's longest rest. */
+    /** Time above the housekeeper's max rest. */
     private static final long PAUSED_NS = 500_000_000;
 
     private final Clock clock;
@@ -34,13 +35,13 @@ public final class CallListeners {
     private final ThreadLocal<EventView> own;
     private final List<ListenerEntry> droppedEntries = new ArrayList<>(); // guarded by this
     private volatile ListenerEntry[] entries; // null for none; written under this
-    private long lookedNs; // by the housekeeper
-    private volatile int wanted; // the kinds that any listener wants, a bit for each; written under this
+    private long lookedNs; // used by the housekeeper
+    private volatile int wanted; // one bit for each kind that any listener wants; written under this
 
-    /** Stay of a listener. Thread-safe. */
+    /** Registration of a listener. Thread-safe. */
     public interface Registration {
 
-        /** Takes the listener out. Threads may still be in it. Does nothing when repeated. */
+        /** Removes the listener. Threads may still be in it. Does nothing when repeated. */
         void remove();
     }
 
@@ -101,7 +102,7 @@ public final class CallListeners {
         }
     }
 
-    /** Returns why a listener of a provider is not called; empty when all are. */
+    /** Returns why a listener of a provider is not called; empty when all listeners are called. */
     public synchronized Optional<String> problem(String provider) {
         return droppedEntries.stream()
                 .filter(entry -> entry.provider().equals(provider))
@@ -119,14 +120,16 @@ public final class CallListeners {
         return (wanted & 1 << kind.ordinal()) != 0;
     }
 
-    /** Creates an event for one thread, or for one that it passes on. */
+    /** Creates an event for one thread, or for another thread to which it is passed. */
     public EventView newEvent() {
         EventView view = new EventView(this);
         views.add(new WeakReference<>(view));
         return view;
     }
 
-    /** Returns the calling thread's own event; null while a listener is called with it, whose calls are not reported. */
+    /**
+     * Returns the calling thread's own event; null while a listener is called with it, whose calls are not reported.
+     */
     public EventView own() {
         EventView view = own.get();
         if (view == null) {
@@ -153,7 +156,10 @@ public final class CallListeners {
         detached.add(event.copy());
     }
 
-    /** Lets other threads pass by listeners that don't return, and drops them after a while. By the housekeeper. */
+    /**
+     * Lets other threads bypass listeners that don't return, and drops such listeners after a while. By the
+     * housekeeper.
+     */
     public void look(long nowNs) {
         boolean isFirst = nowNs - lookedNs > PAUSED_NS; // the process was stopped, and no thread could return
         lookedNs = nowNs;
@@ -171,7 +177,7 @@ public final class CallListeners {
             if (insideNs >= HANGS_NS && view.isFirstReport()) {
                 Thread thread = view.thread();
                 StackTraceElement[] stack = thread.getStackTrace();
-                thread.interrupt(); // its call may go on
+                thread.interrupt(); // its call may continue
                 hanging.drop("it has not returned for 1 s, on " + thread.getName() + ", at "
                         + (stack.length == 0 ? "its end" : stack[0]));
                 detached.replace(thread);

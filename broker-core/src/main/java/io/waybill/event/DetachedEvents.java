@@ -6,9 +6,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Events that are delivered by a thread of their own, which ends when there are none.
+ * Queue of events that a separate thread delivers, which ends when there are none.
  *
- * <p><b>Threads.</b> Any adds.
+ * <p><b>Threads.</b> Any thread adds.
  */
 final class DetachedEvents {
 
@@ -47,7 +47,7 @@ final class DetachedEvents {
         threads.startWhenPossible("waybill-call-events", () -> run(own));
     }
 
-    /** Lets another thread go on if this one, which does not return from a listener, delivers. */
+    /** Lets another thread continue if the given one delivers, and does not return from a listener. */
     void replace(Thread hanging) {
         synchronized (waiting) {
             if (turn == null || thread != hanging) {
@@ -73,7 +73,7 @@ final class DetachedEvents {
                 }
             }
             listeners.notify(event);
-            context.leave(null); // whatever they left behind
+            context.leave(null); // removes anything that listeners left behind
         }
     }
 }

@@ -10,9 +10,9 @@ import org.agrona.DirectBuffer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A reusable event. Filled by {@link #open} and what follows it, and passed to {@link CallListeners#notify}.
+ * Reusable event. Filled by {@link #open} and the setters after it, and passed to {@link CallListeners#notify}.
  *
- * <p><b>Threads.</b> Belongs to one at a time; the housekeeper reads which listener it is in.
+ * <p><b>Threads.</b> Belongs to one thread at a time; the housekeeper reads the listener that it is in.
  */
 public final class EventView implements CallEvent {
 
@@ -38,21 +38,21 @@ public final class EventView implements CallEvent {
     private DirectBuffer buffer; // valid with a name
     private int nameAt;
     private int nameLength; // 0 for none
-    private String operation; // null until it was asked for
+    private String operation; // null until the first read
     private int bytes;
     private int tensors;
     private int depth;
-    private long spanId; // 0 for no trace; otherwise the next four are valid
+    private long spanId; // 0 for no trace; otherwise this and the next four fields are valid
     private long callerSpanId;
     private long traceIdHigh;
     private long traceIdLow;
     private boolean sampled;
     private ErrorCode error;
-    private long timeNs; // 0 until it was asked for
-    private ListenerEntry inside; // the last one
-    private Thread thread; // the last one that was inside
+    private long timeNs; // 0 until the first read
+    private ListenerEntry inside; // the listener that was called last
+    private Thread thread; // the last thread that was inside a listener
     private long turns; // odd while a listener is called
-    // By the housekeeper: what it saw last, and since when.
+    // By the housekeeper: the turns that it read last, and since when.
     private long seenTurns;
     private long reportedTurns;
     private long seenNs;
@@ -101,7 +101,7 @@ public final class EventView implements CallEvent {
         return this;
     }
 
-    /** Sets the trace that the call belongs to, and the span that it is, which is not 0. */
+    /** Sets the trace that the call belongs to, and the call's own span, which is not 0. */
     public EventView trace(long idHigh, long idLow, long span, long callerSpan, boolean isSampled) {
         traceIdHigh = idHigh;
         traceIdLow = idLow;
@@ -111,7 +111,7 @@ public final class EventView implements CallEvent {
         return this;
     }
 
-    /** Sets where the name is, while the event lasts. */
+    /** Sets the location of the name, for the duration of the event. */
     public EventView name(DirectBuffer of, int at, int length) {
         if (buffer != of) {
             buffer = of;
@@ -121,7 +121,7 @@ public final class EventView implements CallEvent {
         return this;
     }
 
-    /** Sets where the name is, as {@link #name(DirectBuffer, int, int)}. */
+    /** Sets the location of the name, as {@link #name(DirectBuffer, int, int)}. */
     public EventView name(byte[] of, int at, int length) {
         heap.wrap(of);
         return name(heap, at, length);
@@ -135,7 +135,7 @@ public final class EventView implements CallEvent {
 
     /** Reads the name now, because its buffer is reused before the listeners are called. */
     public EventView resolved() {
-        if (nameLength > 0) { // otherwise it is that of the type
+        if (nameLength > 0) { // otherwise the operation is the name of the type
             operation = name();
         }
         return this;
@@ -147,7 +147,7 @@ public final class EventView implements CallEvent {
         return this;
     }
 
-    /** Sets how many messages the message is inside of. */
+    /** Sets the number of messages that the message is inside of. */
     public EventView inside(int messages) {
         depth = messages;
         return this;
@@ -160,7 +160,7 @@ public final class EventView implements CallEvent {
         return this;
     }
 
-    /** Sets the time, on the boot clock; 0 for the time when it is asked for. */
+    /** Sets the time, on the boot clock; 0 for the time of the first read. */
     public EventView at(long bootNs) {
         timeNs = bootNs;
         return this;
@@ -194,7 +194,7 @@ public final class EventView implements CallEvent {
         if (inside != entry) {
             inside = entry;
         }
-        TURNS.setRelease(this, turns + 1); // last: who sees it sees the rest
+        TURNS.setRelease(this, turns + 1); // last: a thread that sees it sees the other fields
     }
 
     void leave() {
@@ -202,9 +202,9 @@ public final class EventView implements CallEvent {
     }
 
     /**
-     * Returns for how long a listener has not returned; 0 for none. By the housekeeper.
+     * Returns the time for which a listener has not returned; 0 for none. By the housekeeper.
      *
-     * @param isFirst whether what was seen before does not count
+     * @param isFirst whether earlier readings do not count
      */
     long insideNs(long nowNs, boolean isFirst) {
         long now = (long) TURNS.getAcquire(this);
@@ -221,7 +221,7 @@ public final class EventView implements CallEvent {
         return inside;
     }
 
-    /** Returns whether this is the first time that this call of a listener is found to hang. By the housekeeper. */
+    /** Returns whether this is the first time that this call of a listener is found to be stuck. By the housekeeper. */
     boolean isFirstReport() {
         boolean first = reportedTurns != seenTurns;
         reportedTurns = seenTurns;
@@ -232,7 +232,7 @@ public final class EventView implements CallEvent {
         return thread;
     }
 
-    // ---- what listeners see
+    // ---- fields for listeners
 
     private void requireOpen() {
         if (!isOpen()) {

@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A listener, and what it has done wrong. The boundary around it.
+ * Listener with its failures. The boundary around it.
  *
  * <p><b>Threads.</b> Any. The counts of samples are not exact, because they cost nothing.
  */
@@ -28,16 +28,16 @@ final class ListenerEntry {
     private final Runnable charge;
     private final CallListeners owner;
     private final Clock clock;
-    private final int kinds; // a bit for each that it wants
+    private final int kinds; // one bit for each kind that it wants
     private final AtomicInteger failures = new AtomicInteger();
     private int events; // racy
     private int slow; // racy: samples in a row
-    private volatile String dropped = ""; // why; empty while it is called
-    private volatile boolean held; // a thread does not return: others leave their events here; written under heldEvents
+    private volatile String dropped = ""; // reason; empty while it is called
+    private volatile boolean held; // a thread does not return: others queue their events; written under heldEvents
     private final Deque<EventView> heldEvents = new ArrayDeque<>(); // guarded by itself
-    private long missed; // guarded by heldEvents: for which there was no room
+    private long missed; // guarded by heldEvents: number of events for which there was no room
     private boolean resuming; // guarded by heldEvents
-    private long heldNs; // by the housekeeper: when it saw last that a thread does not return
+    private long heldNs; // by the housekeeper: last time at which a thread did not return
 
     ListenerEntry(String provider, CallEvents listener, Runnable charge, CallListeners owner, Clock clock) {
         this.provider = provider;
@@ -61,7 +61,7 @@ final class ListenerEntry {
         }
     }
 
-    /** Returns the kinds of events that it wants, a bit for each. */
+    /** Returns the kinds of events that it wants, one bit for each. */
     int kinds() {
         return kinds;
     }
@@ -79,7 +79,9 @@ final class ListenerEntry {
         return failures.get();
     }
 
-    /** Calls the listener, or keeps the event for later while another thread does not return from it. Does not throw. */
+    /**
+     * Calls the listener, or keeps the event for later while another thread does not return from it. Does not throw.
+     */
     void call(EventView event) {
         if (!held || !keep(event.copy())) {
             deliver(event);
@@ -107,7 +109,10 @@ final class ListenerEntry {
         }
     }
 
-    /** Returns whether no thread is seen to stay inside any more, so that the caller must see to one {@link #resume}. By the housekeeper. */
+    /**
+     * Returns whether no thread stays inside any more, so that the caller must start one {@link #resume}. By the
+     * housekeeper.
+     */
     boolean beginsResume(long nowNs) {
         if (!held || heldNs == nowNs) {
             return false;
@@ -119,14 +124,14 @@ final class ListenerEntry {
         }
     }
 
-    /** Delivers what was kept, in order, and lets all threads call the listener again. */
+    /** Delivers the queued events, in order, and lets all threads call the listener again. */
     void resume() {
         for (EventView event = nextHeld(); event != null; event = nextHeld()) {
             deliver(event);
         }
     }
 
-    /** Returns the next event that was kept; null when there is none, and threads may call the listener. */
+    /** Returns the next queued event; null when there is none, and threads may call the listener. */
     private EventView nextHeld() {
         long lost;
         synchronized (heldEvents) {

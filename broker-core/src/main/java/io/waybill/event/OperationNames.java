@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import org.agrona.DirectBuffer;
 
 /**
- * Cache of names by their bytes: a table where each name has one place, and takes it from the one that was there.
+ * Cache of names by their bytes: a table where each name has one slot, and replaces the name that was there.
  *
  * <p><b>Threads.</b> Any. Its entries are immutable, so that a race costs one more object.
  */
@@ -30,7 +30,7 @@ public final class OperationNames {
         }
     }
 
-    /** Returns the name in these bytes of UTF-8: the same string as last time, unless another name has taken its place. */
+    /** Returns the name in these bytes of UTF-8: the same string as last time, unless another name has replaced it. */
     public String of(DirectBuffer buffer, int at, int length) {
         int hash = length;
         for (int i = 0; i < length; i++) {

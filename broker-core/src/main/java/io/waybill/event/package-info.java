@@ -1,5 +1,5 @@
 /**
- * The listeners for what happens to calls, and the events that they are called with.
+ * Listeners for events of calls, and the events themselves.
  *
  * <p>Start at {@link io.waybill.event.CallListeners}.
  */

@@ -2,14 +2,14 @@ package io.waybill.intercept;
 
 import io.waybill.api.intercept.WhenAway;
 
-/** What happens to the messages of an interceptor while its provider is replaced. */
+/** Policy for the messages of an interceptor while its provider is replaced. */
 public enum AwayPolicy {
-    /** They wait for the next version. */
+    /** The messages wait for the next version. */
     PARK,
-    /** They pass without it. */
+    /** The messages pass without it. */
     PASS;
 
-    /** Reads the value of the service property; see {@link WhenAway}. */
+    /** Parses the value of the service property; see {@link WhenAway}. */
     public static AwayPolicy parse(String text) {
         return switch (text) {
             case WhenAway.PARK -> PARK;

@@ -3,7 +3,7 @@ package io.waybill.intercept;
 import java.util.List;
 
 /**
- * The interceptors of one kind of message, the highest ranking first. Immutable.
+ * Chain of the interceptors of one kind of message, the highest ranking first. Immutable.
  *
  * @param <T> the kind of interceptor
  */
@@ -28,12 +28,17 @@ public final class InterceptorChain<T> {
         return entries[index];
     }
 
-    /** Returns whether any of them is called again after its first method: with the outcome, or when an attempt failed. */
+    /**
+     * Returns whether any of them is called again after its first method: with the outcome, or when an attempt failed.
+     */
     public boolean seesOutcomes() {
         return seesOutcomes;
     }
 
-    /** Returns whether any of them takes part in calls now. For a call that is counted in, on its thread: it may ask the interceptors. */
+    /**
+     * Returns whether any of them takes part in calls now. Only for a call that is counted in, on its thread: the
+     * interceptors may be asked.
+     */
     public boolean isIntercepting() {
         if (isAlwaysIntercepting) {
             return true;
@@ -46,12 +51,15 @@ public final class InterceptorChain<T> {
         return false;
     }
 
-    /** Counts a call in at every interceptor; false, and nowhere, when one was withdrawn: the new table is about to be there. */
+    /**
+     * Counts a call in at every interceptor; returns false, and counts it nowhere, when one was withdrawn: the new
+     * table is about to be there.
+     */
     public boolean begin() {
         return begin(false);
     }
 
-    /** Counts a call of a request in flight in, also at interceptors that leave and have not left. */
+    /** Counts in a call of a request in flight, also at interceptors that are withdrawn and have not left. */
     public boolean beginNested() {
         return begin(true);
     }

@@ -16,10 +16,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One interceptor, with the count of the calls that it has begun.
+ * Interceptor with the count of the calls that it has begun.
  *
- * <p>Every {@link #begin} that returned true is followed by one {@link #end}. In between the interceptor is not removed, unless the drain
- * limit passes: then {@link #interceptor} is null.
+ * <p>Every {@link #begin} that returned true is followed by one {@link #end}. In between the interceptor is not
+ * removed, unless the drain limit passes: then {@link #interceptor} is null.
  *
  * <p><b>Threads.</b> Any.
  *
@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class InterceptorEntry<T> {
 
     private static final Logger LOG = LoggerFactory.getLogger(InterceptorEntry.class);
-    /** Failures of an interceptor that are logged with their stack; further ones are counted. */
+    /** Max failures of an interceptor that are logged with their stack; further ones are counted. */
     private static final int MAX_LOGGED = 20;
 
     private final List<HandlerKey> keys;
@@ -64,17 +64,20 @@ public final class InterceptorEntry<T> {
         this.interceptor = spec.interceptor();
     }
 
-    /** Counts a call in; false when the interceptor was withdrawn, and the caller looks up the new table. */
+    /** Counts a call in; returns false when the interceptor was withdrawn: the caller then reads the new table. */
     boolean begin() {
         return inFlight.begin();
     }
 
-    /** Counts a call in that belongs to a request in flight, although the interceptor leaves; false when it has left. */
+    /**
+     * Counts in a call that belongs to a request in flight, although the interceptor is withdrawn; returns false when
+     * it has left.
+     */
     boolean beginNested() {
         return inFlight.beginLeaving();
     }
 
-    /** Counts a call out that was counted in. */
+    /** Counts out a call that was counted in. */
     void end() {
         inFlight.end();
     }
@@ -94,7 +97,7 @@ public final class InterceptorEntry<T> {
         return isAlwaysIntercepting;
     }
 
-    /** Returns whether it takes part in calls now. One that does not say so does. */
+    /** Returns whether it takes part in calls now. An interceptor without that method takes part. */
     boolean isIntercepting() {
         T own = interceptor;
         try {
@@ -137,7 +140,7 @@ public final class InterceptorEntry<T> {
     }
 
     /**
-     * Counts and logs what the interceptor threw. Does not throw.
+     * Counts and logs an exception of the interceptor. Does not throw.
      *
      * @param method the method that threw
      * @param of the call, with its message id if it has one
@@ -162,7 +165,7 @@ public final class InterceptorEntry<T> {
                 provider, keys, ranking, inFlight(), inFlight.begun(), failed.get(), isWithdrawn());
     }
 
-    /** Lets no more calls begin, but for those of requests in flight. */
+    /** Lets no more calls begin, except calls of requests in flight. */
     void withdraw() {
         inFlight.withdraw();
     }
@@ -176,12 +179,15 @@ public final class InterceptorEntry<T> {
         return inFlight.isWithdrawn();
     }
 
-    /** Calls the interceptor no more. */
+    /** Abandons the interceptor: it is called no more. */
     void giveUp() {
         interceptor = null;
     }
 
-    /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
+    /**
+     * Waits until nothing is in flight, or until a moment of the monotonic clock; returns the number of calls still in
+     * flight.
+     */
     long awaitDrained(Clock clock, Threads threads, long untilNs) {
         return inFlight.awaitDrained(clock, threads, untilNs);
     }

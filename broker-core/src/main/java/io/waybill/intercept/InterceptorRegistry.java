@@ -5,18 +5,22 @@ import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Host;
 
-/** The interceptors of a worker. Thread-safe. */
+/** Registry of the interceptors of a worker. Thread-safe. */
 public final class InterceptorRegistry {
 
     private final Interceptors<CallInterceptor> calls;
     private final Interceptors<HandlerInterceptor> handlers;
 
-    /** Creates a registry that counts failures for itself alone. */
+    /** Creates a registry with its own counts of failures. */
     public InterceptorRegistry(Host host) {
         this(host, new ProviderErrors());
     }
 
-    /** @param errors counts what interceptors throw */
+    /**
+     * Creates a registry.
+     *
+     * @param errors counts of the failures of interceptors
+     */
     public InterceptorRegistry(Host host, ProviderErrors errors) {
         this.calls = new Interceptors<>(
                 OptionalMethods.of(CallInterceptor.class, CallInterceptor::isInterceptingCalls),

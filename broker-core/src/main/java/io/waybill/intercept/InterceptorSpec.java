@@ -7,13 +7,14 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * An interceptor and what it declares.
+ * Interceptor with its declared properties.
  *
  * @param keys the messages that it is called for; at least one, at most {@link HandlerSpec#MAX_KEYS}
- * @param ignored types that it is not called for, although {@code keys} cover them
+ * @param ignored types that it is not called for, even if {@code keys} cover them
  * @param ranking the highest is nearest to the program or the handler; of equal ones the first by name
- * @param name the same in each version of a bundle: of the bundle and its component; empty for those of a program, which are called in the order in which they were added
- * @param whenAway what happens to its messages while its provider is replaced
+ * @param name the same in each version of a bundle: of the bundle and its component; empty for those of a program,
+ * which are called in the order in which they were added
+ * @param whenAway policy for its messages while its provider is replaced
  * @param <T> the kind of interceptor
  */
 public record InterceptorSpec<T>(

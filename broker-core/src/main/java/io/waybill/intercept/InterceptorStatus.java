@@ -5,10 +5,10 @@ import io.waybill.dispatch.Provider;
 import java.util.List;
 
 /**
- * An interceptor as an operator sees it.
+ * Status of an interceptor, for operators.
  *
  * @param inFlight calls that it began, and that have no outcome
- * @param failed how often it threw something other than a rejection
+ * @param failed number of its exceptions other than rejections
  * @param leaving whether it was withdrawn and has calls in flight
  */
 public record InterceptorStatus(

@@ -13,8 +13,8 @@ import java.util.Map;
 import org.agrona.DirectBuffer;
 
 /**
- * Lookup table from messages to their interceptors. Immutable; lookups allocate nothing, because the chain of each combination of keys is
- * made ahead.
+ * Lookup table from messages to their interceptors. Immutable; lookups allocate nothing, because the chain of each
+ * combination of keys is made ahead.
  *
  * @param <T> the kind of interceptor
  */
@@ -112,7 +112,7 @@ public final class InterceptorTable<T> {
     /**
      * Returns the interceptors of a message; null for none.
      *
-     * @param at where the payload begins
+     * @param at offset at which the payload begins
      */
     public InterceptorChain<T> find(int code, DirectBuffer buffer, int at, int payloadLength) {
         if (code == NAMED_CALL) {
@@ -172,7 +172,7 @@ public final class InterceptorTable<T> {
         return length > Invocation.MAX_NAME_BYTES || NAME_AT + length > payloadLength ? 0 : length;
     }
 
-    /** Returns the interceptors that one of these keys, or a pattern that covers one of them, belongs to; null for none. */
+    /** Returns the interceptors of these keys, or of a pattern that covers one of them; null for none. */
     private InterceptorChain<T> chain(HandlerKey key, MessageType type) {
         List<HandlerKey> matching = new ArrayList<>(List.of(key));
         HandlerKey ofType = new HandlerKey.OfType(type);

@@ -15,7 +15,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * The interceptors of one kind. Every change publishes a new {@link InterceptorTable}.
+ * Registry of the interceptors of one kind. Every change publishes a new {@link InterceptorTable}.
  *
  * <p><b>Threads.</b> Any.
  *
@@ -34,19 +34,24 @@ public final class Interceptors<T> {
     private final Set<String> replaced = new HashSet<>(); // names of providers, guarded by lock
     private volatile InterceptorTable<T> table = new InterceptorTable<>(List.of());
 
-    /** An interceptor's stay in the registry. Thread-safe. */
+    /** Registration of an interceptor. Thread-safe. */
     public interface Registration {
 
         /**
-         * Takes the interceptor out, so that new calls pass it by, and waits until those that it began have ended. Those of requests in flight may
-         * begin with it until none is in flight, or half of the limit has passed. After the limit it is called no more. A second call only waits again.
+         * Withdraws the interceptor, so that new calls bypass it, and waits until the calls that it began have ended.
+         * Calls of requests in flight may begin with it until none is in flight, or half of the limit has passed. After
+         * the limit it is called no more. A second call only waits again.
          */
         Drained withdraw(Duration limit);
 
         InterceptorStatus status();
     }
 
-    /** @param outcomes the methods that are called after the first one */
+    /**
+     * Creates a registry.
+     *
+     * @param outcomes optional methods of the kind of interceptor
+     */
     Interceptors(OptionalMethods<T> methods, Clock clock, Threads threads, ProviderErrors errors) {
         this.methods = methods;
         this.clock = clock;
@@ -61,7 +66,7 @@ public final class Interceptors<T> {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)
                     .reversed()
-                    .thenComparing(InterceptorEntry::name)); // stable
+                    .thenComparing(InterceptorEntry::name)); // the sort is stable
             publish();
         }
         changed();
@@ -69,9 +74,10 @@ public final class Interceptors<T> {
     }
 
     /**
-     * Announces that a provider is about to be replaced. Until {@link #replaced}, its interceptors that {@linkplain AwayPolicy#PARK park} stay in the table: a
-     * message that they concern waits for the next version. One that a request in flight may wait for begins with them until they have left, because its
-     * provider may wait for the end of that request.
+     * Announces that a provider is about to be replaced. Until {@link #replaced}, its interceptors that
+     * {@linkplain AwayPolicy#PARK park} stay in the table: a message that they concern waits for the next version. A
+     * message that a request in flight may wait for begins with them until they have left, because its provider may
+     * wait for the end of that request.
      */
     public void replacing(String provider) {
         synchronized (lock) {
@@ -83,8 +89,8 @@ public final class Interceptors<T> {
     }
 
     /**
-     * Ends {@link #replacing}: all interceptors that were added meanwhile take the place of those that were withdrawn, at once, also of providers that
-     * depend on this one and stopped with it.
+     * Ends {@link #replacing}: all interceptors that were added in the meantime replace the withdrawn ones, at once,
+     * also those of providers that depend on this one and stopped with it.
      */
     public void replaced(String provider) {
         synchronized (lock) {
@@ -117,12 +123,12 @@ public final class Interceptors<T> {
         table = new InterceptorTable<>(present);
     }
 
-    /** Returns the interceptors as they are now. One volatile read. */
+    /** Returns the current interceptors. One volatile read. */
     public InterceptorTable<T> table() {
         return table;
     }
 
-    /** Returns the status of each interceptor, in the order of their calls, and then of those that are leaving. */
+    /** Returns the status of each interceptor, in the order of their calls, followed by the leaving ones. */
     public List<InterceptorStatus> statuses() {
         synchronized (lock) {
             List<InterceptorStatus> statuses = new ArrayList<>();
@@ -146,17 +152,17 @@ public final class Interceptors<T> {
             long untilNs = nowNs + limit.toNanos();
             synchronized (lock) {
                 draining.add(entry);
-                boolean isAwaited = entry.parks() && !replaced.isEmpty(); // also of those that depend on it
+                boolean isAwaited = entry.parks() && !replaced.isEmpty(); // also of providers that depend on it
                 if (!isAwaited && present.remove(entry)) {
                     publish();
                 }
                 entry.withdraw(); // after publishing: a call that the entry refuses finds another table, or waits
-                // for one
+                // all are withdrawn
             }
             changed();
             entry.awaitDrained(clock, threads, nowNs + limit.toNanos() / 2);
             entry.leave();
-            long left = entry.awaitDrained(clock, threads, untilNs); // what began between the two
+            long left = entry.awaitDrained(clock, threads, untilNs); // calls that began between the two
             entry.giveUp();
             synchronized (lock) {
                 draining.remove(entry);

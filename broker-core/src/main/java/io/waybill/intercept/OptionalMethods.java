@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * The methods of a kind of interceptor that have a default.
+ * Methods of a kind of interceptor that have a default.
  *
  * @param type the interface
- * @param outcomes those that follow its first method, whose defaults do nothing
- * @param asked the one that returns whether an interceptor takes part in calls, whose default says so
- * @param intercepting calls that one
+ * @param outcomes methods that follow its first method, whose defaults do nothing
+ * @param asked method that returns whether an interceptor takes part in calls, whose default returns true
+ * @param intercepting calls {@code asked}
  * @param <T> the kind of interceptor
  */
 record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Predicate<T> intercepting) {
@@ -37,7 +37,10 @@ record OptionalMethods<T>(Class<T> type, List<Method> outcomes, Method asked, Pr
         return !isAnyIn(interceptor, List.of(asked));
     }
 
-    /** Returns whether an interceptor has any of these methods itself, or may have: a class that can't be looked at has them. */
+    /**
+     * Returns whether an interceptor has any of these methods itself, or may have: a class that can't be inspected
+     * counts as having them.
+     */
     private boolean isAnyIn(T interceptor, List<Method> methods) {
         try {
             for (Method method : methods) {

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Locale;
 
-/** Reads single elements of a tensor in host memory. Slow, and meant for the few that are shown. */
+/** Reads single elements of a tensor in host memory. Slow, and meant for the few elements that are shown. */
 public final class Element {
 
     private static final int EXPONENT_BITS_HALF = 5;
@@ -30,8 +30,8 @@ public final class Element {
     }
 
     /**
-     * An element as a {@link Boolean}, {@link Long}, {@link Float}, {@link Double}, a {@code double[2]} when complex, and the bits in
-     * hexadecimal as a {@link String} for the types that have no meaning here.
+     * Returns an element as a {@link Boolean}, {@link Long}, {@link Float}, {@link Double}, a {@code double[2]} when
+     * complex, and the bits in hexadecimal as a {@link String} for the types that have no meaning here.
      *
      * @param position in elements from the storage's start
      */

@@ -3,7 +3,7 @@ package io.waybill.tensor.memory;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 
-/** A storage of ours in host memory. Thread-safe. */
+/** Storage of the broker in host memory. Thread-safe. */
 public interface HostBytes extends Storage {
 
     @Override

@@ -13,10 +13,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one listener is to be notified of, and the boundary around it. Has a thread while there is something to do.
+ * Queue of the notifications of one listener, and the boundary around it. Has a thread while there is something to do.
  *
- * <p><b>Threads.</b> Thread-safe; all state is guarded by the lock of {@link MappedSegments}. <b>Errors.</b> What the listener throws is passed
- * on as a failure. One that does not return is given up: it is called no more, and holds nothing.
+ * <p><b>Threads.</b> Thread-safe; all state is guarded by the lock of {@link MappedSegments}. <b>Errors.</b> An
+ * exception of the listener is reported as a failure. A listener that does not return is abandoned: it is called no
+ * more, and holds nothing.
  */
 final class ListenerQueue {
 
@@ -28,11 +29,11 @@ final class ListenerQueue {
     private final MappingListener listener;
     private final BiConsumer<String, Throwable> failures;
     private final ArrayDeque<Notice> waiting = new ArrayDeque<>();
-    private final Set<Mapped> held = new HashSet<>(); // whose end it is to be notified of
-    private final Set<Mapped> refused = new HashSet<>(); // for which mapped() threw
-    private boolean running; // while there is something to do
-    private Thread thread; // its own while it runs, once it has started
-    private Notice current; // null while it is not called
+    private final Set<Mapped> held = new HashSet<>(); // segments of whose end it is to be notified
+    private final Set<Mapped> refused = new HashSet<>(); // segments for which mapped() threw
+    private boolean running; // while there is a notice to deliver
+    private Thread thread; // own thread of the queue while it runs, once it has started
+    private Notice current; // null while the listener is not called
     private long sinceNs;
     private boolean leaving;
     private boolean givenUp;
@@ -131,7 +132,7 @@ final class ListenerQueue {
         }
         Thread own = Thread.currentThread();
         ClassLoader before = own.getContextClassLoader();
-        Thread.interrupted(); // of the call before
+        Thread.interrupted(); // interrupt of the call before
         try {
             own.setContextClassLoader(listener.getClass().getClassLoader());
             if (notice.isEnd()) {
@@ -171,7 +172,7 @@ final class ListenerQueue {
         }
     }
 
-    /** Gives the listener up if it does not return. */
+    /** Abandons the listener if it does not return. */
     void look(long nowNs) {
         Notice inside;
         synchronized (lock) {
@@ -214,7 +215,7 @@ final class ListenerQueue {
     private static void unmap(Runnable free) {
         try {
             free.run();
-        } catch (RuntimeException e) { // the next one is unmapped all the same
+        } catch (RuntimeException e) { // the next segment is unmapped all the same
             LOG.error("A segment could not be unmapped", e);
         }
     }

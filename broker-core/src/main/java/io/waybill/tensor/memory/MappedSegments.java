@@ -12,8 +12,9 @@ import java.util.Set;
 import java.util.function.BiConsumer;
 
 /**
- * The segments that are mapped into this process, and those who are notified of them. Without listeners a segment is unmapped by the thread that
- * asks for it. Otherwise the last listener that was notified unmaps it, on its own thread.
+ * Segments that are mapped into this process, and the listeners that are notified of them. Without listeners a segment
+ * is unmapped by the thread that asks for it. Otherwise the last listener that was notified unmaps it, on its own
+ * thread.
  *
  * <p><b>Threads.</b> Thread-safe. The lock is held for list operations only, never in a listener.
  */
@@ -30,29 +31,33 @@ public final class MappedSegments {
     private final Object lock = new Object();
     private final Set<Mapped> present = new LinkedHashSet<>(); // guarded by lock
     private final List<ListenerQueue> listeners = new ArrayList<>(); // guarded by lock
-    private final Set<ListenerQueue> active = new HashSet<>(); // guarded by lock; the listeners, and those that leave
+    private final Set<ListenerQueue> active = new HashSet<>(); // guarded by lock; also the leaving ones
 
-    /** @param worker prefix of the threads' names */
+    /**
+     * Creates an object without segments and listeners.
+     *
+     * @param worker prefix of the threads' names
+     */
     public MappedSegments(String worker, Threads threads, Clock clock) {
         this.worker = worker;
         this.threads = threads;
         this.clock = clock;
     }
 
-    /** A listener while it is notified. */
+    /** Registration of a listener, which is notified until it is closed. */
     public interface Registration {
 
         /**
-         * Notifies the listener of the end of each segment that it knows, and waits for it: up to {@link #LIMIT_NS}, unless this is called by
-         * the listener itself.
+         * Notifies the listener of the end of each segment that it knows, and waits for it, up to {@link #LIMIT_NS},
+         * unless this is called by the listener itself.
          */
         void close();
     }
 
-    /** A segment while it is mapped. Its state is guarded by the lock. */
+    /** Segment while it is mapped. Its state is guarded by the lock. */
     public static final class Mapped {
         final MappedSegment segment;
-        final Set<ListenerQueue> holders = new HashSet<>(2); // those that are to be notified of its end
+        final Set<ListenerQueue> holders = new HashSet<>(2); // listeners that are to be notified of its end
         Runnable free; // null until it is to be unmapped
 
         Mapped(MappedSegment segment) {
@@ -78,7 +83,7 @@ public final class MappedSegments {
     }
 
     /**
-     * Unmaps a segment when all listeners have been notified: at once when there are none, else later.
+     * Unmaps a segment when all listeners have been notified: at once when there are none, otherwise later.
      *
      * @param free unmaps it
      */
@@ -97,8 +102,9 @@ public final class MappedSegments {
     /**
      * Adds a listener, which is notified of the segments that are mapped, and of all that will be.
      *
-     * @param name of the listener, in texts
-     * @param failures is given a text for each failure of the listener, and what it threw; null when it threw nothing
+     * @param name name of the listener, in texts
+     * @param failures receiver of a text for each failure of the listener, with its exception, or null when it threw
+     * none
      */
     public Registration listen(String name, MappingListener listener, BiConsumer<String, Throwable> failures) {
         ListenerQueue queue = new ListenerQueue(this, name, listener, failures);
@@ -128,7 +134,7 @@ public final class MappedSegments {
         boolean interrupted = false;
         while (!queue.hasEnded() && clock.monotonicNs() - untilNs < 0) {
             threads.pause(LOOK_NS);
-            interrupted |= Thread.interrupted(); // a wait that has a limit goes on
+            interrupted |= Thread.interrupted(); // a wait that has a limit continues
         }
         if (!queue.hasEnded()) {
             queue.giveUp("the end of its segments");
@@ -139,7 +145,7 @@ public final class MappedSegments {
         }
     }
 
-    /** Gives up listeners that do not return. To be called at intervals. */
+    /** Abandons listeners that do not return. To be called at intervals. */
     public void look() {
         List<ListenerQueue> looked;
         synchronized (lock) {
@@ -162,7 +168,7 @@ public final class MappedSegments {
         left.forEach(this::await);
     }
 
-    /** Forgets a listener that has ended or was given up. */
+    /** Forgets a listener that has ended or was abandoned. */
     void ended(ListenerQueue queue) {
         synchronized (lock) {
             listeners.remove(queue);

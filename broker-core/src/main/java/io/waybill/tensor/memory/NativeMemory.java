@@ -16,10 +16,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.agrona.UnsafeApi;
 
 /**
- * Copies native memory, shows it as buffers, and defers its release while it may still be read: a holder of a view of a
- * storage longer than the storage reads other bytes than he thinks, but does not take the process down.
+ * Copies native memory, shows it as buffers, and defers its release while it may still be read: a thread that keeps a
+ * view of a storage longer than the storage may read unexpected bytes, but does not crash the process.
  *
- * <p><b>Threads.</b> Thread-safe. It has no thread of its own: what was held back is freed by later calls of {@link #reap}.
+ * <p><b>Threads.</b> Thread-safe. It has no thread of its own: deferred releases are done by later calls of
+ * {@link #reap}.
  */
 public final class NativeMemory {
 
@@ -30,7 +31,7 @@ public final class NativeMemory {
     private static final long LIBC_COPY_FROM = 32 << 10;
 
     private final NativeCalls calls;
-    private final MappedSegments mapped; // null when nothing is reported
+    private final MappedSegments mapped; // null when mappings are not reported
     private final ReferenceQueue<ByteBuffer> unseen = new ReferenceQueue<>();
     private final Set<HeldBack> heldBack = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBackBytes = new AtomicLong();
@@ -45,12 +46,12 @@ public final class NativeMemory {
         this.mapped = mapped;
     }
 
-    /** Reports a segment that was mapped. Returns what {@link #unmapSegment} takes. */
+    /** Reports a segment that was mapped. Returns the argument for {@link #unmapSegment}. */
     public MappedSegments.Mapped segmentMapped(MappedSegment segment) {
         return mapped == null ? null : mapped.mapped(segment);
     }
 
-    /** Unmaps a segment: now, or after those that were notified of it have been notified of its end. */
+    /** Unmaps a segment: now, or after the listeners that were notified of it have been notified of its end. */
     public void unmapSegment(MappedSegments.Mapped segment, Runnable free) {
         if (segment == null) {
             free.run();
@@ -126,7 +127,7 @@ public final class NativeMemory {
         }
     }
 
-    /** Frees what was held back and can't be seen any more. Cheap when there is nothing. */
+    /** Frees held-back memory that can't be seen any more. Cheap when there is none. */
     public void reap() {
         Reference<? extends ByteBuffer> gone = unseen.poll();
         while (gone != null) {
@@ -140,7 +141,7 @@ public final class NativeMemory {
         }
     }
 
-    /** Address space that is released and waits until it can't be read any more. */
+    /** Returns the size of address space that is released and waits until it can't be read any more. */
     public long heldBackBytes() {
         return heldBackBytes.get();
     }

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A range of native memory of any size, and views of its parts.
+ * Range of native memory of any size, and views of its parts.
  *
  * <p>A buffer reaches over less than 2 GiB, so a larger span is seen through several windows that overlap.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it, once. The memory is freed then, or when the last view
- * can't be reached any more.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its creator closes it, once. The memory is freed then, or when the
+ * last view can't be reached any more.
  */
 public final class NativeSpan {
 
@@ -40,7 +40,7 @@ public final class NativeSpan {
         return length;
     }
 
-    /** A writable view in native byte order. */
+    /** Returns a writable view in native byte order. */
     public synchronized ByteBuffer view(long offset, int size) {
         if (closed) {
             throw new IllegalStateException("the memory is released");
@@ -69,7 +69,7 @@ public final class NativeSpan {
         return new Window(start, memory.buffer(address + start, (int) Math.min(Integer.MAX_VALUE, length - start)));
     }
 
-    /** Whether a view of it may be reachable. */
+    /** Returns whether a view of it may be reachable. */
     public synchronized boolean mayBeSeen() {
         return !windows.isEmpty();
     }

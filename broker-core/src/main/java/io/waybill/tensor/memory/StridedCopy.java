@@ -30,7 +30,10 @@ public final class StridedCopy {
         copyDimensions(from, to, sizes, strides, dimensions, elementBytes, memory);
     }
 
-    /** Leaves out dimensions of one element and joins those that follow each other in memory. Strides are in bytes from here on. */
+    /**
+     * Leaves out dimensions of one element and joins dimensions that follow each other in memory. Strides are in bytes
+     * from here on.
+     */
     private static int collapse(Tensor tensor, int elementBytes, long[] sizes, long[] strides) {
         int last = -1;
         for (int i = 0; i < tensor.dimensions(); i++) {
@@ -51,7 +54,7 @@ public final class StridedCopy {
         return last + 1;
     }
 
-    /** Steps through all but the innermost dimension, which is copied in one go. At least one dimension is left. */
+    /** Steps through all but the innermost dimension, which is copied at once. At least one dimension is left. */
     private static void copyDimensions(
             long from, long to, long[] sizes, long[] strides, int dimensions, int elementBytes, NativeMemory memory) {
         int inner = dimensions - 1;

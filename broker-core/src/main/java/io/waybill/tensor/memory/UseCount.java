@@ -27,7 +27,7 @@ public final class UseCount {
         } while (!count.compareAndSet(seen, seen + 1));
     }
 
-    /** True for the last one. */
+    /** Releases one count; returns true for the last one. */
     public boolean release() {
         int seen;
         do {
