@@ -5,7 +5,7 @@ import io.waybill.api.MessageId;
 /** Origin of a call: the program, or a request whose handler makes nested calls. */
 public interface CallOrigin {
 
-    /** Origin of the program's calls, which belong to no request. */
+    /** Origin of the program's calls, outside of any request. */
     CallOrigin PROGRAM = new CallOrigin() {
         @Override
         public long parent() {

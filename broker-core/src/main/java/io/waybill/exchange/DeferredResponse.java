@@ -16,9 +16,9 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * A response that is given after its handler returned. Not pooled: a bundle may keep it indefinitely.
+ * Response that is given after its handler returned. Not pooled: a bundle may keep it indefinitely.
  *
- * <p><b>Threads.</b> Any; only the first response counts. What comes later is dropped, and its tensors are released.
+ * <p><b>Threads.</b> Any; only the first response counts. A later one is dropped, and its tensors are released.
  */
 public final class DeferredResponse implements LateResponse {
 
@@ -29,12 +29,12 @@ public final class DeferredResponse implements LateResponse {
     private final AtomicBoolean first = new AtomicBoolean();
     private final AtomicBoolean given = new AtomicBoolean();
     private final OutgoingResponse content;
-    private OutgoingResponse tooLate; // guarded by this; fields after the response was given; null for none
+    private OutgoingResponse tooLate; // guarded by this; fields set after the response was given; null for none
     private Failure failure; // null when the content is the response
     private boolean dropped; // set before first, read after it: the handler threw, and that is the request's outcome
 
     /**
-     * Creates one that is not given yet.
+     * Creates a response that is not given yet.
      *
      * @param number of the request
      * @param content empty; belongs to this object
@@ -46,7 +46,7 @@ public final class DeferredResponse implements LateResponse {
         this.workerId = workerId;
     }
 
-    /** Notes that the handler has returned: a response that was given before is delivered by its thread. */
+    /** Notes that the handler has returned: the calling thread delivers a response that was given before. */
     void handlerReturned() {
         if (!first.compareAndSet(false, true)) {
             deliver();
@@ -59,7 +59,7 @@ public final class DeferredResponse implements LateResponse {
         handlerReturned();
     }
 
-    /** Returns whether the handler has returned and the response has not been given. */
+    /** Returns whether the handler has returned without a response so far. */
     public boolean isAwaited() {
         return first.get() && !given.get();
     }
@@ -69,7 +69,10 @@ public final class DeferredResponse implements LateResponse {
         return given.get();
     }
 
-    /** Returns what says whether the response was given, also once this object is gone. It refers to nothing of the bundle. */
+    /**
+     * Returns a supplier of whether the response was given, usable also after this object is unreachable. It refers to
+     * nothing of the bundle.
+     */
     public BooleanSupplier given() {
         return given::get;
     }
@@ -91,12 +94,12 @@ public final class DeferredResponse implements LateResponse {
         }
         try {
             response.accept(content);
-        } catch (RuntimeException | Error e) { // what failed to encode was no response: another may be given
+        } catch (RuntimeException | Error e) { // content that failed to encode was no response: another may be given
             content.reset();
             given.set(false);
             throw e;
         }
-        handlerReturned(); // or the response came: whichever is second delivers
+        handlerReturned(); // or the response came: the second of the two delivers
     }
 
     private void fails(Function<OutgoingResponse, Failure> why) {
@@ -108,7 +111,7 @@ public final class DeferredResponse implements LateResponse {
         });
     }
 
-    /** The content is being delivered: nothing may change it. */
+    /** Discards a response that was given later: the content is being delivered, and nothing may change it. */
     private synchronized void drop(Consumer<OutgoingResponse> response) {
         OutgoingResponse second = tooLate == null ? content.another() : tooLate;
         tooLate = null;
@@ -152,9 +155,9 @@ public final class DeferredResponse implements LateResponse {
     }
 
     /**
-     * Sends what this puts into the response.
+     * Sends the response that the consumer fills.
      *
-     * @throws RuntimeException that it throws; no response was sent then
+     * @throws RuntimeException thrown by the consumer; no response was sent then
      */
     public void send(Consumer<OutgoingResponse> response) {
         give(response);

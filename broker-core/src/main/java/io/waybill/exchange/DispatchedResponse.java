@@ -8,7 +8,10 @@ import io.waybill.handling.PassedObjects;
 import java.util.Arrays;
 import java.util.List;
 
-/** The response to a message that was inside another one. Holds counts of its tensors and handles of its references. Thread-safe. */
+/**
+ * Response to a message that was inside another one. Holds counts of its tensors and handles of its references.
+ * Thread-safe.
+ */
 public final class DispatchedResponse extends HeldResponse {
 
     private DispatchedResponse(Header header, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
@@ -16,7 +19,7 @@ public final class DispatchedResponse extends HeldResponse {
     }
 
     /**
-     * Takes what a handler composed, which is empty afterwards.
+     * Takes a handler's composed response, which is empty afterwards.
      *
      * @param workerId the worker whose handler responded
      */

@@ -17,23 +17,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One request and its one outcome, from the moment at which a handler has counted it: admitted, begun, responded or deferred, ended. The same for a request of a peer, a
- * message inside a message, and a replayed request, which differ in their {@link RequestSource} and {@link ResponseSink}. Reusable.
+ * Request with its one outcome, from the moment at which a handler has counted it: admitted, begun, responded or
+ * deferred, ended. The class is the same for a request of a peer, a message inside a message, and a replayed request,
+ * which differ in their {@link RequestSource} and {@link ResponseSink}. Reusable.
  *
- * <p>Who sets {@link #open} from the request's number to 0 ends the request: the thread of its handler, one that gives a deferred response, or one that
- * {@linkplain #abandon abandons} it.
+ * <p>The thread that sets {@link #open} from the request's number to 0 ends the request: the thread of its handler, a
+ * thread that gives a deferred response, or one that {@linkplain #abandon abandons} it.
  *
- * <p><b>Threads.</b> Handed from the thread that admits the request to the handler's, and with a deferred response to the thread that responds.
+ * <p><b>Threads.</b> Handed from the thread that admits the request to the handler's, and with a deferred response to
+ * the thread that responds.
  */
 public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable {
 
-    /** What became of a request whose handler was to be called. */
+    /** State of a request after the call of its handler. */
     public enum Called {
         /** The handler was not called: it blocks for this request, and the thread must not wait. */
         BLOCKS,
-        /** The request has ended on this thread, unless another one had ended it before. */
+        /** The request has ended on this thread, unless another thread had ended it before. */
         ENDED,
-        /** The response was deferred: another thread may use this object for another request by now. */
+        /** The response was deferred: another thread may already use this object for another request. */
         DEFERRED
     }
 
@@ -43,17 +45,17 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     private final OutgoingResponse response;
     private final ExchangeOutbox outbox;
     private final DispatchedCount dispatched = new DispatchedCount();
-    private final AtomicLong open = new AtomicLong(); // the number of the request without an outcome; otherwise 0
-    // Written by the handler's thread and by the one that ends its executor, each read by the other.
+    private final AtomicLong open = new AtomicLong(); // number of the request without an outcome; otherwise 0
+    // Written by the handler's thread and by the thread that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
     private long number;
     private HandlerEntry entry; // null before a handler has counted the request
     private HandlerInterception interception; // null until there are interceptors
     private boolean intercepted; // whether the request has interceptors
     private DeferredResponse late; // null until the handler defers its response
-    private Thread inHandler; // the thread that is inside the handler; null for none
+    private Thread inHandler; // thread that is inside the handler; null for none
 
-    /** Creates an exchange without a request. @param inner takes the messages that handlers dispatch */
+    /** Creates an exchange without a request. @param inner receives the messages that handlers dispatch */
     public Exchange(ExchangeContext context, InnerRequests inner, RequestSource source, ResponseSink sink) {
         this.context = context;
         this.source = source;
@@ -62,15 +64,15 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         this.outbox = new ExchangeOutbox(this, inner, response);
     }
 
-    // ---- before its handler
+    // ---- before the call of its handler
 
     RequestSource source() {
         return source;
     }
 
     /**
-     * Counts the request in at its interceptors, before a handler has counted it: from here on an update waits for it. False, and nowhere, while one of
-     * them is being replaced.
+     * Counts the request in at its interceptors, before a handler has counted it: from here on an update waits for it.
+     * Returns false, and counts it nowhere, while one of them is being replaced.
      */
     public boolean openInterception() {
         intercepted = false;
@@ -84,20 +86,20 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         return intercepted;
     }
 
-    /** Counts the request out of its interceptors, when it ended without them. */
+    /** Counts the request out of its interceptors, when it ended without a call of them. */
     public void endInterception() {
         if (intercepted) {
             interception.end();
         }
     }
 
-    /** Notes the handler that has counted the request, and is to get it. */
+    /** Sets the handler that has counted the request, and will get it. */
     void counted(HandlerEntry by) {
         entry = by;
     }
 
     /**
-     * Gives the request to a handler that has counted it.
+     * Admits the request for a handler that has counted it.
      *
      * @param ofRequest a number above 0 that no other use of this object has
      */
@@ -106,10 +108,10 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         number = ofRequest;
         late = null;
         begun.lazySet(false);
-        open.lazySet(ofRequest); // last: a thread that sees it sees the rest
+        open.lazySet(ofRequest); // last: a thread that sees it sees the other fields
     }
 
-    /** Takes the request back from a handler that has counted it and does not get it. */
+    /** Withdraws the request from a handler that has counted it and does not get it. */
     public void withdraw() {
         open.set(0);
         entry = null;
@@ -125,9 +127,12 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         return deadlineNs != 0 && context.clock().bootNs() >= deadlineNs;
     }
 
-    // ---- its handler
+    // ---- call of its handler
 
-    /** Passes the request to the threads of its handler, as a task that runs this exchange; fails it, and returns false, when they take none. */
+    /**
+     * Passes the request to the threads of its handler, as a task that runs this exchange; fails it, and returns false,
+     * when they accept no task.
+     */
     public boolean queue(HandlerExecutor.Abandonable task) {
         try {
             entry.executor().execute(task);
@@ -138,10 +143,10 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         }
     }
 
-    /** Runs the handler on one of the threads of its bundle. */
+    /** Calls the handler on one of the threads of its bundle. */
     @Override
     public void run() {
-        if (isExpired()) { // while it waited for a thread, or this process was stopped
+        if (isExpired()) { // expired while it waited for a thread, or this process was stopped
             failExpired("a handler began");
             return;
         }
@@ -155,7 +160,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
      * Calls the handler on this thread, and ends the request unless its response was deferred.
      *
      * @param stack of the calling thread
-     * @return what became of the request
+     * @return state of the request
      */
     public Called call(HandlerStack stack) {
         long mine = number;
@@ -171,7 +176,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         HandlerCall enclosing = stack.enter(this);
         inHandler = context.threads().current();
         boolean blocks = false;
-        Failure decided = null; // by an interceptor
+        Failure decided = null; // failure that an interceptor decided
         Throwable thrown = null;
         try {
             stack.context().enter(source.context());
@@ -188,14 +193,14 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
             thread.setContextClassLoader(before);
         }
         stack.leave(enclosing);
-        // from here on the request ends, once
+        // from here on the request ends exactly once
         Called called = Called.BLOCKS;
         if (blocks) {
             begun.lazySet(false);
         } else {
             called = returned(mine, decided, thrown);
         }
-        stack.context().leave(outside); // whatever foreign code left behind
+        stack.context().leave(outside); // removes anything that foreign code left behind
         return called;
     }
 
@@ -208,7 +213,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     private Failure handle(HandlerStack stack, InboundMessage message) throws RejectedMessageException {
         ContextScope ofRequest = stack.context().mark();
         source.reportBegun(stack);
-        stack.context().leave(ofRequest); // whatever converters and listeners left behind
+        stack.context().leave(ofRequest); // removes anything that converters and listeners left behind
         if (intercepted) {
             return interception.handle(entry, message, outbox, stack.context());
         }
@@ -216,7 +221,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         return null;
     }
 
-    /** The handler has returned, or its interceptors in its place. */
+    /** Continues after the handler has returned, or its interceptors in its place. */
     private Called returned(long mine, Failure decided, Throwable thrown) {
         DeferredResponse deferred = late;
         Failure failed = thrown == null ? decided : failure(thrown);
@@ -329,7 +334,9 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         }
     }
 
-    /** Returns the reason: the deadline when that has passed, because its caller sees a timeout; otherwise the handler. */
+    /**
+     * Returns the reason: the deadline when that has passed, because its caller sees a timeout; otherwise the handler.
+     */
     private Failure abandonedBecause(HandlerEntry by) {
         return isExpired()
                 ? Failure.expired(source.view(), context.clock(), "its response came")
@@ -339,9 +346,12 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
                         by.provider() + " did not finish " + by.key().text() + " before it left");
     }
 
-    // ---- for its outbox, and for messages inside its own
+    // ---- methods for its outbox, and for messages inside its own
 
-    /** Throws {@link IllegalStateException} unless the calling thread is inside the handler: this object is reused for other requests. */
+    /**
+     * Throws {@link IllegalStateException} unless the calling thread is inside the handler: this object is reused for
+     * other requests.
+     */
     void requireInHandler() {
         if (inHandler != context.threads().current()) {
             throw new IllegalStateException(
@@ -350,7 +360,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         }
     }
 
-    /** Defers the response. By the handler's thread. */
+    /** Defers the response. Called by the handler's thread. */
     DeferredResponse defer() {
         if (late == null) {
             HandlerEntry by = entry;

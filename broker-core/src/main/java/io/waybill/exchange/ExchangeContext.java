@@ -8,11 +8,11 @@ import io.waybill.intercept.Interceptors;
 import java.util.function.Supplier;
 
 /**
- * What all exchanges of a worker, or of a replay, share.
+ * Shared context of all exchanges of a worker, or of a replay.
  *
  * @param workerId the worker that serves the requests
- * @param stacks returns that of the calling thread
- * @param errors takes what handlers do wrong
+ * @param stacks returns the stack of the calling thread
+ * @param errors receiver of the failures of handlers
  */
 public record ExchangeContext(
         int workerId,

@@ -20,7 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /**
- * The outbox of one request: the response that its handler composes, the messages that it dispatches, and the services that it uses.
+ * Outbox of one request: the response that its handler composes, the messages that it dispatches, and the services that
+ * it uses.
  *
  * <p><b>Threads.</b> Belongs to the thread of the handler while it runs.
  */

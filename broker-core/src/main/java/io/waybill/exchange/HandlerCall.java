@@ -3,7 +3,7 @@ package io.waybill.exchange;
 import io.waybill.dispatch.HandlerEntry;
 
 /**
- * One call of a handler, as the {@code Watchdog} sees it from another thread while it runs.
+ * Call of a handler, as the {@code Watchdog} sees it from another thread while it runs.
  *
  * <p>The object may be reused for another request at any moment: values that were read are valid only if
  * its thread's stack confirms them afterwards.

@@ -2,19 +2,19 @@ package io.waybill.exchange;
 
 import io.waybill.dispatch.HandlerEntry;
 
-/** Takes what handlers do wrong, and counts it for their providers. Thread-safe; does not throw. */
+/** Receiver of failures of handlers, which counts them for their providers. Thread-safe; does not throw. */
 public interface HandlerErrors {
 
     /**
-     * A handler threw.
+     * Reports that a handler threw.
      *
-     * @param request in words, as its {@code toString} has it
+     * @param request described by its {@code toString}
      */
     void threw(HandlerEntry entry, RequestSource request, Throwable error);
 
-    /** A handler returned without a response. */
+    /** Reports that a handler returned without a response. */
     void noResponse(HandlerEntry entry);
 
-    /** A storage or a reference of a message or a response could not be given back. */
+    /** Reports that a storage or a reference of a message or a response could not be released. */
     void notReleased(HandlerEntry entry, Throwable error);
 }

@@ -7,21 +7,21 @@ import io.waybill.handling.Route;
 import io.waybill.wire.RecordView;
 
 /**
- * Where the handlers of requests are found.
+ * Registries in which the handlers of requests are found.
  *
- * @param registry those of bundles and of the program
- * @param own those of the worker itself: for references, and for control messages
+ * @param registry handlers of bundles and of the program
+ * @param own handlers of the worker itself: for references, and for control messages
  * @param unknown fails a message inside another one for which there never was a handler
  */
 public record HandlerLookup(HandlerRegistry registry, HandlerRegistry own, Unknown unknown) {
 
-    /** Creates the failure of a request for which there never was a handler. */
+    /** Factory of the failure of a request for which there never was a handler. */
     @FunctionalInterface
     public interface Unknown {
         Failure failure(RecordView request, HandlerTable table);
     }
 
-    /** Finds the handlers of a worker. */
+    /** Returns a lookup in the handlers of a worker. */
     public static HandlerLookup of(HandlerRegistry registry, HandlerRegistry own, int workerId) {
         return new HandlerLookup(
                 registry, own, (request, table) -> Failure.unknown(workerId, Route.key(table, request), table));

@@ -10,14 +10,15 @@ import io.waybill.host.Threads;
 import io.waybill.wire.RecordView;
 
 /**
- * Finds the handler of a request, and counts the request in there and at its interceptors. The same for a request of a peer and for a message inside another one: who
- * is refused, and who waits for a handler, a thread or an interceptor, is decided here alone.
+ * Finds the handler of a request, and counts the request in there and at its interceptors. Used for a request of a peer
+ * and for a message inside another one: only this class decides which request is refused, and which waits for a
+ * handler, a thread or an interceptor.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class HandlerSearch {
 
-    /** What came of a search. */
+    /** Result of a search. */
     public enum Found {
         /** The handler has counted the request, and is the {@linkplain Exchange#entry entry} of its exchange. */
         COUNTED,
@@ -27,7 +28,7 @@ public final class HandlerSearch {
         REFUSED
     }
 
-    /** A request that has no handler yet: what depends on where it comes from. */
+    /** Request without a handler yet: the properties that depend on its origin. */
     public interface Seeker {
 
         Exchange exchange();
@@ -40,7 +41,10 @@ public final class HandlerSearch {
         /** Returns whether there is a thread for it to run on. */
         boolean hasThread(HandlerEntry by);
 
-        /** Returns the handler that leaves, and that the request must not outlive; null for none. Asked when the request's own has left. */
+        /**
+         * Returns the leaving handler that the request must not outlive; null for none. Called when the request's own
+         * handler has left.
+         */
         default HandlerEntry leaving(HandlerTable table) {
             return null;
         }

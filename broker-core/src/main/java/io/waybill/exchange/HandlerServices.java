@@ -8,10 +8,10 @@ import java.time.InstantSource;
 import java.util.random.RandomGenerator;
 
 /**
- * What a handler may use besides the message and its response: calls on behalf of the request, buffers, and inputs that are recorded. The handlers of messages inside
- * a request share those of the outermost one.
+ * Services for a handler besides the message and its response: calls on behalf of the request, buffers, and inputs that
+ * are recorded. The handlers of messages inside a request share the services of the outermost one.
  *
- * <p><b>Threads.</b> Those of the handlers.
+ * <p><b>Threads.</b> The threads of the handlers.
  */
 public interface HandlerServices {
 

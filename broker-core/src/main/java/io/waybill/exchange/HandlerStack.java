@@ -4,7 +4,8 @@ import io.waybill.api.context.ThreadContext;
 import io.waybill.dispatch.HandlerEntry;
 
 /**
- * The handlers that one thread is inside of, the outermost first: a handler that waits may poll meanwhile, and one that dispatches a message may run its handler.
+ * Stack of the handlers that one thread is inside of, the outermost first: a handler that waits may poll in the
+ * meantime, and a handler that dispatches a message may run that message's handler.
  *
  * <p><b>Threads.</b> Belongs to its thread.
  */
@@ -31,9 +32,10 @@ public interface HandlerStack {
     boolean isInline();
 
     /**
-     * Keeps a task for this thread, for when the handler that it is inside of has returned, if it is one of its own bundle and expected to be short.
+     * Keeps a task for this thread until the handler that it is inside of has returned, if the task is of the thread's
+     * own bundle and expected to be short.
      *
-     * @return whether it does
+     * @return whether the task is kept
      */
     default boolean keepTask(HandlerEntry entry, Runnable task) {
         return false;
@@ -42,6 +44,6 @@ public interface HandlerStack {
     /** Returns the object that {@link #keepSpare} kept, once; null for none. */
     Object takeSpare();
 
-    /** Keeps an object for this thread's next message inside another one. Returns false when there is one already. */
+    /** Keeps an object for this thread's next message inside another one. Returns false when one is kept already. */
     boolean keepSpare(Object ended);
 }

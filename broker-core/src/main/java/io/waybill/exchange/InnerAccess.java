@@ -14,10 +14,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Asks the access policies about messages that handlers dispatch, with the sender of the outer message.
  *
- * <p>A policy that does not decide in time is counted for its bundle, and its thread is interrupted and replaced: until the policy returns, it
- * holds that one thread, and every other message is refused.
+ * <p>A policy that does not decide in time is counted for its bundle, and its thread is interrupted and replaced: until
+ * the policy returns, it blocks that one thread, and every other message is refused.
  *
- * <p><b>Threads.</b> Those of handlers; a policy decides about one message at a time. {@link #look} by the housekeeper.
+ * <p><b>Threads.</b> The threads of handlers; a policy decides about one message at a time. {@link #look} by the
+ * housekeeper.
  */
 final class InnerAccess {
 
@@ -28,20 +29,24 @@ final class InnerAccess {
     private final ExchangeContext context;
     private final Queue<Question> open = new ConcurrentLinkedQueue<>();
 
-    /** @param uid owner of all files that requests are read from */
+    /**
+     * Creates an object for one worker, or for a replay.
+     *
+     * @param uid owner of all files that requests are read from
+     */
     InnerAccess(long uid, ExchangeContext context) {
         this.uid = uid;
         this.context = context;
     }
 
-    /** A policy that a thread is inside of. */
+    /** Call of a policy that a thread is inside of. */
     private static final class Question {
         private final InstalledPolicy policy;
         private final AccessRequest request;
-        private final HandlerExecutor executor; // of the thread
+        private final HandlerExecutor executor; // executor of the thread
         private final long sinceNs;
         private final Thread thread = Thread.currentThread();
-        // These are guarded by this.
+        // The next fields are guarded by this.
         private boolean late;
         private boolean decided;
 
@@ -56,12 +61,12 @@ final class InnerAccess {
         synchronized boolean decided() {
             decided = true;
             if (late) {
-                Thread.interrupted(); // it was meant for the policy
+                Thread.interrupted(); // the interrupt was meant for the policy
             }
             return !late;
         }
 
-        /** Frees other messages and threads from a policy that does not return. By the housekeeper. */
+        /** Releases other messages and threads from a policy that does not return. By the housekeeper. */
         synchronized void isLate() {
             if (late || decided) {
                 return;
@@ -110,7 +115,7 @@ final class InnerAccess {
         return why;
     }
 
-    /** Looks for policies that do not return. */
+    /** Checks for policies that do not return. */
     void look() {
         for (Question question : open) {
             if (context.clock().monotonicNs() - question.sinceNs > MAX_NS) {

@@ -20,7 +20,7 @@ public interface InnerCreation {
     void nameCreated(OutgoingResponse response);
 
     /**
-     * Ends the creation with what a handler composed, or with its failure.
+     * Ends the creation with a handler's composed response, or with its failure.
      *
      * @param failed null when it responded
      * @return the response that names the reference
@@ -31,7 +31,7 @@ public interface InnerCreation {
             return composed;
         }
         createFailed(failed);
-        OutgoingResponse names = composed.another(); // the handler's thread may not have left
+        OutgoingResponse names = composed.another(); // the handler's thread may still be inside
         nameCreated(names);
         return names;
     }

@@ -11,13 +11,14 @@ import io.waybill.dispatch.HandlerExecutor;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Completes the future of a message that a handler dispatched, on a thread of that handler's bundle, because its stages are the bundle's; or on the thread that has
- * dispatched it, which for a non-blocking handler is one that polls.
+ * Delivery of the outcome of a message that a handler dispatched: completes the future on a thread of that handler's
+ * bundle, because its stages are the bundle's; or on the thread that has dispatched it, which for a non-blocking
+ * handler is one that polls.
  *
  * @param response null when it failed
  * @param failure null when there is a response
- * @param to the handler that dispatched the message
- * @param context current for the stages
+ * @param to handler that dispatched the message
+ * @param context context that is current for the stages
  */
 record InnerDelivery(
         CompletableFuture<Response> future,
@@ -27,7 +28,10 @@ record InnerDelivery(
         CallContext context)
         implements HandlerExecutor.Abandonable {
 
-    /** Completes the future; at once when this is the thread that dispatched the message, or the bundle has no thread for it. */
+    /**
+     * Completes the future; at once when this is the thread that dispatched the message, or the bundle has no thread
+     * for it.
+     */
     void deliver(boolean here) {
         if (here) {
             run();

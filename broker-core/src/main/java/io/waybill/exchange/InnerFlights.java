@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Inner messages that another thread than the dispatching one ends: those whose handler runs elsewhere or has deferred its response, and
- * those that wait for a handler, a policy or a thread while no thread waits for them.
+ * Table of inner messages that another thread than the dispatching one ends: messages whose handler runs elsewhere or
+ * has deferred its response, and messages that wait for a handler, a policy or a thread while no thread waits for them.
  *
  * <p><b>Threads.</b> Any; {@link #look} by the housekeeper.
  */
@@ -28,7 +28,7 @@ final class InnerFlights {
     private final Map<Long, Flight> running = new ConcurrentHashMap<>(); // by number
     private final Map<Long, Flight> waiting = new ConcurrentHashMap<>(); // by number
 
-    /** One use of a request object. */
+    /** Use of a request object. */
     private record Flight(InnerRequest request, long number, long sinceNs, long deadlineNs) {}
 
     InnerFlights(InnerRequests home, HandlerRegistry registry, Clock clock, StuckSettings stuck) {
@@ -50,7 +50,7 @@ final class InnerFlights {
     /** Keeps a request that another thread ends, unless it has ended. */
     void track(InnerRequest request, long number) {
         running.put(number, flight(request, number));
-        if (!request.exchange().isOpen(number)) { // it ended meanwhile, and its object may serve another one by now
+        if (!request.exchange().isOpen(number)) { // ended already; its object may serve another request
             running.remove(number);
         }
     }
@@ -62,7 +62,7 @@ final class InnerFlights {
         }
     }
 
-    /** Completes what is due, and begins what waited. */
+    /** Completes due requests, and begins waiting ones. */
     void look() {
         for (Flight flight : waiting.values()) {
             if (waiting.remove(flight.number()) != null) {
@@ -102,7 +102,10 @@ final class InnerFlights {
         }
     }
 
-    /** Passes a request to the threads of the dispatching bundle, because a policy may not return. Returns whether they take it. */
+    /**
+     * Passes a request to the threads of the dispatching bundle, because a policy may not return. Returns whether they
+     * accept it.
+     */
     private boolean passOn(Flight flight) {
         try {
             flight.request().outerEntry().executor().execute(new HandlerExecutor.Abandonable() {
@@ -118,7 +121,7 @@ final class InnerFlights {
                 }
             });
             return true;
-        } catch (ExecutorRefusedException e) { // no room now, or it left: then the parking limit ends the request
+        } catch (ExecutorRefusedException e) { // no room, or the bundle left: the parking limit ends it
             return false;
         }
     }

@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
- * A message that was inside another one, as its handler sees it. Its bytes stand in a record of their own, which is never written, with the
- * id, sender and deadline of the other one. Reusable.
+ * Message that was inside another one, as its handler sees it. Its bytes are in a separate record, which is never
+ * written, with the id, sender and deadline of the other message. Reusable.
  *
- * <p><b>Threads.</b> Belongs to the thread that dispatches it, and then to the handler's. <b>Ownership.</b> Holds a count of each
- * tensor's storage and a handle of each reference until it is closed.
+ * <p><b>Threads.</b> Belongs to the thread that dispatches it, and then to the handler's. <b>Ownership.</b> Holds a
+ * count of each tensor's storage and a handle of each reference until it is closed.
  */
 public final class InnerMessage {
 
@@ -33,17 +33,17 @@ public final class InnerMessage {
     /**
      * Creates a message.
      *
-     * @param time returns the time until a deadline, for each reading of the handler
+     * @param time function from a deadline to the time until it, called for each reading of the handler
      */
     public InnerMessage(LongUnaryOperator time) {
         this.message = new InboundMessage(view, time);
     }
 
     /**
-     * Copies the payload, and takes counts and handles; all or none.
+     * Copies the payload, and acquires counts and handles; all or none.
      *
-     * @param outer the message that it was inside of
-     * @throws IllegalArgumentException when the type is not that of a request which can be inside another one
+     * @param outer message that it was inside of
+     * @throws IllegalArgumentException when a request of this type can't be inside another one
      */
     public void open(
             RecordView outer, MessageType type, ByteBuffer payload, List<Tensor> passed, List<? extends RRef> shared) {
@@ -68,7 +68,10 @@ public final class InnerMessage {
         tensors = retained;
     }
 
-    /** Returns whether a request of this type can be inside another one: a user's, PyTorch's, or a fetch, but no control message. */
+    /**
+     * Returns whether a request of this type can be inside another one: a user's, PyTorch's, or a fetch, but no control
+     * message.
+     */
     private static boolean mayBeInside(int code) {
         return code <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
                 && (!Route.isOfReferences(code) || code == MessageType.SCRIPT_RREF_FETCH_CALL.code());
@@ -91,7 +94,7 @@ public final class InnerMessage {
         }
     }
 
-    /** Shows the message to the handler that takes it. */
+    /** Shows the message to the handler that is called with it. */
     public InboundMessage openFor(HandlerKey key, Delivered delivered) {
         message.open(key, delivered, tensors);
         message.references(references);
@@ -107,12 +110,12 @@ public final class InnerMessage {
         return tensors.size();
     }
 
-    /** Returns the size of the memory that it keeps for reuse. */
+    /** Returns the size of the memory that is kept for reuse. */
     public int memoryBytes() {
         return buffer.memory().capacity();
     }
 
-    /** Gives back the counts and handles. Does not throw. */
+    /** Releases the counts and handles. Does not throw. */
     public void close() {
         message.close();
         PassedObjects.release(tensors, references);

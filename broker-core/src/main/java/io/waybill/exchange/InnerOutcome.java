@@ -10,22 +10,23 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The one outcome that the dispatching handler gets, as the result of a waiting thread or through a future. Pooled with the
+ * Outcome that the dispatching handler gets, as the result of a waiting thread or through a future. Pooled with the
  * {@link InnerRequest}.
  *
- * <p><b>Threads.</b> Any may set the outcome, the first one does; the rest belongs to the dispatching thread.
+ * <p><b>Threads.</b> Any thread may set the outcome, and the first one does; the rest belongs to the dispatching
+ * thread.
  */
 final class InnerOutcome {
 
     private final InnerRequest request;
     private final InnerRequests home;
-    // The number of the request while it has no outcome; its negative while a thread sets the outcome; 0 afterwards.
+    // Number of the request while it has no outcome; its negative while a thread sets the outcome; 0 afterwards.
     private final AtomicLong awaited = new AtomicLong();
-    private long number; // of this use of the request; 0 before the first
+    private long number; // number of this use of the request; 0 before the first
     private CompletableFuture<Response> future; // null when the dispatching thread waits
     private CallContext context = CallContext.EMPTY; // of the dispatching thread
     private Thread
-            dispatcher; // which is inside the dispatching method, or was; null once another may begin the request
+            dispatcher; // thread that is inside the dispatching method, or was; null once another may begin the request
     // Published by awaited.
     private Response result;
     private Failure failure;
@@ -39,7 +40,7 @@ final class InnerOutcome {
     /**
      * Begins a request of the calling thread, and returns its number.
      *
-     * @param toComplete null when that waits
+     * @param toComplete null when that thread waits
      * @param current the context of that thread
      */
     long open(CompletableFuture<Response> toComplete, CallContext current) {
@@ -54,12 +55,14 @@ final class InnerOutcome {
         return number;
     }
 
-    /** Returns the context of the dispatching thread, which is current for the handler and for the stages of the future. */
+    /**
+     * Returns the context of the dispatching thread, which is current for the handler and for the stages of the future.
+     */
     CallContext context() {
         return context;
     }
 
-    /** Ends a request without an outcome. */
+    /** Withdraws a request without an outcome. */
     void takeBack() {
         awaited.set(0);
     }
@@ -69,7 +72,10 @@ final class InnerOutcome {
         return future == null;
     }
 
-    /** Returns whether the calling thread has dispatched it: it is inside the dispatching method, or was left the request by itself. */
+    /**
+     * Returns whether the calling thread has dispatched it: the thread is inside the dispatching method, or was left
+     * the request by itself.
+     */
     boolean isOnDispatcher() {
         return dispatcher == home.context().threads().current();
     }
@@ -83,7 +89,10 @@ final class InnerOutcome {
         return awaited.get() == mine;
     }
 
-    /** Returns whether another thread is setting the outcome of the waiting thread, or none has. For that thread. */
+    /**
+     * Returns whether another thread is setting the outcome of the waiting thread, or no thread has set it. For the
+     * waiting thread.
+     */
     boolean isMissing() {
         return awaited.get() != 0;
     }
@@ -94,7 +103,8 @@ final class InnerOutcome {
      * @param given null when it failed
      * @param why null when there is a response
      * @param mayReuse whether no other thread uses the request any more
-     * @param inside whether the dispatching method has not returned since it ran the handler: no other thread sets the outcome then
+     * @param inside whether the dispatching method has not returned since it ran the handler: no other thread sets the
+     * outcome then
      */
     void complete(long mine, Response given, Failure why, boolean mayReuse, boolean inside) {
         if (!inside && !awaited.compareAndSet(mine, -mine)) {
@@ -108,7 +118,7 @@ final class InnerOutcome {
             result = given;
             failure = why;
             reusable = mayReuse;
-            if (isOnDispatcher()) { // it need not be woken, which takes longer than all else here
+            if (isOnDispatcher()) { // it need not be woken, which takes longer than everything else here
                 awaited.lazySet(0);
             } else {
                 awaited.set(0);
@@ -148,7 +158,7 @@ final class InnerOutcome {
     /**
      * Returns the outcome to the waiting thread, and frees the request.
      *
-     * @param stack of that thread
+     * @param stack stack of that thread
      * @throws CallException the failure
      */
     Response take(HandlerStack stack) {

@@ -5,7 +5,8 @@ import java.util.function.Supplier;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
- * Requests for reuse, and their numbers. Each thread keeps the request that it used last, so that most dispatches need nothing that threads share.
+ * Pool of requests, and the source of their numbers. Each thread keeps the request that it used last, so that most
+ * dispatches need nothing that threads share.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -14,7 +15,7 @@ final class InnerPool {
     private static final int SIZE = 256;
     private static final int LARGEST_BYTES = 1 << 20;
     private static final int LARGEST_SPARE_BYTES = 1 << 16; // each thread may have one
-    /** Numbers that a request takes at once. */
+    /** Count of numbers that a request takes at once. */
     private static final long BLOCK = 1 << 20;
 
     private final Supplier<InnerRequest> creation;
@@ -25,14 +26,22 @@ final class InnerPool {
         this.creation = creation;
     }
 
-    /** @param stack of the calling thread */
+    /**
+     * Takes a request for use.
+     *
+     * @param stack of the calling thread
+     */
     InnerRequest take(HandlerStack stack) {
         InnerRequest spare = (InnerRequest) stack.takeSpare(); // of this worker, as the stack is
         InnerRequest taken = spare == null ? free.poll() : spare;
         return taken == null ? creation.get() : taken;
     }
 
-    /** @param stack of the calling thread */
+    /**
+     * Takes an ended request back into the pool.
+     *
+     * @param stack of the calling thread
+     */
     void give(InnerRequest ended, HandlerStack stack) {
         ended.forget();
         if (ended.memoryBytes() > LARGEST_SPARE_BYTES || !stack.keepSpare(ended)) {
@@ -54,7 +63,7 @@ final class InnerPool {
     /**
      * Returns a number above 0 that no use of a request of this worker has had.
      *
-     * @param last the one before of the same object; 0 for none
+     * @param last previous number of the same object; 0 for none
      */
     long number(long last) {
         long next = last + 1;

@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One message that a handler dispatched from inside the one that it handles. It ends twice: for the outer handler, with one outcome, which
- * is a failure once the deadline passed; and for the inner one, when it is done. Pooled.
+ * Message that a handler dispatched from inside the one that it handles. It ends twice: for the outer handler, with one
+ * outcome, which is a failure once the deadline passed; and for the inner one, when it is done. Pooled.
  *
- * <p><b>Threads.</b> Belongs to the dispatching thread, then to those of its {@link Exchange}.
+ * <p><b>Threads.</b> Belongs to the dispatching thread, then to the threads of its {@link Exchange}.
  */
 final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.Seeker {
 
@@ -36,10 +36,10 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
     private long number;
     private long deadlineNs;
     private InnerCreation creation; // null when it creates no value
-    private boolean allowed; // by the access policies
-    private HandlerStack seeking; // of the thread that looks for its handler
+    private boolean allowed; // whether the access policies have allowed it
+    private HandlerStack seeking; // stack of the thread that searches for its handler
     private boolean inside; // whether its handler runs inside the dispatching method
-    // What the handler's end has left for the outcome.
+    // The next fields are left by the handler's end for the outcome.
     private Response given;
     private Failure why;
 
@@ -49,7 +49,7 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         this.exchange = new Exchange(home.context(), home, this, this);
     }
 
-    /** Begins a request of the calling thread; {@code toComplete} is null when that waits. */
+    /** Begins a request of the calling thread; {@code toComplete} is null when that thread waits. */
     void open(
             Exchange enclosing,
             CallContext current,
@@ -70,9 +70,13 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         enclosing.dispatched().began();
     }
 
-    // ---- before its handler
+    // ---- before the call of its handler
 
-    /** @param onThread of the calling thread */
+    /**
+     * Returns this request for the search of its handler.
+     *
+     * @param onThread of the calling thread
+     */
     HandlerSearch.Seeker seeks(HandlerStack onThread) {
         seeking = onThread;
         return this;
@@ -91,7 +95,10 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         return onDispatcher && (home.isSequential() || !inline) || by.executor().hasRoom();
     }
 
-    /** Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for none. */
+    /**
+     * Returns the handler that leaves together with the outer handler, so that their drain waits for both; null for
+     * none.
+     */
     @Override
     public HandlerEntry leaving(HandlerTable table) {
         return outerEntry.isWithdrawn() ? home.registry().leaving(Route.key(table, view()), outerEntry) : null;
@@ -110,7 +117,9 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         return outcome;
     }
 
-    /** Forgets the outer handler and its thread before this is pooled, which would keep the classes of its bundle. */
+    /**
+     * Forgets the outer handler and its thread before this object is pooled: it would keep the classes of their bundle.
+     */
     void forget() {
         outerEntry = null;
         seeking = null;
@@ -159,7 +168,7 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
         outcome.complete(number, null, refused, true, false);
     }
 
-    /** Takes back a request that no handler got, and whose caller gets an exception instead of an outcome. */
+    /** Withdraws a request that no handler got, and whose caller gets an exception instead of an outcome. */
     void takeBack() {
         inner.close();
         outer.dispatched().ended();
@@ -263,7 +272,7 @@ final class InnerRequest implements RequestSource, ResponseSink, HandlerSearch.S
     }
 
     @Override
-    public synchronized void giveUp() { // by who abandons it, and who responds too late
+    public synchronized void giveUp() { // by the threads that abandon it or respond too late
         inner.close();
     }
 

@@ -19,17 +19,17 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Finds the handlers of messages that other handlers dispatch, runs them, and keeps those that wait: for a handler that is replaced, an
- * access policy, or a thread.
+ * Finds the handlers of messages that other handlers dispatch, runs them, and keeps waiting messages: for a handler
+ * that is replaced, an access policy, or a thread.
  *
- * <p>A blocking inner handler runs on the threads of its bundle. It runs on the dispatching thread if that belongs to the same bundle, or
- * if the bundle takes no more tasks: so handlers that wait for each other can't exhaust threads.
+ * <p>A blocking inner handler runs on the threads of its bundle. It runs on the dispatching thread if that belongs to
+ * the same bundle, or if the bundle accepts no more tasks: so handlers that wait for each other can't exhaust threads.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class InnerRequests {
 
-    private static final long MAX_WAIT_MS = 50; // not longer: the clock may be one that a test moves
+    private static final long MAX_WAIT_MS = 50; // bounded: the clock may be one that a test moves
 
     private final ExchangeContext context;
     private final HandlerLookup handlers;
@@ -56,7 +56,7 @@ public final class InnerRequests {
         this.flights = new InnerFlights(this, handlers.registry(), context.clock(), stuck);
     }
 
-    /** Wakes those that wait for a handler, for room, or for a policy. */
+    /** Wakes threads that wait for a handler, for room, or for a policy. */
     public void signal() {
         synchronized (changed) {
             changed.notifyAll();
@@ -184,7 +184,7 @@ public final class InnerRequests {
     // ---- finding a handler
 
     /**
-     * Gives a request to its handler, or refuses it; false when it has to wait.
+     * Gives a request to its handler, or refuses it; returns false when it has to wait.
      *
      * @param stack of the calling thread
      * @param policies to ask, if they have not allowed it; null for none
@@ -192,7 +192,7 @@ public final class InnerRequests {
     boolean begin(InnerRequest request, HandlerStack stack, AccessPolicies.Required policies) {
         RecordView view = request.view();
         if (!stack.isInline()
-                && request.exchange().isExpired()) { // for a non-blocking handler this was found when it began
+                && request.exchange().isExpired()) { // checked when it began, for a non-blocking handler
             request.refuse(Failure.expired(view, context.clock(), "a handler began"));
             return true;
         }
@@ -239,7 +239,10 @@ public final class InnerRequests {
         }
     }
 
-    /** Runs the handler on the dispatching thread. @param marks whether that must not wait meanwhile, and might otherwise */
+    /**
+     * Runs the handler on the dispatching thread. @param marks whether that thread must not wait in the meantime, and
+     * might otherwise
+     */
     private static void runHere(InnerRequest request, HandlerStack stack, boolean marks) {
         boolean pending = Threads.hideInterrupt(); // of the dispatching handler
         if (marks) {
@@ -255,19 +258,19 @@ public final class InnerRequests {
         }
     }
 
-    /** Completes what is due, and begins what waited. By the housekeeper. */
+    /** Completes due requests, and begins waiting ones. By the housekeeper. */
     public void look() {
         access.look();
         flights.look();
     }
 
-    // ---- for its requests
+    // ---- methods for its requests
 
     ExchangeContext context() {
         return context;
     }
 
-    /** Creates an error of the broker. */
+    /** Creates a failure of the broker. */
     Failure failure(ErrorCode code, String text) {
         return Failure.of(code, context.workerId(), text);
     }

@@ -11,11 +11,11 @@ import io.waybill.handling.Route;
 import io.waybill.wire.RecordView;
 
 /**
- * Where the request of an {@link Exchange} comes from: a peer, a handler that dispatched it from inside another one, or a record that is replayed. It has what
- * came with the request, and what its handler may use besides.
+ * Source of the request of an {@link Exchange}: a peer, a handler that dispatched it from inside another one, or a
+ * record that is replayed. It provides the content of the request, and further services for its handler.
  *
- * <p><b>Threads.</b> Those of the exchange: the thread that admits it, then the handler's, then the one that ends it. {@link #id} and {@link #deadlineNs}
- * may be read by any thread.
+ * <p><b>Threads.</b> The threads of the exchange: the thread that admits it, then the handler's, then the one that ends
+ * it. {@link #id} and {@link #deadlineNs} may be read by any thread.
  */
 public interface RequestSource {
 
@@ -25,7 +25,7 @@ public interface RequestSource {
     /** Returns the id of the request; {@link io.waybill.api.MessageId#NONE} when it has ended. */
     long id();
 
-    /** Returns the deadline on CLOCK_BOOTTIME; 0 for none, or when it does not count any more. */
+    /** Returns the deadline on CLOCK_BOOTTIME; 0 for none, or when it no longer applies. */
     long deadlineNs();
 
     /** Returns whether a request in flight, in any worker, may wait for this one. */
@@ -37,12 +37,12 @@ public interface RequestSource {
     /** Returns the context that is current in the handler. */
     CallContext context();
 
-    /** Returns what the handler may use besides the message and its response. */
+    /** Returns the services for the handler besides the message and its response. */
     HandlerServices services();
 
     // ---- around the handler
 
-    /** Called before anything foreign runs, on the handler's thread. Does not throw. */
+    /** Notifies that foreign code is about to run, on the handler's thread. Does not throw. */
     default void beginning() {}
 
     /**
@@ -52,7 +52,10 @@ public interface RequestSource {
      */
     InboundMessage open(HandlerEntry by) throws RejectedMessageException;
 
-    /** Returns whether the request goes to the handler's threads when the handler blocks for it, and the calling thread must not wait. */
+    /**
+     * Returns whether the request goes to the handler's threads when the handler blocks for it, and the calling thread
+     * must not wait.
+     */
     default boolean movesOn() {
         return false;
     }
@@ -60,15 +63,17 @@ public interface RequestSource {
     /** Reports to listeners for events that the handler is about to be called. */
     default void reportBegun(HandlerStack stack) {}
 
-    /** Returns why what came with the request can't be relied on any more; null when it can. */
+    /** Returns why the content of the request can't be relied on any more; null when it can. */
     default Failure damage() {
         return null;
     }
 
-    /** Gives back what came with the request, while the handler's thread may still be in the handler. Does not throw. */
+    /** Releases the content of the request, while the handler's thread may still be in the handler. Does not throw. */
     void giveUp();
 
-    /** Gives back what came with the request, which has ended. Returns whether this object can be reused. Does not throw. */
+    /**
+     * Releases the content of the request, which has ended. Returns whether this object can be reused. Does not throw.
+     */
     boolean release();
 
     // ---- for messages inside this one
@@ -80,7 +85,7 @@ public interface RequestSource {
     boolean isFromSelf();
 
     /**
-     * Returns what access policies are asked about.
+     * Returns the request for the decision of access policies.
      *
      * @param uid owner of all files that requests are read from
      */
@@ -90,10 +95,12 @@ public interface RequestSource {
                 view.from(), senderName(), uid, view.type(), Route.called(view), view.id(), isFromSelf());
     }
 
-    /** Returns the creation of a value, for one message inside this request; null when there is none, or it was taken. */
+    /**
+     * Returns the creation of a value, for one message inside this request; null when there is none, or it was taken.
+     */
     InnerCreation takeCreation();
 
-    /** Returns how many messages this request is inside of. */
+    /** Returns the number of messages that this request is inside of. */
     default int depth() {
         return 0;
     }

@@ -157,7 +157,7 @@ public final class Interceptors<T> {
                     publish();
                 }
                 entry.withdraw(); // after publishing: a call that the entry refuses finds another table, or waits
-                // all are withdrawn
+                // for one
             }
             changed();
             entry.awaitDrained(clock, threads, nowNs + limit.toNanos() / 2);
