@@ -3,7 +3,7 @@ package io.waybill.kept;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A kept value's file is not what was written. The message names the file, what was expected and what was found. */
+/** Thrown when a kept value's file is damaged. The message names the file, what was expected and what was found. */
 public final class DamagedValueException extends IOException {
 
     private static final long serialVersionUID = 1L;

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * Reads one file of {@link KeptLayout}, and believes nothing in it: lengths are compared with the file's before anything is allocated, and
- * the head's checksum before anything in it is used. For one thread.
+ * Reads one file of {@link KeptLayout}, and trusts nothing in it: lengths are compared with the file's before anything
+ * is allocated, and the head's checksum before anything in it is used. For one thread.
  */
 final class KeptReader {
 
@@ -66,7 +66,7 @@ final class KeptReader {
         }
     }
 
-    /** Positioned behind the header. */
+    /** Returns the head, positioned behind the header. */
     private ByteBuffer readHead() throws IOException {
         require(fileLength >= KeptLayout.HEADER_LENGTH, "header");
         ByteBuffer header = readFully(0, KeptLayout.HEADER_LENGTH);
@@ -162,7 +162,7 @@ final class KeptReader {
         }
     }
 
-    /** Returns the checksum of what was read. */
+    /** Reads a storage, and returns the checksum of its bytes. */
     private int fill(Storage storage, long offset) throws IOException {
         CRC32C checksum = new CRC32C();
         for (long at = 0; at < storage.sizeBytes(); at += KeptLayout.PIECE_BYTES) {
@@ -201,7 +201,7 @@ final class KeptReader {
         return new Tensor(dtype, sizes, strides, offset, flags == KeptLayout.REQUIRES_GRAD, storages.get(storage));
     }
 
-    /** A heap buffer of exactly these bytes, from its start. */
+    /** Returns a heap buffer of exactly these bytes, from its start. */
     private ByteBuffer readFully(long offset, int length) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
         while (bytes.hasRemaining()) {

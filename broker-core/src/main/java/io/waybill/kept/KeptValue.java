@@ -6,14 +6,14 @@ import io.waybill.rref.id.RRefId;
 import java.util.List;
 
 /**
- * A value of a reference, to be written to or read from a file.
+ * Value of a reference, to be written to or read from a file.
  *
  * <p><b>Ownership.</b> The reader of a value owns one count of each storage.
  *
  * @param id the reference
- * @param type of the value, as its creator named it
- * @param payload its bytes, as in a response to a fetch
- * @param tensors that the payload refers to, in host memory
+ * @param type type of the value, as its creator named it
+ * @param payload bytes of the value, as in a response to a fetch
+ * @param tensors tensors that the payload refers to, in host memory
  */
 public record KeptValue(RRefId id, String type, byte[] payload, List<Tensor> tensors) {
 
@@ -21,7 +21,7 @@ public record KeptValue(RRefId id, String type, byte[] payload, List<Tensor> ten
         tensors = List.copyOf(tensors);
     }
 
-    /** The storages of the tensors, each once, in the order of their first tensors. */
+    /** Returns the storages of the tensors, each once, in the order of their first tensors. */
     public List<Storage> storages() {
         return tensors.stream().map(Tensor::storage).distinct().toList();
     }

@@ -16,9 +16,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is
- * created with the first one. A file gets its name when it is complete. Nothing is synced: after a power cut no process
- * is left that could use a value.
+ * Values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is created
+ * with the first one. A file gets its name when it is complete. Nothing is synced: after a power cut no process is left
+ * that could use a value.
  *
  * <p><b>Threads.</b> Thread-safe, as long as each reference is written, read and removed by one thread at a time.
  */
@@ -43,7 +43,7 @@ public final class KeptValues {
     /**
      * Opens the values of a worker.
      *
-     * @param directory of the worker, which has this id and this epoch
+     * @param directory directory of the worker, which has this id and this epoch
      */
     public KeptValues(Path directory, int owner, int epoch, SafeFiles files) {
         this.directory = directory.resolve(DIRECTORY);
@@ -60,7 +60,7 @@ public final class KeptValues {
     /**
      * Writes a value, which survives this process from then on.
      *
-     * @throws IllegalArgumentException when it is beyond the limits of a file
+     * @throws IllegalArgumentException when the value is beyond the limits of a file
      * @throws IOException when it can't be written; nothing is left then
      */
     public void write(KeptValue value) throws IOException {
@@ -69,7 +69,7 @@ public final class KeptValues {
         files.replaceUnsynced(file(value.id()), writer);
     }
 
-    /** Removes a value; nothing when there is none. */
+    /** Removes a value; does nothing when there is none. */
     public void forget(RRefId id) throws IOException {
         files.remove(file(id));
     }
@@ -104,7 +104,8 @@ public final class KeptValues {
     /**
      * Reads a value, its storages into these buffers.
      *
-     * @throws DamagedValueException when the file is not what was written; {@link #setAside} is what to do then
+     * @throws DamagedValueException when the file is not what was written; the caller should then {@linkplain #setAside
+     * set it aside}
      * @throws IOException when it can't be read now
      * @throws io.waybill.api.CallException when there is no room for its storages
      */

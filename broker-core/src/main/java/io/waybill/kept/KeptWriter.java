@@ -109,7 +109,7 @@ final class KeptWriter implements FileContent {
         head.putInt(KeptLayout.CHECKSUM_AT, (int) checksum.getValue());
     }
 
-    /** Returns the checksum. The bytes that are checked are those that are written, even if the storage changes meanwhile. */
+    /** Returns the checksum. The checked bytes are the written ones, even if the storage changes in the meantime. */
     private static int write(Storage storage, FileChannel channel, long offset) throws IOException {
         CRC32C checksum = new CRC32C();
         byte[] piece = new byte[(int) Math.min(KeptLayout.PIECE_BYTES, storage.sizeBytes())];

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
-/** A storage whose bytes only pass by, to be checked: it takes what is written into it, and keeps nothing. One thread at a time. */
+/** Storage whose bytes only pass by, to be checked: it accepts writes, and keeps nothing. One thread at a time. */
 final class PassedBytes implements Storage {
 
     private final ByteBuffer piece;
@@ -13,7 +13,7 @@ final class PassedBytes implements Storage {
     /**
      * Creates a reader over a buffer.
      *
-     * @param piece buffer for each piece, as large as the largest
+     * @param piece buffer for each piece, as large as the largest piece
      */
     PassedBytes(ByteBuffer piece, long sizeBytes) {
         this.piece = piece;
@@ -47,6 +47,6 @@ final class PassedBytes implements Storage {
 
     @Override
     public void release() {
-        // there is nothing to give back
+        // no memory to release
     }
 }

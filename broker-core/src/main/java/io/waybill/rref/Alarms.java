@@ -3,7 +3,7 @@ package io.waybill.rref;
 import io.waybill.host.Clock;
 import java.util.PriorityQueue;
 
-/** Timers of a worker's references. Guarded by the {@link Gate}; they ring when a thread calls {@link #ring}. */
+/** Timers of a worker's references. Guarded by the {@link Gate}; they fire when a thread calls {@link #ring}. */
 final class Alarms {
 
     private record Alarm(long dueNs, long order, Runnable action) implements Comparable<Alarm> {
@@ -35,7 +35,7 @@ final class Alarms {
         nextDueNs = queue.peek().dueNs();
     }
 
-    /** Returns when the next timer is due; {@link Long#MAX_VALUE} for never. Any thread. */
+    /** Returns when the next timer is due; {@link Long#MAX_VALUE} for never. By any thread. */
     long nextDueNs() {
         return nextDueNs;
     }

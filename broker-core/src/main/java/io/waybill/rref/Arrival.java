@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The references of one request or response that arrived. A request's handler must not start before
- * {@link Forks#whenReady} reports it: until then their owners may not know of them, and their parents keep them alive.
- * A reader of a response need not wait.
+ * References of one request or response that arrived. A request's handler must not start before {@link Forks#whenReady}
+ * reports it: until then their owners may not know of them, and their parents keep them alive. A reader of a response
+ * need not wait.
  *
  * <p><b>Ownership.</b> Holds one handle of each reference, which {@link Forks#release(Arrival)} releases.
  */
@@ -25,7 +25,7 @@ public final class Arrival {
         return references;
     }
 
-    // Guarded by the gate, as the rest.
+    // Guarded by the gate, like the other fields.
 
     boolean takeRelease() {
         boolean first = !released;
@@ -51,7 +51,7 @@ public final class Arrival {
         return Optional.empty();
     }
 
-    /** Why a body that is given the reference can't use it; null when it can, or may wait. */
+    /** Returns why a body that is given the reference can't use it; null when it can, or may wait. */
     static CallException failure(Reference reference) {
         return reference instanceof UserReference user ? user.failure : ((OwnerReference) reference).unusable;
     }

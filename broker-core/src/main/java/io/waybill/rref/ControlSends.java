@@ -15,15 +15,15 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Control messages until they are acknowledged. Each is retried as {@link ControlRetries} says. After that a
- * {@code RREF_FORK_REQUEST} has failed; the other two are retried slowly until their receiver ends, because it holds a
- * value or a fork.
+ * Control messages in flight, until they are acknowledged. Each is retried as {@link ControlRetries} defines. After
+ * that a {@code RREF_FORK_REQUEST} has failed; the other two are retried slowly until their receiver ends, because it
+ * holds a value or a fork.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
 final class ControlSends {
 
-    /** Callback for the end of a send. Under the lock. */
+    /** Callback for the end of a send. Called under the lock. */
     interface Ending {
         void acknowledged();
 
@@ -57,12 +57,12 @@ final class ControlSends {
         this.retries = retries;
     }
 
-    /** Sends until it is acknowledged, refused, or its receiver is dead. */
+    /** Sends a message until it is acknowledged, refused, or its receiver is dead. */
     void persist(ControlMessage message, int to) {
         start(new Send(message, to, NOTHING, true));
     }
 
-    /** Sends until it is acknowledged, or the retries are used up. */
+    /** Sends a message until it is acknowledged, or the retries are used up. */
     void attempt(ControlMessage message, int to, Ending ending) {
         start(new Send(message, to, ending, false));
     }
@@ -92,7 +92,7 @@ final class ControlSends {
         open.clear();
     }
 
-    /** One message in flight. */
+    /** Send of one message. */
     private final class Send {
         private final ControlMessage message;
         private final int to;
@@ -118,7 +118,7 @@ final class ControlSends {
             }
         }
 
-        /** An acknowledgement of any attempt counts, however late. */
+        /** Ends the send: an acknowledgement of any attempt counts, however late. */
         void acknowledged() {
             if (open.remove(this)) {
                 ending.acknowledged();
@@ -159,7 +159,7 @@ final class ControlSends {
         }
     }
 
-    /** One attempt; notified by any thread. */
+    /** Attempt of a send; notified by any thread. */
     private final class Attempt implements ControlOutcome {
         private final Send send;
 

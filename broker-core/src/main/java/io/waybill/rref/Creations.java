@@ -59,7 +59,7 @@ public final class Creations {
         }
     }
 
-    /** A reference to a value that is here, as an open handle. The value is this object's from now on. */
+    /** Creates a reference to a value that is here, as an open handle. The value is this object's from now on. */
     public OwnerReference own(OwnedValue value, String type) {
         gate.enter();
         try {
@@ -70,7 +70,10 @@ public final class Creations {
         }
     }
 
-    /** Takes back a value of an earlier incarnation. It is removed unless a worker claims a fork of it within the grace period. */
+    /**
+     * Restores a value of an earlier incarnation. It is removed unless a worker claims a fork of it within the grace
+     * period.
+     */
     public OwnerReference restore(RRefId id, OwnedValue value, String type) {
         gate.enter();
         try {
@@ -110,7 +113,7 @@ public final class Creations {
         gate.run(() -> owners.creationFailed(reference, why));
     }
 
-    /** A request to create a value is about to run. */
+    /** Notes that a request to create a value is about to run. */
     public CreationDecision begin(RRefId id, ForkId fork, Holder from, String type) {
         gate.enter();
         try {
@@ -121,12 +124,12 @@ public final class Creations {
         }
     }
 
-    /** The body gave a value, which is this object's from now on. */
+    /** Completes a creation: the body gave a value, which is this object's from now on. */
     public void finish(RRefId id, OwnedValue value) {
         gate.run(() -> owners.finish(id, value, null));
     }
 
-    /** The body failed, and so will all that wait for the value. */
+    /** Fails a creation whose body failed, and with it all waits for the value. */
     public void finishFailed(RRefId id, CallException why) {
         gate.run(() -> owners.finish(id, null, why));
     }

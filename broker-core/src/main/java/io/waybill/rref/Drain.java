@@ -54,7 +54,7 @@ final class Drain {
         return owners.table().isEmpty() && sends.size() == 0 && users.isQuiet() && users.confirmed() == 0;
     }
 
-    /** Half of the time is over. */
+    /** Continues when half of the time is over. */
     void onHalf() {
         if (phase == Phase.CONFIRMING) {
             unfinished.append("Timed out waiting for pending UserRRefs to be confirmed by owner and parent.");

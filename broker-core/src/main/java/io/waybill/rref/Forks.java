@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * References in requests and responses: forks that are made and sent, and forks that arrive. Obtained from
+ * References in requests and responses: forks that this worker makes and sends, and forks that arrive. Obtained from
  * {@link References#forks}.
  *
  * <p><b>Threads.</b> As {@link References}.
@@ -58,7 +58,7 @@ public final class Forks {
         }
     }
 
-    /** The fork was not sent. */
+    /** Notes that the fork was not sent. */
     public void abandon(ForkData data) {
         gate.run(() -> {
             if (data.owner() == self.worker()) {
@@ -69,7 +69,7 @@ public final class Forks {
         });
     }
 
-    /** A request or a response with these references was read. */
+    /** Notes that a request or a response with these references was read. */
     public Arrival arrive(List<ForkData> data, Holder from) {
         gate.enter();
         try {
@@ -96,7 +96,10 @@ public final class Forks {
         return owners.take(data);
     }
 
-    /** A request with this reference was read, and will not be begun; or a response, and no caller waits for it. */
+    /**
+     * Notes that a request with this reference was read, and will not be begun; or a response, and no caller waits for
+     * it.
+     */
     public void decline(ForkData data, Holder from) {
         gate.run(() -> {
             peers.meet(from);
@@ -127,7 +130,7 @@ public final class Forks {
         });
     }
 
-    /** Whether every reference is confirmed by its owner, so that a body may start at once. */
+    /** Returns whether every reference is confirmed by its owner, so that a body may start at once. */
     public boolean isReady(Arrival arrival) {
         gate.enter();
         try {

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The one lock of a worker's references, and the actions that are deferred until it is free.
+ * Lock of a worker's references, with the actions that are deferred until it is free.
  *
  * <p>References are used by all kinds of threads (a program's, a bundle's, the poller), each for a few map operations.
  * One lock makes these atomic; no foreign code is called under it. Sending, responding, closing a value and calling a
@@ -50,7 +50,7 @@ public final class Gate {
         }
     }
 
-    /** Frees the lock, and does what was put off. */
+    /** Releases the lock, and runs the deferred actions. */
     void leave() {
         List<Runnable> todo = List.of();
         try {
@@ -67,7 +67,7 @@ public final class Gate {
         }
     }
 
-    /** Puts something off until the lock is free. Only under the lock. */
+    /** Defers an action until the lock is free. Only under the lock. */
     void later(Runnable action) {
         later.add(action);
     }

@@ -35,7 +35,7 @@ final class Handles {
         }
     }
 
-    /** A value of this worker's holds it. It does so until the value goes, also when all handles are given up. */
+    /** Counts a hold by a value of this worker's. It lasts until the value goes, also when all handles are released. */
     void retainInValue(Reference reference) {
         if (reference instanceof UserReference user) {
             requireHandle(user, user.holds());
@@ -45,7 +45,7 @@ final class Handles {
         }
     }
 
-    /** Releases a handle whose value is closed. */
+    /** Releases the hold of a value that is closed. */
     void releaseFromValue(Reference reference) {
         if (reference instanceof UserReference user) {
             users.releaseFromValue(user);

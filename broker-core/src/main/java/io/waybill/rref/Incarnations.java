@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** Records which incarnations of which workers have ended. Guarded by the {@link Gate}. */
+/** Record of the incarnations of workers that have ended. Guarded by the {@link Gate}. */
 final class Incarnations {
     private final Map<Integer, Integer> overThrough = new HashMap<>();
     private final Map<Integer, Integer> current = new HashMap<>();
@@ -47,7 +47,7 @@ final class Incarnations {
         return incarnation.epoch() > 1 && !isOver(incarnation.worker(), incarnation.epoch() - 1);
     }
 
-    /** Returns the epoch that is known to run now, at least this one. */
+    /** Returns the epoch that is known to run now; at least the given one. */
     int current(int worker, int atLeast) {
         return Math.max(atLeast, current.getOrDefault(worker, 0));
     }

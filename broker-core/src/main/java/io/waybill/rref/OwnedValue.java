@@ -1,10 +1,10 @@
 package io.waybill.rref;
 
 /**
- * A value in its owner's memory, which is the broker's, so that no bundle's class loader is retained.
+ * Value in its owner's memory, which is the broker's, so that no bundle's class loader is retained.
  *
- * <p><b>Ownership.</b> The protocol's from the moment it is handed over. It calls one of the two closing methods, once,
- * when neither a fork nor a local handle nor a running fetch is left, or the worker closes.
+ * <p><b>Ownership.</b> The protocol owns the value from the moment it is handed over. It calls one of the two closing
+ * methods, once, when neither a fork nor a local handle nor a running fetch is left, or the worker closes.
  */
 public interface OwnedValue extends AutoCloseable {
 
@@ -12,12 +12,15 @@ public interface OwnedValue extends AutoCloseable {
     @Override
     void close();
 
-    /** The worker closes while others have forks: what is kept on the disk stays for its next incarnation. */
+    /**
+     * Closes the value while the worker closes and others have forks: what is kept on the disk stays for its next
+     * incarnation.
+     */
     default void closeForNow() {
         close();
     }
 
-    /** Whether it is kept on the disk, so that it outlives this process. Any thread. */
+    /** Returns whether it is kept on the disk, so that it outlives this process. By any thread. */
     default boolean isKept() {
         return false;
     }

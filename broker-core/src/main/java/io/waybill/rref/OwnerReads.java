@@ -27,7 +27,7 @@ final class OwnerReads {
         this.alarms = alarms;
     }
 
-    /** Passes the value to a waiter if it was created, or the error if there is none. */
+    /** Passes the value to a waiter if it was created, or the error if there is no value. */
     void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
         OwnerReference entry = table.find(id);
         if (entry == null) {
@@ -73,7 +73,7 @@ final class OwnerReads {
         });
     }
 
-    /** Lets those go whose callers gave up. */
+    /** Drops waiters whose callers abandoned the wait. */
     private void sweep() {
         long nowNs = alarms.nowNs();
         for (OwnerReference entry : new ArrayList<>(waited)) {
@@ -94,7 +94,7 @@ final class OwnerReads {
         }
     }
 
-    /** The value has come, or an error instead. */
+    /** Completes a value, or fails it. */
     void complete(OwnerReference entry, OwnedValue value, CallException failure) {
         table.become(entry, OwnerReference.State.COMPLETED);
         entry.value = value;

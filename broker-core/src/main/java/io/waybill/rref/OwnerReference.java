@@ -10,9 +10,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value that this worker owns, or that is expected to be created here.
+ * Reference to a value that this worker owns, or that is expected to be created here.
  *
- * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Owners} touches it.
+ * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only
+ * {@link Owners} touches it.
  */
 public final class OwnerReference implements Reference {
 
@@ -34,13 +35,13 @@ public final class OwnerReference implements Reference {
     State state;
     OwnedValue value; // null until SETTLED, and when it failed or was closed
     CallException failure; // null unless it failed
-    CallException unusable; // null unless its own creation here failed, or it came when its value was gone
+    CallException unusable; // null unless its own creation here failed, or it arrived when its value was gone
     int handles;
-    /** Fetches that are reading the value. */
+    /** Number of fetches that are reading the value. */
     int readers;
 
     boolean inTable;
-    /** The worker closes, and others had forks. */
+    /** Set when the worker closes, and others had forks. */
     boolean closesForNow;
     /** While AWAITED: the incarnation of its creator that was known at the first message about it. */
     int creatorEpoch;

@@ -11,9 +11,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The values of this worker and the forks of them that are known, and when each of them goes.
+ * Table of the values of this worker with their known forks, which decides when each value goes.
  *
- * <p>A value is in the table while others may reach it, or will; it is held while it is in the table, in a handle, or being read.
+ * <p>A value is in the table while others may reach it, or will; it is held while it is in the table, in a handle, or
+ * being read.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
@@ -25,7 +26,7 @@ final class OwnerTable {
     private final Incarnations incarnations;
     private final Map<RRefId, OwnerReference> table = new LinkedHashMap<>();
     private final Set<OwnerReference> held = new LinkedHashSet<>();
-    /** Forks that were released. A message that wants to create one of them is late. */
+    /** Forks that were released. A message that would create one of them is late. */
     private final RecentIds<ForkId> endedForks;
 
     private final RecentIds<RRefId> endedRRefs;
@@ -60,7 +61,7 @@ final class OwnerTable {
         return entry;
     }
 
-    /** Puts a value in that only handles had. */
+    /** Adds a value again that only handles had. */
     void putBack(OwnerReference entry) {
         if (!entry.inTable) {
             table.put(entry.id(), entry);
@@ -83,7 +84,7 @@ final class OwnerTable {
         entry.state = state;
     }
 
-    /** Why a reference that is not in the table is not coming; null when it may come. */
+    /** Returns why a reference that is not in the table is not coming; null when it may come. */
     CallException absent(RRefId id, int ownerEpoch) {
         if (endedRRefs.contains(id)) {
             return RRefErrors.gone(id, self);
@@ -100,7 +101,7 @@ final class OwnerTable {
         return endedRRefs.contains(id);
     }
 
-    /** Notes the end of one that was not in the table. */
+    /** Notes the end of a reference that was not in the table. */
     void ended(RRefId id) {
         endedRRefs.add(id);
     }
@@ -174,14 +175,14 @@ final class OwnerTable {
         }
     }
 
-    /** Removes everything, whichever worker has it. */
+    /** Removes everything, regardless of the worker that has it. */
     void clear() {
         table.clear();
         forks = 0;
         awaited = 0;
     }
 
-    // ---- what there is
+    // ---- contents
 
     /** Returns a copy of the entries in the table. */
     List<OwnerReference> all() {

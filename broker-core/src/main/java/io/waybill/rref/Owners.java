@@ -14,12 +14,12 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The values of this worker, and the holders of their forks.
+ * Values of this worker, and the holders of their forks.
  *
  * <p>A value is in the table while another worker may reach it: while there are forks, while it is being created, or
- * while a caller waits for its creation to begin. It is closed when it is in the table no more, no local handle is left
- * and no thread reads it. Removed ids are remembered for a limited time, so that a late caller gets an error instead of
- * waiting.
+ * while a caller waits for its creation to begin. It is closed when it is no longer in the table, no local handle is
+ * left and no thread reads it. Removed ids are remembered for a limited time, so that a late caller gets an error
+ * instead of waiting.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
@@ -52,9 +52,9 @@ final class Owners {
         return reads;
     }
 
-    // ---- making
+    // ---- creation
 
-    /** A value that is here, in a handle and not in the table. */
+    /** Creates a reference to a value that is here, in a handle and not in the table. */
     OwnerReference own(RRefId id, OwnedValue value, String type) {
         OwnerReference entry = new OwnerReference(self, id, type, OwnerReference.State.COMPLETED);
         entry.value = value;
@@ -62,7 +62,7 @@ final class Owners {
         return entry;
     }
 
-    /** A value that this worker will make itself: a fork in its own name keeps it until then. */
+    /** Creates a reference to a value that this worker will make itself: a fork in its own name keeps it until then. */
     OwnerReference createHere(RRefId id, String type) {
         OwnerReference entry = table.put(id, type, OwnerReference.State.CREATING);
         entry.handles = 1;
@@ -84,7 +84,9 @@ final class Owners {
         return entry;
     }
 
-    /** A request to create a value is about to run. Its fork is known from now on, so that a delete finds it. */
+    /**
+     * Notes that a request to create a value is about to run. Its fork is known from now on, so that a delete finds it.
+     */
     CreationDecision begin(RRefId id, ForkId fork, Holder from, String type) {
         OwnerReference entry = table.find(id);
         if (entry != null && entry.state != OwnerReference.State.AWAITED) {
@@ -94,7 +96,7 @@ final class Owners {
             }
             ignored++;
             if (!fork.isOwnerOf(id) && !table.hasEnded(fork)) {
-                table.addFork(entry, fork, from); // it failed before its creation came
+                table.addFork(entry, fork, from); // it failed before its creation request arrived
             }
             return CreationDecision.KNOWN;
         }
@@ -120,7 +122,7 @@ final class Owners {
         }
     }
 
-    /** The body is done. */
+    /** Completes the creation of a value after its body. */
     void finish(RRefId id, OwnedValue value, CallException failure) {
         OwnerReference entry = table.find(id);
         if (entry == null || entry.state != OwnerReference.State.CREATING) {
@@ -146,13 +148,13 @@ final class Owners {
 
     // ---- forks
 
-    /** Makes a fork for another worker, or for this one. The fork is registered at once: no message will ask for it. */
+    /** Makes a fork for another worker, or for this one. The fork is registered at once: no message will request it. */
     void share(OwnerReference entry, ForkId fork, Holder to) {
         table.putBack(entry);
         table.addFork(entry, fork, to);
     }
 
-    /** Removes a fork that was released, or never taken. */
+    /** Removes a fork that was released, or never arrived. */
     void unshare(RRefId id, ForkId fork) {
         OwnerReference entry = table.find(id);
         if (entry != null) {
@@ -206,7 +208,7 @@ final class Owners {
         }
     }
 
-    /** A handle of a value that others shared back to this worker. */
+    /** Returns a handle of a value that other workers shared back to this worker. */
     OwnerReference take(ForkData data) {
         OwnerReference entry = table.find(data.rref());
         if (entry == null) {
@@ -222,7 +224,10 @@ final class Owners {
         return entry;
     }
 
-    /** One whose value is gone: it is not passed on, for the table would have it as a value that was there. */
+    /**
+     * Returns a failed reference whose value is gone: it is not passed on, for the table would have it as a value that
+     * was there.
+     */
     private static OwnerReference failed(ForkData data, CallException failure) {
         OwnerReference entry =
                 new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.COMPLETED);
@@ -234,7 +239,7 @@ final class Owners {
     /**
      * Releases the forks of a worker that has ended.
      *
-     * @return how many forks
+     * @return number of forks
      */
     int release(Holder dead) {
         int released = 0;
@@ -266,7 +271,7 @@ final class Owners {
 
     // ---- the end of the worker
 
-    /** Drops what only this worker could still reach. */
+    /** Drops values that only this worker could still reach. */
     void dropUnforked() {
         for (OwnerReference entry : table.all()) {
             table.dropIfUnused(entry);
@@ -308,7 +313,7 @@ final class Owners {
         });
     }
 
-    /** A line for each fork; one in the owner's own name for a value that no other worker has. */
+    /** Lists a status for each fork; one in the owner's own name for a value that no other worker has. */
     void list(Consumer<ReferenceStatus> lines) {
         for (OwnerReference entry : table.allHeld()) {
             if (entry.forks.isEmpty()) {

@@ -38,7 +38,7 @@ final class Peers {
         this.listener = listener;
     }
 
-    /** A message from an incarnation shows that it is there, even before it was announced. */
+    /** Notes a message from an incarnation: it shows that the incarnation is there, even before it was announced. */
     void meet(Holder incarnation) {
         if (incarnations.endsAnother(incarnation)) {
             lost(new Holder(incarnation.worker(), incarnation.epoch() - 1));
@@ -55,7 +55,10 @@ final class Peers {
         releaseLater(dead);
     }
 
-    /** A fork was made for an incarnation: when that is over already, what it holds goes as that of any dead one. */
+    /**
+     * Notes that a fork was made for an incarnation: when that has ended already, its forks go like those of any dead
+     * one.
+     */
     void shared(Holder to) {
         if (incarnations.isOver(to)) {
             releaseLater(to);

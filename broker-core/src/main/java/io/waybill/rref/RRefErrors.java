@@ -6,10 +6,10 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.rref.id.RRefId;
 
-/** The errors of references, with PyTorch's texts where it has one. */
+/** Errors of references, with PyTorch's texts where it has one. */
 public final class RRefErrors {
 
-    /** Name of the operation that passes a reference on. */
+    /** Name of the operation that shares a reference. */
     public static final String FORK = "fork()";
 
     private static final String CREATION_TIMED_OUT = "RRef creation via rpc.remote() timed out, and it is possible that"
@@ -17,7 +17,7 @@ public final class RRefErrors {
 
     private RRefErrors() {}
 
-    /** An operation on a reference that was given back. */
+    /** Returns the error of an operation on a reference that was released. */
     public static CallException deleted(Reference reference, String operation) {
         return error(
                 ErrorCode.REFERENCE_DELETED,
@@ -27,7 +27,7 @@ public final class RRefErrors {
                                 : operation + " on it after deletion."));
     }
 
-    /** A reference as PyTorch's errors write it, which is not how its references print. */
+    /** Returns a reference as PyTorch's errors write it, which is not how its references print. */
     public static String written(Reference reference) {
         return reference instanceof UserReference user
                 ? "UserRRef(rref_id=" + user.id() + ", fork_id=" + user.fork() + ")"
@@ -50,7 +50,7 @@ public final class RRefErrors {
                 "worker " + owner + ", which owned " + rref + ", died, and its value is not kept");
     }
 
-    /** The owner had kept the value on the disk, and can't get it back from there. */
+    /** Returns the error of a value that the owner had kept on the disk, and can't restore from there. */
     public static CallException notRestored(RRefId rref, int owner, String why) {
         return error(
                 ErrorCode.OWNER_LOST,
@@ -58,7 +58,7 @@ public final class RRefErrors {
                         + why);
     }
 
-    /** The value could not be written to the disk. */
+    /** Returns the error of a value that could not be written to the disk. */
     public static CallException notKept(RRefId rref, String why) {
         return error(ErrorCode.NOT_KEPT, "the value of " + rref + " can't be kept: " + why);
     }

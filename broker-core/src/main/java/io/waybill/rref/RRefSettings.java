@@ -7,11 +7,11 @@ import java.util.Objects;
 /**
  * Settings of remote references.
  *
- * @param grace how long forks of an ended worker stay, until forks that it had made are reported
- * @param ownerReturn how long a reference waits for its ended owner to return with the value; zero for no wait
- * @param memory how long an ended id is remembered, so that a late message has no effect
- * @param retries of control messages
- * @param keeping which values outlive the process
+ * @param grace max time that forks of an ended worker stay, until forks that it had made are reported
+ * @param ownerReturn max time that a reference waits for its ended owner to return with the value; zero for no wait
+ * @param memory min time that an ended id is remembered, so that a late message has no effect
+ * @param retries retry policy of control messages
+ * @param keeping values that outlive the process
  */
 public record RRefSettings(
         Duration grace, Duration ownerReturn, Duration memory, ControlRetries retries, Keeping keeping) {

@@ -4,7 +4,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Ended ids, remembered for at least one period and at most two. Guarded by the {@link Gate}.
+ * Set of ended ids, remembered for at least one period and at most two. Guarded by the {@link Gate}.
  *
  * @param <T> kind of id
  */

@@ -3,7 +3,7 @@ package io.waybill.rref;
 import io.waybill.rref.id.RRefId;
 
 /**
- * A reference in this worker: one object for all local handles, which {@link References#retain} and
+ * Reference in this worker: one object for all local handles, which {@link References#retain} and
  * {@link References#release} count.
  *
  * <p><b>Threads.</b> Immutable.
@@ -12,13 +12,13 @@ public sealed interface Reference permits OwnerReference, UserReference {
 
     RRefId id();
 
-    /** Id of the worker that has the value. */
+    /** Returns the id of the worker that has the value. */
     int owner();
 
     /** Returns the type that its creator named. */
     String type();
 
-    /** Whether this worker has the value. */
+    /** Returns whether this worker has the value. */
     default boolean isOwner() {
         return this instanceof OwnerReference;
     }

@@ -83,7 +83,7 @@ public final class References implements AutoCloseable {
         return creations;
     }
 
-    /** Sends and receives them. */
+    /** Returns the part that sends and receives references. */
     public Forks forks() {
         return forks;
     }
@@ -98,7 +98,7 @@ public final class References implements AutoCloseable {
     /**
      * Fetches a value for another worker.
      *
-     * @param ownerEpoch the incarnation of this worker in which the other worker believes the value to be
+     * @param ownerEpoch incarnation of this worker that has the value, as far as the other worker knows
      */
     public void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
         gate.run(() -> owners.reads().fetch(id, ownerEpoch, waiter));
@@ -114,7 +114,7 @@ public final class References implements AutoCloseable {
     /**
      * Adds one handle.
      *
-     * @throws CallException when there is none any more
+     * @throws CallException when no handle is left
      */
     public void retain(Reference reference) {
         gate.enter();
@@ -131,9 +131,10 @@ public final class References implements AutoCloseable {
     }
 
     /**
-     * A value of this worker's holds the reference from now on, also when the worker {@linkplain #drain gives back} all handles.
+     * Adds a hold by a value of this worker's, which lasts also when the worker {@linkplain #drain releases} all
+     * handles.
      *
-     * @throws CallException when there is no handle any more
+     * @throws CallException when no handle is left
      */
     public void retainInValue(Reference reference) {
         gate.enter();
@@ -144,7 +145,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** Releases a handle whose value is closed. */
+    /** Releases the hold of a value that is closed. */
     public void releaseFromValue(Reference reference) {
         gate.run(() -> handles.releaseFromValue(reference));
     }
@@ -174,7 +175,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** Calls back without an error when the owner has confirmed it, or with the error when it failed. */
+    /** Calls back without an error when the owner has confirmed the reference, or with the error when it failed. */
     public void whenCompleted(UserReference reference, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
             if (reference.isCompleted()) {
@@ -185,12 +186,12 @@ public final class References implements AutoCloseable {
         });
     }
 
-    // ---- what other workers say, and what becomes of them
+    // ---- messages of other workers, and their ends
 
     /**
-     * A control message arrived.
+     * Handles a control message that arrived.
      *
-     * @return why it can't be acknowledged; empty when it can
+     * @return reason why it can't be acknowledged; empty when it can
      */
     public Optional<CallException> receive(ControlMessage message, Holder from) {
         gate.enter();
@@ -210,12 +211,12 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** Notes that a worker's process has ended. Call before anything of its next incarnation. */
+    /** Notes that a worker's process has ended. To be called before any message of its next incarnation. */
     public void lost(Holder dead) {
         gate.run(() -> peers.lost(dead));
     }
 
-    /** A worker that had died is there again. */
+    /** Notes that a worker that had died is there again. */
     public void returned(Holder incarnation) {
         gate.run(() -> peers.meet(incarnation));
     }
@@ -227,7 +228,7 @@ public final class References implements AutoCloseable {
         return alarms.nextDueNs();
     }
 
-    /** Runs what is due: retries, grace periods, deadlines. */
+    /** Runs everything that is due: retries, grace periods, deadlines. */
     public void tick() {
         gate.run(alarms::ring);
     }
@@ -247,7 +248,10 @@ public final class References implements AutoCloseable {
         });
     }
 
-    /** The abrupt end: sends nothing more, closes every value, fails all that wait, and reports what was not released. */
+    /**
+     * Ends the references abruptly: sends nothing more, closes every value, fails all waiters, and reports unreleased
+     * references.
+     */
     @Override
     public void close() {
         gate.run(() -> {

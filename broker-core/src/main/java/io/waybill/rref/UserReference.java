@@ -7,9 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A fork of another worker's value.
+ * Fork of another worker's value.
  *
- * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Users} touches it.
+ * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Users}
+ * touches it.
  */
 public final class UserReference implements Reference {
 
@@ -35,15 +36,15 @@ public final class UserReference implements Reference {
     State state = State.PENDING;
     int ownerEpoch;
     int handles = 1;
-    /** Values of this worker's that hold it. */
+    /** Number of values of this worker's that hold it. */
     int inValues;
 
     int children;
     /** Whether its owner has ended, and may return with the value. */
     boolean orphan;
-    /** The owner's epoch to which a fork request is in flight; 0 for none. */
+    /** Epoch of the owner to which a fork request is in flight; 0 for none. */
     int requestedOf;
-    /** The owner has no fork of this name, so no worker need be notified of the end. */
+    /** Set when the owner has no fork of this name, so that no worker need be notified of the end. */
     boolean unknownToOwner;
 
     boolean ended;

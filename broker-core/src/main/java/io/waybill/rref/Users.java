@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * This worker's forks of others' values, and the forks that it made of them for third workers.
+ * Forks of other workers' values that this worker has, and the forks that it made of them for third workers.
  *
  * <p>A fork is released once its creation has succeeded or failed, no handle is left, and every fork made of it has
  * been reported by its receiver or ended with it (G2).
@@ -79,7 +79,7 @@ final class Users {
 
     // ---- arriving
 
-    /** A fork that another worker shared with this worker, as an open handle. */
+    /** Creates an open handle of a fork that another worker shared with this worker. */
     UserReference take(ForkData data) {
         UserReference known = pending.containsKey(data.fork()) ? pending.get(data.fork()) : confirmed.get(data.fork());
         if (known != null) {
@@ -210,7 +210,7 @@ final class Users {
         return new ForkData(user.owner(), user.id(), fork, self, user.ownerEpoch, user.type());
     }
 
-    /** The receiver has reported, or there is none. */
+    /** Notes that the receiver has reported, or that there is none. */
     void childDone(ForkId fork) {
         Child child = children.remove(fork);
         if (child == null) {
@@ -221,7 +221,7 @@ final class Users {
         endIfUnused(child.parent());
     }
 
-    /** Forks whose receivers died will not be reported. @return how many */
+    /** Drops forks whose receivers died: they will not be reported. @return their number */
     int release(Holder dead) {
         int released = 0;
         for (Map.Entry<ForkId, Child> child : new ArrayList<>(children.entrySet())) {
@@ -246,7 +246,7 @@ final class Users {
         endIfUnused(user);
     }
 
-    // ---- owners that die
+    // ---- ends of owners
 
     void ownerLost(Holder dead) {
         for (UserReference user : everyone()) {
@@ -265,7 +265,7 @@ final class Users {
         }
     }
 
-    /** Waits for a limited time whether the ended owner returns with the value. */
+    /** Waits for a limited time for the ended owner to return with the value. */
     private void orphan(UserReference user) {
         if (ownerReturnNs == 0) {
             lost(user);
@@ -301,7 +301,7 @@ final class Users {
         return all;
     }
 
-    /** Lists each fork of this worker, and each that it made and that was not reported yet. */
+    /** Lists each fork of this worker, and each fork that it made and that was not reported yet. */
     void list(Consumer<ReferenceStatus> lines) {
         for (UserReference user : everyone()) {
             lines.accept(new ReferenceStatus(
@@ -331,7 +331,7 @@ final class Users {
         return pending.isEmpty() && children.isEmpty();
     }
 
-    /** Releases all confirmed forks even if handles are open, and with them those in values. */
+    /** Releases all confirmed forks even if handles are open, and also those held by values. */
     void endAll() {
         for (UserReference user : new ArrayList<>(confirmed.values())) {
             user.handles = 0;
@@ -339,7 +339,7 @@ final class Users {
         }
     }
 
-    /** Reports what was not released, and never will be. */
+    /** Reports the forks that were not released, and never will be. */
     void close(ReferenceListener listener) {
         list(leaked -> gate.later(() -> listener.onLeak(leaked)));
         for (UserReference user : everyone()) {

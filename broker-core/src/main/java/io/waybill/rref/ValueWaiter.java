@@ -8,18 +8,21 @@ import io.waybill.rref.id.RRefId;
  */
 public interface ValueWaiter {
 
-    /** The value; good until this returns. */
+    /** Called with the value, which is valid until this returns. */
     void onValue(OwnedValue value);
 
     /** Called when there is no value and none will come, or when its creation failed. */
     void onFailure(CallException failure);
 
-    /** The deadline passed before there was a value: instead of {@link #onFailure}. */
+    /** Called instead of {@link #onFailure} when the deadline passed before there was a value. */
     default void onTooLate(RRefId rref) {
         onFailure(RRefErrors.waitedTooLong(rref));
     }
 
-    /** Returns when no caller waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
+    /**
+     * Returns the time at which the last caller stops waiting, on the clock of {@link References};
+     * {@link Long#MAX_VALUE} for never.
+     */
     default long deadlineNs() {
         return Long.MAX_VALUE;
     }

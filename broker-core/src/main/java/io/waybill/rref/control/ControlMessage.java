@@ -16,8 +16,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One of the three control messages of remote references. Its payload is created once, so that every attempt to send it sends the
- * same bytes: a tuple of ints and strings, which {@code docs/reference/values.md} has. Immutable.
+ * Control message of remote references, of one of three types. Its payload is created once, so that every attempt to
+ * send it sends the same bytes: a tuple of ints and strings, which {@code docs/reference/values.md} describes.
+ * Immutable.
  */
 public final class ControlMessage {
 
@@ -81,9 +82,10 @@ public final class ControlMessage {
     }
 
     /**
-     * Reads what another worker sent.
+     * Parses a message of another worker.
      *
-     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the payload is none of a message of this type
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the payload does not belong to a message
+     * of this type
      */
     public static ControlMessage decode(MessageType type, ByteBuffer payload) throws RejectedMessageException {
         ValueDecoder decoder = new ValueDecoder(payload, List.of());
@@ -155,7 +157,7 @@ public final class ControlMessage {
         return type;
     }
 
-    /** The reference; not in {@code RREF_CHILD_ACCEPT}. */
+    /** Returns the reference; not in {@code RREF_CHILD_ACCEPT}. */
     public RRefId rref() {
         return rref;
     }
@@ -172,7 +174,7 @@ public final class ControlMessage {
         return Optional.ofNullable(failure);
     }
 
-    /** The bytes, the same for every attempt; read-only. */
+    /** Returns the bytes, the same for every attempt; read-only. */
     public ByteBuffer payload() {
         return ByteBuffer.wrap(payload).asReadOnlyBuffer();
     }

@@ -8,6 +8,6 @@ public interface ControlOutcome {
     /** Called when {@code RREF_ACK} arrived. */
     void acknowledged();
 
-    /** Called when it could not be sent, was rejected, or timed out. */
+    /** Called when the message could not be sent, was rejected, or timed out. */
     void failed(ErrorCode code, String text);
 }

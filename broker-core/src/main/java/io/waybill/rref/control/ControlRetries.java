@@ -7,16 +7,16 @@ import java.util.Objects;
  * Retry policy of control messages that were not acknowledged.
  *
  * @param count retries until a request has failed, and until other messages are sent {@code slow}ly
- * @param first before the first retry and before the second; each later wait is 1.5 times the previous one
- * @param slow the wait after those
- * @param attemptTimeout how long an attempt waits for its acknowledgement; zero for the default timeout of calls, and
+ * @param first wait before the first retry and before the second; each later wait is 1.5 times the previous one
+ * @param slow wait after those
+ * @param attemptTimeout max wait of an attempt for its acknowledgement; zero for the default timeout of calls, and
  * {@link #ATTEMPT_TIMEOUT_DEFAULT} if that is indefinite
  */
 public record ControlRetries(int count, Duration first, Duration slow, Duration attemptTimeout) {
 
     public static final int MAX = 20;
     public static final Duration ATTEMPT_TIMEOUT_DEFAULT = Duration.ofSeconds(60);
-    /** Five retries, of which the first waits a second, are PyTorch's. */
+    /** Default policy: five retries, of which the first waits a second, as in PyTorch. */
     public static final ControlRetries DEFAULTS =
             new ControlRetries(5, Duration.ofSeconds(1), Duration.ofSeconds(30), Duration.ZERO);
 
@@ -37,8 +37,8 @@ public record ControlRetries(int count, Duration first, Duration slow, Duration 
     }
 
     /**
-     * Returns the wait after so many failures. PyTorch counts a retry after it has computed its wait, so the first wait
-     * occurs twice.
+     * Returns the wait after a number of failures. PyTorch counts a retry after it has computed its wait, so the first
+     * wait occurs twice.
      */
     public long waitNs(int failures) {
         return (long) (first.toNanos() * Math.pow(GROWTH, Math.max(0, failures - 1)));

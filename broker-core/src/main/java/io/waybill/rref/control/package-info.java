@@ -1,2 +1,2 @@
-/** The control messages between owners and users, and when they are sent again. */
+/** Control messages between owners and users, and the policy of their retries. */
 package io.waybill.rref.control;

@@ -21,7 +21,7 @@ public record FetchRequest(RRefId id, int owner, int epoch) {
 
     private static final int FIELDS = 4;
 
-    /** A request to the owner. */
+    /** Returns the request to the owner. */
     public Request toRequest() {
         Value content = Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(epoch));
         ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
@@ -29,9 +29,9 @@ public record FetchRequest(RRefId id, int owner, int epoch) {
     }
 
     /**
-     * Reads a payload.
+     * Parses a payload.
      *
-     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the payload is malformed
      */
     public static FetchRequest decode(ByteBuffer payload) throws RejectedMessageException {
         ValueDecoder decoder = new ValueDecoder(payload, List.of());

@@ -6,14 +6,14 @@ import io.waybill.rref.Forks;
 import java.util.Objects;
 
 /**
- * A reference as sent to another worker. Made by {@link Forks#fork}, for one receiver.
+ * Data of a reference as sent to another worker. Created by {@link Forks#fork}, for one receiver.
  *
  * @param owner id of the worker that has the value
  * @param rref the reference
  * @param fork the receiver's fork
  * @param parent id of the worker that shared it
  * @param ownerEpoch the owner's epoch when the value was created, as far as the parent knows
- * @param type of the value, as its creator named it
+ * @param type type of the value, as its creator named it
  */
 public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int ownerEpoch, String type) {
 

@@ -1,9 +1,9 @@
 package io.waybill.rref.id;
 
 /**
- * Names one fork: the right of one worker to use a reference.
+ * Id of a fork: the right of one worker to use a reference.
  *
- * @param createdOn id of the worker that made the fork, which is seldom the one that holds it
+ * @param createdOn id of the worker that made the fork, which is seldom the worker that holds it
  * @param localId that worker's counter, 48 bits, shared with its {@link RRefId}s
  */
 public record ForkId(int createdOn, long localId) {
@@ -12,7 +12,7 @@ public record ForkId(int createdOn, long localId) {
         UniqueId.check(createdOn, localId);
     }
 
-    /** Returns the fork that represents the owner itself, which has none. */
+    /** Returns the fork that represents the owner itself, which has no fork. */
     public static ForkId ofOwner(RRefId rref) {
         return new ForkId(rref.createdOn(), rref.localId());
     }

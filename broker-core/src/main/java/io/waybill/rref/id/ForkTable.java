@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The references of a message at the end of its payload; {@code docs/reference/values.md} has their bytes. */
+/** Table of the references of a message at the end of its payload; {@code docs/reference/values.md} has their bytes. */
 public final class ForkTable {
 
     /** Max references in one message. */
@@ -52,9 +52,9 @@ public final class ForkTable {
     }
 
     /**
-     * Reads a whole table.
+     * Parses a whole table.
      *
-     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the bytes are none
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the bytes are no table
      */
     public static List<ForkData> decode(ByteBuffer bytes) throws RejectedMessageException {
         ByteBuffer table = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);

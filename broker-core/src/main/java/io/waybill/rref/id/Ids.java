@@ -3,7 +3,7 @@ package io.waybill.rref.id;
 import io.waybill.rref.Gate;
 
 /**
- * Names what a worker makes: one counter for references and forks.
+ * Source of the ids that a worker makes: one counter for references and forks.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */

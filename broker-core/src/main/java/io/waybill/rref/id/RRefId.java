@@ -1,7 +1,7 @@
 package io.waybill.rref.id;
 
 /**
- * Names a reference: all forks of one value share it.
+ * Id of a reference: all forks of one value share it.
  *
  * @param createdOn id of the worker that made the id, which need not be the owner
  * @param localId that worker's counter, 48 bits; it never gives a number twice, not even after a restart

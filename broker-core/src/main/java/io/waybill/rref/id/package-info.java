@@ -1,2 +1,2 @@
-/** The identities of references, forks and their data in messages. */
+/** Identities of references and of forks, and their data in messages. */
 package io.waybill.rref.id;

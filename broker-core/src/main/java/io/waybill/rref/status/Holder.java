@@ -3,10 +3,10 @@ package io.waybill.rref.status;
 import io.waybill.api.WorkerInfo;
 
 /**
- * One incarnation of a worker.
+ * Incarnation of a worker.
  *
  * @param worker its id
- * @param epoch how often its name had joined, itself included; from 1
+ * @param epoch number of joins of its name, this one included; from 1
  */
 public record Holder(int worker, int epoch) {
 

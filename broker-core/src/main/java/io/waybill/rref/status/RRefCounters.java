@@ -23,7 +23,7 @@ public record RRefCounters(
         int pendingChildren,
         long ignored) {
 
-    /** PyTorch's four, under PyTorch's names. */
+    /** Returns PyTorch's four counters, under PyTorch's names. */
     public Map<String, String> debugInfo() {
         Map<String, String> info = new LinkedHashMap<>();
         info.put("num_owner_rrefs", String.valueOf(ownerRRefs));
@@ -33,7 +33,7 @@ public record RRefCounters(
         return info;
     }
 
-    /** Whether nothing is left. */
+    /** Returns whether nothing is left. */
     public boolean isClean() {
         return ownerRRefs == 0
                 && forks == 0

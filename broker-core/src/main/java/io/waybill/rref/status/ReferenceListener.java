@@ -6,15 +6,15 @@ import io.waybill.rref.control.ControlMessage;
 /** Listener for events that an operator should see. Called without the lock of {@link References}. */
 public interface ReferenceListener {
 
-    /** The forks of a worker that died were given back, after the grace period. */
+    /** Called when the forks of a worker that died were released, after the grace period. */
     void onReleasedForDead(Holder dead, int forks);
 
     /** Called when a control message was not acknowledged after all retries; it is retried slowly. */
     void onOverdue(ControlMessage message, int to, String why);
 
     /**
-     * The worker closes while another worker still has a fork of its value, which goes; while it has a fork itself that was not given back; or
-     * while a fork that it made was not reported.
+     * Called when the worker closes while another worker still has a fork of its value, which is lost; while it has a
+     * fork itself that was not released; or while a fork that it made was not reported.
      */
     void onLeak(ReferenceStatus leaked);
 

@@ -13,20 +13,20 @@ import io.waybill.rref.id.RRefId;
  * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code completed} or {@code failed}, of a
  * held fork {@code pending}, {@code confirmed}, {@code failed} or {@code orphan}, and {@code pending} of one that was
  * passed on
- * @param handles that are open on this worker, of the reference as a whole
+ * @param handles number of handles that are open on this worker, of the reference as a whole
  * @param kept whether this worker has the value, and has it on the disk too
- * @param type of the value, as its creator named it
+ * @param type type of the value, as its creator named it
  */
 public record ReferenceStatus(
         Part part, RRefId rref, ForkId fork, Holder peer, String state, int handles, boolean kept, String type) {
 
     /** Role of a worker for a fork. */
     public enum Part {
-        /** It owns the value. */
+        /** The worker owns the value. */
         OWNS,
-        /** The fork is its own, of another's value. */
+        /** The fork is the worker's own, of another worker's value. */
         HOLDS,
-        /** It made the fork from one that it holds, and waits for the report of its receiver. */
+        /** The worker made the fork from one that it holds, and waits for the report of its receiver. */
         PASSES
     }
 }
