@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * A response on its way through its interceptors. Pooled with the {@link CallHooks}.
+ * Response that passes through the interceptors of its call. Pooled with the {@link CallHooks}.
  *
  * <p><b>Threads.</b> Belongs to the thread that completes the call.
  */

@@ -23,10 +23,11 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The interceptors of one call, in a worker or a replay. Runs them, and contains what they do: their exceptions fail this call, and are
- * charged to them. Reusable.
+ * Interceptors of one call, in a worker or a replay. Runs them, and contains their failures: their exceptions fail this
+ * call, and are charged to them. Reusable.
  *
- * <p><b>Threads.</b> Belongs to the calling thread until the request is sent, and then to the thread that completes the call.
+ * <p><b>Threads.</b> Belongs to the calling thread until the request is sent, and then to the thread that completes the
+ * call.
  */
 public final class CallHooks implements InterceptedCall {
 
@@ -40,21 +41,22 @@ public final class CallHooks implements InterceptedCall {
     private MessageType calledType = MessageType.UNKNOWN;
     private long parent = MessageId.NONE;
     private CallContext callersContext = CallContext.EMPTY;
-    private CallContext sentContext = CallContext.EMPTY; // as interceptors changed it
+    private CallContext sentContext = CallContext.EMPTY; // as changed by interceptors
     private Object[] attachments = new Object[FIRST_CAPACITY];
-    private final BitSet wrapping = new BitSet(FIRST_CAPACITY); // which of them wrapped the request
+    private final BitSet wrapping = new BitSet(FIRST_CAPACITY); // set of the interceptors that wrapped the request
     private KeptRequest kept; // null unless an interceptor keeps the request
-    // How many had the request, and were not notified of the outcome. The thread that decrements it notifies that one:
-    // it completes the call, or, while an interceptor holds that thread, ends the call at its deadline.
+    // Number of interceptors that had the request, and were not notified of the outcome. The thread that decrements it
+    // notifies that interceptor: it completes the call, or, while an interceptor holds that thread, ends the call at
+    // its deadline.
     private final AtomicInteger open = new AtomicInteger();
-    private int at; // the one that is called
-    private Thread inside; // the thread inside it; null for none
-    // Of a thread, looked up once for all that this thread does for the call; null before.
+    private int at; // number of the interceptor that is called
+    private Thread inside; // thread that is inside the interceptor; null for none
+    // The next fields are of a thread, looked up once for all that this thread does for the call; null before.
     private Thread ownOf;
-    private int[] own; // its depth
+    private int[] own; // depth of the thread
     private ThreadContext current;
-    private ContextScope before; // what was current there; null for none
-    private boolean pending; // an interrupt there
+    private ContextScope before; // context that was current there; null for none
+    private boolean pending; // interrupt of the thread
 
     /**
      * Creates an object for calls of one worker.
@@ -86,7 +88,7 @@ public final class CallHooks implements InterceptedCall {
     }
 
     /**
-     * Calls the interceptors of the request, and returns the one to send.
+     * Calls the interceptors of the request, and returns the request to send.
      *
      * @param isAwaited whether the calling thread waits for the outcome
      * @throws CallException when one of them fails the call
@@ -116,7 +118,7 @@ public final class CallHooks implements InterceptedCall {
         return outgoing.request();
     }
 
-    /** Returns whether no interceptor takes part in the call any more, whatever becomes of it. */
+    /** Returns whether no interceptor takes part in the call any more, regardless of its outcome. */
     public boolean isOver() {
         return !chain.seesOutcomes() && wrapping.isEmpty() && kept == null;
     }
@@ -129,8 +131,8 @@ public final class CallHooks implements InterceptedCall {
     /**
      * Asks the interceptors that kept the request whether it is repeated. Does not throw.
      *
-     * @param leftNs until the call's deadline; {@link Long#MAX_VALUE} for none
-     * @return after how many nanoseconds it is repeated; negative when the failure is the outcome
+     * @param leftNs time until the call's deadline; {@link Long#MAX_VALUE} for none
+     * @return nanoseconds until it is repeated; negative when the failure is the outcome
      */
     public long attemptFailed(CallException failure, long leftNs) {
         kept.failed(failure, leftNs);
@@ -155,7 +157,7 @@ public final class CallHooks implements InterceptedCall {
         return kept.again(timeout);
     }
 
-    /** Keeps the request no longer. Does not throw. */
+    /** Releases the kept request. Does not throw. */
     public void releaseKept() {
         if (kept != null) {
             kept.release();
@@ -163,12 +165,17 @@ public final class CallHooks implements InterceptedCall {
         }
     }
 
-    /** Gives back what interceptors passed with the request, after it was written or dropped. Does not throw. */
+    /**
+     * Releases the objects that interceptors passed with the request, after it was written or dropped. Does not throw.
+     */
     public void releaseRequest() {
         outgoing.close();
     }
 
-    /** Calls the interceptors of the response, the last one first. Returns the failure of the call; null for none. Does not throw. */
+    /**
+     * Calls the interceptors of the response, the last one first. Returns the failure of the call; null for none. Does
+     * not throw.
+     */
     public CallException respond(ReplaceableResponse response) {
         long id = response.id();
         arrived.open(response);
@@ -193,7 +200,9 @@ public final class CallHooks implements InterceptedCall {
         }
     }
 
-    /** Notifies the interceptors that were not notified yet of the call's failure, the last one first. Does not throw. */
+    /**
+     * Notifies the interceptors that were not notified yet of the call's failure, the last one first. Does not throw.
+     */
     public void failed(CallException failure) {
         enter(sentContext);
         for (at = next(); at >= 0; at = next()) {
@@ -203,8 +212,9 @@ public final class CallHooks implements InterceptedCall {
     }
 
     /**
-     * Notifies, as {@link #failed} does, while an interceptor of the call holds another thread. That interceptor is notified, too, if the thread is in
-     * {@link CallInterceptor#onAttemptFailed}. This object must not be reused for another call. Does not throw.
+     * Notifies, as {@link #failed} does, while an interceptor of the call holds another thread. That interceptor is
+     * notified, too, if the thread is in {@link CallInterceptor#onAttemptFailed}. This object must not be reused for
+     * another call. Does not throw.
      */
     public void failedMeanwhile(CallException failure) {
         int[] outer = depth.own();
@@ -230,7 +240,9 @@ public final class CallHooks implements InterceptedCall {
         }
     }
 
-    /** Returns the interceptor to notify of the outcome next, which no other thread notifies; -1 when all are. */
+    /**
+     * Returns the interceptor to notify of the outcome next, which no other thread notifies; -1 when all are notified.
+     */
     private int next() {
         int left = open.get();
         while (left > 0 && !open.compareAndSet(left, left - 1)) {
@@ -239,7 +251,7 @@ public final class CallHooks implements InterceptedCall {
         return left - 1;
     }
 
-    /** Returns the failure that an exception before the request was sent stands for. */
+    /** Returns the failure for an exception before the request was sent. */
     public static CallException notSent(Throwable why) {
         return why instanceof CallException known
                 ? known
@@ -262,7 +274,7 @@ public final class CallHooks implements InterceptedCall {
         return to;
     }
 
-    /** Forgets the call, and what a bundle attached to it. */
+    /** Forgets the call, and the objects that a bundle attached to it. */
     public void clear() {
         Arrays.fill(attachments, 0, chain.size(), null);
         wrapping.clear();
@@ -280,7 +292,7 @@ public final class CallHooks implements InterceptedCall {
         return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_GONE, id, text);
     }
 
-    /** Notes what belongs to the calling thread. */
+    /** Stores the state of the calling thread. */
     public void calledOn(ThreadContext context, int[] ownDepth) {
         own = ownDepth;
         current = context;
@@ -305,14 +317,14 @@ public final class CallHooks implements InterceptedCall {
         inside = null;
     }
 
-    /** Returns the failure of the call that an interceptor's exception stands for, and charges it to the interceptor. */
+    /** Returns the failure of the call for an exception of an interceptor, and charges it to the interceptor. */
     private CallException failure(String method, long id, Throwable e) {
         InterceptorEntry<CallInterceptor> entry = chain.get(at);
         if (e instanceof RejectedMessageException rejection) {
             try {
                 return new CallException(
                         ErrorKind.UNKNOWN_ERROR, rejection.code(), id, String.valueOf(rejection.getMessage()), e);
-            } catch (Throwable inException) { // of a bundle, with code of its own
+            } catch (Throwable inException) { // of a bundle, which may have code of its own
                 entry.threw(method, text(id), inException);
             }
         }
@@ -328,7 +340,10 @@ public final class CallHooks implements InterceptedCall {
                 : "call " + MessageId.text(id);
     }
 
-    /** Throws an {@link IllegalStateException} unless the calling thread is inside an interceptor of this call: it is reused for others. */
+    /**
+     * Throws an {@link IllegalStateException} unless the calling thread is inside an interceptor of this call: this
+     * object is reused for other calls.
+     */
     void requireInside() {
         if (inside != Thread.currentThread()) {
             throw new IllegalStateException(
@@ -356,7 +371,7 @@ public final class CallHooks implements InterceptedCall {
         return callersContext;
     }
 
-    /** Returns the context that the call takes along. */
+    /** Returns the context that is sent with the call. */
     public CallContext sentContext() {
         return sentContext;
     }
@@ -395,7 +410,10 @@ public final class CallHooks implements InterceptedCall {
         return attachments[at];
     }
 
-    /** A call that ended while one of its interceptors holds the thread that completes it, as another one sees it in its last callback. Immutable. */
+    /**
+     * Call that ended while one of its interceptors holds the thread that completes it, as another interceptor sees it
+     * in its last callback. Immutable.
+     */
     private record EndedCall(String to, MessageType calledType, long parentId, CallContext context, Object attachment)
             implements InterceptedCall {}
 }

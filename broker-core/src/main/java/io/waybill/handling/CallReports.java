@@ -16,9 +16,10 @@ import java.nio.ByteOrder;
 import org.agrona.DirectBuffer;
 
 /**
- * Reports to listeners what happens to the calls of a worker. Its methods are called only while there are listeners.
+ * Reports events of the calls of a worker to listeners. Its methods are called only while there are listeners.
  *
- * <p><b>Threads.</b> Any, but none that holds a lock or the poll permit outside of a foreign section: the listeners are called here.
+ * <p><b>Threads.</b> Any, but none that holds a lock or the poll permit outside of a foreign section: the listeners are
+ * called here.
  */
 public final class CallReports {
 
@@ -46,7 +47,7 @@ public final class CallReports {
         return listeners.wants(kind);
     }
 
-    /** Returns whether a listener wants events of what happens before a handler begins. */
+    /** Returns whether a listener wants events from before a handler begins. */
     public boolean wantsBeforeHandlers() {
         return wants(Kind.BEGUN)
                 || wants(Kind.READ)
@@ -60,7 +61,7 @@ public final class CallReports {
         return listeners.newEvent();
     }
 
-    /** Returns the present on the clock of events. */
+    /** Returns the current time on the clock of events. */
     public long nowNs() {
         return clock.bootNs();
     }
@@ -70,8 +71,8 @@ public final class CallReports {
     /**
      * Reports a request that was written.
      *
-     * @param context on record with it
-     * @param span that the call is; 0 without a trace
+     * @param context context that is recorded with it
+     * @param span span of the call; 0 without a trace
      */
     public void appended(
             Request request, long id, long parent, int to, int bytes, long bootNs, CallContext context, long span) {
@@ -228,7 +229,10 @@ public final class CallReports {
         return code == NAMED_CALL || code == Route.CONTROL_CALL || code == SCRIPT_CALL || code == SCRIPT_REMOTE_CALL;
     }
 
-    /** Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not contain it. */
+    /**
+     * Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not
+     * contain it.
+     */
     public static int nameLength(int code, int firstTwoBytes, int payloadLength) {
         if (!hasName(code)) {
             return 0;

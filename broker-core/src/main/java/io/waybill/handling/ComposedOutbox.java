@@ -2,7 +2,9 @@ package io.waybill.handling;
 
 import io.waybill.api.handler.Outbox;
 
-/** An outbox whose content is known: what the handler, or an interceptor in its place, has responded so far. */
+/**
+ * Outbox whose content is known: the response of the handler, or of an interceptor in its place, as composed so far.
+ */
 public interface ComposedOutbox extends Outbox {
 
     /** Returns the response as composed so far. */

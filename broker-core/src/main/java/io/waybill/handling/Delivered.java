@@ -1,6 +1,6 @@
 package io.waybill.handling;
 
-/** Whether an earlier incarnation may have begun a request. */
+/** Record of whether an earlier incarnation may have begun a request. */
 public enum Delivered {
     /** No handler has begun the request. */
     FIRST,

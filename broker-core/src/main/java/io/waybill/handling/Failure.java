@@ -15,21 +15,21 @@ import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 
 /**
- * The error that responds to a request whose handler gave no response. Immutable.
+ * Error that responds to a request whose handler gave no response. Immutable.
  *
- * @param root the failed call that caused it
+ * @param root failed call that caused it
  */
 public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
 
     /**
-     * The failed call that caused an error, which the handler of a request made, or one further inside. Immutable.
+     * Failed call that caused an error, made by the handler of a request, or by one further inside. Immutable.
      *
-     * @param code null: no call caused it
+     * @param code null when no call caused it
      * @param id of its request; {@link MessageId#NONE} when it was not sent
      */
     public record Root(ErrorCode code, long id) {
 
-        /** No call caused the error. */
+        /** Root of an error that no call caused. */
         public static final Root NONE = new Root(null, MessageId.NONE);
 
         private static final int MAX_CAUSES = 32; // causes may form a ring
@@ -50,7 +50,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
             return NONE;
         }
 
-        /** Returns the root that a response has on record. */
+        /** Returns the root that a response records. */
         public static Root of(RecordView response) {
             return response.hasRoot() ? new Root(response.rootCode(), response.rootId()) : NONE;
         }
@@ -79,13 +79,13 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
 
     private Failure causedBy(Throwable e) {
         Root found = Root.of(e);
-        boolean isThis = found.code() == code && found.id() == MessageId.NONE; // passed on, and not caused
+        boolean isThis = found.code() == code && found.id() == MessageId.NONE; // passed on, and not caused by it
         return isThis ? this : new Failure(kind, code, text, found);
     }
 
-    /** The handler refused the request. */
+    /** Creates the failure of a request that the handler rejected. */
     public static Failure rejected(int worker, RejectedMessageException e) {
-        // what a handler refuses in its own words travels as it is; the rest is the broker's and names the node
+        // a rejection in the handler's own words travels as it is; the rest is the broker's and names the node
         ErrorCode code;
         String text;
         try {
@@ -98,7 +98,10 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
                 .causedBy(e);
     }
 
-    /** The handler threw: a failure of a message that it dispatched, which is its own then, or something else. */
+    /**
+     * Creates the failure of a handler that threw: the failure of a message that it dispatched, which is then its own,
+     * or something else.
+     */
     public static Failure threw(int worker, Throwable e) {
         if (e instanceof DispatchException inner) {
             return inner.failure();
@@ -106,7 +109,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e)).causedBy(e);
     }
 
-    /** The handler returned, and gave no response. */
+    /** Creates the failure of a handler that returned, and gave no response. */
     public static Failure noResponse(int worker, HandlerEntry entry) {
         return of(
                 ErrorCode.NO_RESPONSE,
@@ -115,7 +118,9 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
                         + entry.key().text());
     }
 
-    /** No handler was ever known for a key. The text names the most similar one. */
+    /**
+     * Creates the failure of a request for a key that never had a known handler. The text names the most similar key.
+     */
     public static Failure unknown(int worker, HandlerKey key, HandlerTable table) {
         return key instanceof HandlerKey.OfType
                 ? of(
@@ -132,33 +137,39 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
     }
 
     /**
-     * More messages are inside each other than may be.
+     * Creates the failure of a message that is nested too deeply.
      *
-     * @param path their types
+     * @param path types of the nested messages
      */
     public static Failure tooDeep(int worker, String path) {
         String text = "a message has at most " + Outbox.MAX_DEPTH + " messages inside each other, and this one more: ";
         return of(ErrorCode.REFUSED, worker, text + path);
     }
 
-    /** Too many calls of the handler are stuck. */
+    /** Creates the failure of a request whose handler has too many stuck calls. */
     public static Failure outOfService(int worker, HandlerEntry entry) {
         String text = entry.provider() + " is out of service for " + entry.key().text()
                 + ", because earlier requests are stuck in it; update its bundle or restart it";
         return of(ErrorCode.HANDLER_STUCK, worker, text);
     }
 
-    /** A request waited for its handler for as long as requests park, and none came. */
+    /** Creates the failure of a request that waited for its handler for the max time of parking. */
     public static Failure parkedTooLong(int worker, HandlerKey key, long maxNs) {
         return away(worker, key, "left", "none came within " + maxNs / 1_000_000 + " ms");
     }
 
-    /** A message inside a request waited for its handler, or for a thread of it, for as long as requests park. */
+    /**
+     * Creates the failure of a message inside a request that waited for its handler, or for a thread of it, for the max
+     * time of parking.
+     */
     public static Failure waitedTooLong(int worker, HandlerKey key, long maxNs) {
         return away(worker, key, "left, or is busy", "there was none within " + maxNs / 1_000_000 + " ms");
     }
 
-    /** A request would wait for its handler, and as many as may do already. */
+    /**
+     * Creates the failure of a request that would wait for its handler when the max number of requests is parked
+     * already.
+     */
     public static Failure tooManyParked(int worker, HandlerKey key, int parked) {
         String text = parked + " requests, the most allowed, wait for handlers already";
         return away(worker, key, "left, or is busy", text);
@@ -169,32 +180,39 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return of(ErrorCode.HANDLER_GONE, worker, which + how + ", and " + text);
     }
 
-    /** The threads of a handler did not take a request that it had counted. */
+    /**
+     * Creates the failure of a request that the threads of a handler did not accept, although the handler had counted
+     * it.
+     */
     public static Failure notTaken(int worker, ExecutorRefusedException e) {
         boolean isGone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
         return of(isGone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE, worker, e.getMessage());
     }
 
-    /** A late response was sent, and there was none in it. */
+    /** Creates the failure of a late response that was sent empty. */
     public static Failure emptyLateResponse(int worker) {
         return of(ErrorCode.NO_RESPONSE, worker, "a late response was sent without a body");
     }
 
-    /** A late response was an error; of the kind that its text begins with, as in PyTorch. */
+    /**
+     * Creates the failure of a late response that was an error; its kind is the one that its text begins with, as in
+     * PyTorch.
+     */
     public static Failure late(ErrorCode code, String text) {
         ErrorKind kind = text == null ? ErrorKind.UNKNOWN_ERROR : ErrorKind.decode(text);
         return new Failure(kind, code, text);
     }
 
-    /** A late response was an error that a failed call may have caused. */
+    /** Creates the failure of a late response that was an error, which a failed call may have caused. */
     public static Failure late(ErrorCode code, String text, Throwable cause) {
         return late(code, text).causedBy(cause);
     }
 
     /**
-     * A call took longer than its caller allowed. Callers match on the text, which is PyTorch's up to {@code detail}.
+     * Creates the failure of a call that took longer than its caller allowed. Callers match on the text, which is
+     * PyTorch's up to {@code detail}.
      *
-     * @param detail which call, and what had not happened
+     * @param detail the call, and the step that had not happened
      */
     public static Failure timedOut(long timeoutNs, String detail) {
         String limit = timeoutNs == UNKNOWN_TIMEOUT ? "" : " (" + milliseconds(timeoutNs) + " ms)";
@@ -203,15 +221,15 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
     }
 
     /**
-     * The deadline of a request had passed at its callee.
+     * Creates the failure of a request whose deadline had passed at its callee.
      *
-     * @param before what had not happened yet
+     * @param before the step that had not happened yet
      */
     public static Failure expired(RecordView request, Clock clock, String before) {
         return expired(request, InboundMessage.timeoutNs(request.sentNs(), request.deadlineNs(), clock), before);
     }
 
-    /** The deadline of a request was by the clock of an earlier boot. */
+    /** Creates the failure of a request whose deadline was by the clock of an earlier boot. */
     public static Failure expiredAtBoot(RecordView request) {
         return expired(request, UNKNOWN_TIMEOUT, "a handler began");
     }
@@ -221,7 +239,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
                 timeoutNs, "the deadline of call " + MessageId.text(request.id()) + " had passed before " + before);
     }
 
-    /** Whole milliseconds as PyTorch writes them; a fraction when there is one. */
+    /** Returns whole milliseconds as PyTorch writes them; a fraction when there is one. */
     public static String milliseconds(long ns) {
         return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
     }
@@ -233,7 +251,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
                 : new CallException(kind, code, id, text);
     }
 
-    /** Returns the failure that an error response has on record. */
+    /** Returns the failure that an error response records. */
     public static Failure of(RecordView response) {
         return new Failure(response.errorKind(), response.errorCode(), ErrorText.of(response), Root.of(response));
     }
@@ -243,7 +261,10 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return new Failure(ErrorKind.UNKNOWN_ERROR, code, nodeError(worker, text));
     }
 
-    /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
+    /**
+     * Returns a text with PyTorch's prefix for errors that come from the broker or from decoding, and not from a
+     * handler's own words.
+     */
     public static String nodeError(int worker, String text) {
         return "Error on Node " + worker + ": " + text;
     }

@@ -26,11 +26,11 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * The interceptors around the handler of one request, in a worker or a replay. Contains what they do: their exceptions fail this request,
- * and are charged to them. Reusable.
+ * Interceptors around the handler of one request, in a worker or a replay. Contains their failures: their exceptions
+ * fail this request, and are charged to them. Reusable.
  *
- * <p><b>Threads.</b> Belongs to the handler's thread, and with a deferred response to the thread that responds. {@link #end} is called by any
- * thread.
+ * <p><b>Threads.</b> Belongs to the handler's thread, and with a deferred response to the thread that responds.
+ * {@link #end} is called by any thread.
  */
 public final class HandlerInterception implements HandledMessage {
 
@@ -39,15 +39,15 @@ public final class HandlerInterception implements HandledMessage {
     private final Interceptors<HandlerInterceptor> interceptors;
     private final int workerId;
     private final AtomicBoolean ended = new AtomicBoolean(true);
-    private InterceptorChain<HandlerInterceptor> chain; // null: no interceptor is concerned
+    private InterceptorChain<HandlerInterceptor> chain; // null when no interceptor is concerned
     private RecordView request;
     private Object[] attachments = new Object[FIRST_CAPACITY];
-    private int at; // the one whose after method is called
+    private int at; // number of the interceptor whose after method is called
     private int
-            first; // the outermost of those that were not called yet before the handler: from here on outwards all were
+            first; // number from which on outwards all were called before the handler
     private OutgoingResponse response; // null when the outcome is an error, or outside of an after method
     private Failure failure; // null when the response is the outcome
-    private Thread inside; // the thread inside an after method; null for none
+    private Thread inside; // thread that is inside an after method; null for none
 
     /**
      * Creates an object for requests of one worker.
@@ -62,7 +62,7 @@ public final class HandlerInterception implements HandledMessage {
     /**
      * Begins a request: finds its interceptors and counts it in at each of them.
      *
-     * @param isNested whether a request in flight may wait for this one: the interceptors that leave may wait for that
+     * @param isNested whether a request in flight may wait for this one: the leaving interceptors may wait for that
      * @return false while one of the interceptors is being replaced; the request is counted in nowhere then
      */
     public boolean open(RecordView of, boolean isNested) {
@@ -75,7 +75,7 @@ public final class HandlerInterception implements HandledMessage {
             if (chain == null || chain.begin() || isNested && chain.beginNested()) {
                 break;
             }
-            if (interceptors.table() == table) { // otherwise one was withdrawn, and has left the new table
+            if (interceptors.table() == table) { // otherwise an interceptor was withdrawn, and has left the new table
                 chain = null;
                 return false;
             }
@@ -84,15 +84,15 @@ public final class HandlerInterception implements HandledMessage {
         if (attachments.length < first) {
             attachments = new Object[first];
         }
-        ended.setRelease(chain == null); // the request is not known as intercepted before
+        ended.setRelease(chain == null); // before the write the request is not known as intercepted
         return true;
     }
 
     /**
-     * Calls the handler between its interceptors; those behind it are called later when the response is deferred. What the handler throws is
-     * thrown on.
+     * Calls the handler between its interceptors; the ones after it are called later when the response is deferred. An
+     * exception of the handler is rethrown.
      *
-     * @param thread the context of the calling thread
+     * @param thread context of the calling thread
      * @return the failure that interceptors decided; null when they decided none
      */
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
@@ -103,7 +103,7 @@ public final class HandlerInterception implements HandledMessage {
             if (failed == null && !hasOutcome(outbox)) {
                 entry.handler().handle(message, outbox);
             }
-            thread.leave(before); // scopes that the handler left open; those of interceptors stay
+            thread.leave(before); // scopes that the handler left open; scopes of interceptors stay
         } catch (Throwable e) { // seen by the interceptors, and then by the boundary around the handler
             thread.leave(before);
             after(
@@ -119,7 +119,7 @@ public final class HandlerInterception implements HandledMessage {
         if (outbox.isDeferred()) {
             return null;
         }
-        if (outbox.composed().isEmpty()) { // the boundary says so
+        if (outbox.composed().isEmpty()) { // the boundary reports it
             after(null, Failure.noResponse(workerId, entry));
             return null;
         }
@@ -130,7 +130,10 @@ public final class HandlerInterception implements HandledMessage {
         return outbox.isDeferred() || !outbox.composed().isEmpty();
     }
 
-    /** Calls the interceptors before the handler, the outermost first. Returns the failure of the request; null for none. */
+    /**
+     * Calls the interceptors before the handler, the outermost first. Returns the failure of the request; null for
+     * none.
+     */
     private Failure before(InboundMessage message, ComposedOutbox outbox) {
         boolean live = first == 0 || PassedObjects.areLive(message.tensors());
         while (first > 0 && !hasOutcome(outbox)) {
@@ -142,7 +145,7 @@ public final class HandlerInterception implements HandledMessage {
                     interceptor.before(message, outbox);
                     attachments[next] = message.takeAttached();
                 }
-                first = next; // it returned, so it sees the outcome, whatever it did
+                first = next; // it returned, so it sees the outcome, whatever that is
                 live = PassedObjects.requireLive(live, message.tensors());
             } catch (Throwable e) { // the boundary around an interceptor
                 return failureOf(next, "before", e);

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 
-/** A response on the heap. Holds one count of each tensor's storage until it is closed. Thread-safe. */
+/** Response on the heap. Holds one count of each tensor's storage until it is closed. Thread-safe. */
 public class HeldResponse extends ResponseFields {
 
     private final MessageType type;
@@ -18,13 +18,13 @@ public class HeldResponse extends ResponseFields {
     private final List<? extends RRef> references;
     private boolean closed; // guarded by this
 
-    /** Which response it is. */
+    /** Identity of a response. */
     public record Header(MessageType type, long id, int from) {}
 
     /**
      * Creates a response.
      *
-     * @param payload the values alone, which do not change
+     * @param payload values alone, which do not change
      */
     public HeldResponse(Header header, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         this.type = header.type();

@@ -16,7 +16,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
 
-/** A request as its handler sees it: a view of a record. Belongs to the handler's thread. */
+/** Request as its handler sees it: a view of a record. Belongs to the handler's thread. */
 public final class InboundMessage implements InterceptedMessage {
 
     private final RecordView view;
@@ -25,21 +25,21 @@ public final class InboundMessage implements InterceptedMessage {
     private Delivered delivered = Delivered.FIRST;
     private List<Tensor> tensors = List.of();
     private List<? extends RRef> references = List.of();
-    private final NamedFields fields = new NamedFields(); // open from the first getter of a field on
+    private final NamedFields fields = new NamedFields(); // open after the first call of a getter of a field
     private Invocation invocation;
-    private Object attached; // by the interceptor that is called; null for nothing
+    private Object attached; // object of the interceptor that is called; null for none
 
     /**
      * Creates a message.
      *
-     * @param time returns the time until a deadline, for each reading of the handler
+     * @param time function from a deadline to the time until it, called for each reading of the handler
      */
     public InboundMessage(RecordView view, LongUnaryOperator time) {
         this.view = view;
         this.time = time;
     }
 
-    /** The view shows a request, which this handler takes. @param arrived its tensors */
+    /** Shows the request of the view to its handler. @param arrived its tensors */
     public void open(HandlerKey handledAs, Delivered how, List<Tensor> arrived) {
         key = handledAs;
         delivered = how;
@@ -53,7 +53,7 @@ public final class InboundMessage implements InterceptedMessage {
         attached = attachment;
     }
 
-    /** Returns what an interceptor attached, and forgets it; null for nothing. */
+    /** Returns the object that an interceptor attached, and forgets it; null for none. */
     Object takeAttached() {
         Object taken = attached;
         attached = null;
@@ -77,7 +77,7 @@ public final class InboundMessage implements InterceptedMessage {
         invocation = null;
     }
 
-    /** Forgets what a handler's bundle might pin. */
+    /** Forgets objects that might pin a handler's bundle. */
     public void close() {
         key = null;
         tensors = List.of();
@@ -118,11 +118,12 @@ public final class InboundMessage implements InterceptedMessage {
     }
 
     /**
-     * The timeout that the caller of a request gave it, in nanoseconds; 0 for none. Worked out from when it was sent, so exact to the
-     * millisecond only, and wrong when the wall clock was set meanwhile: for texts.
+     * Returns the timeout that the caller gave a request, in nanoseconds; 0 for none. Computed from the time of
+     * sending, therefore exact to the millisecond only, and wrong when the wall clock was set in the meantime: for
+     * texts.
      *
-     * @param sentNs by the wall clock
-     * @param deadlineNs on CLOCK_BOOTTIME; 0 for none
+     * @param sentNs time of sending, by the wall clock
+     * @param deadlineNs deadline on CLOCK_BOOTTIME; 0 for none
      */
     public static long timeoutNs(long sentNs, long deadlineNs, Clock clock) {
         if (deadlineNs == 0) {
@@ -133,7 +134,7 @@ public final class InboundMessage implements InterceptedMessage {
         return Math.round((double) ns / unitNs) * unitNs;
     }
 
-    /** Returns when it was sent, by the wall clock. */
+    /** Returns the time of sending, by the wall clock. */
     public long sentNs() {
         return view.sentNs();
     }

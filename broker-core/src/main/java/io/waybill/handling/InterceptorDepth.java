@@ -1,7 +1,7 @@
 package io.waybill.handling;
 
 /**
- * How many interceptors of calls each thread is inside of: the calls that it makes there are not intercepted.
+ * Count of the interceptors of calls that each thread is inside of: the calls that it makes there are not intercepted.
  *
  * <p><b>Threads.</b> Any; each sees its own depth.
  */

@@ -14,10 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A request that interceptors keep to repeat it, and the attempt of it that failed last.
+ * Request that interceptors keep to repeat it, with its last failed attempt.
  *
- * <p><b>Threads.</b> Belongs to the thread that the call belongs to. <b>Ownership.</b> From {@link #copy} to {@link #release} it has a count
- * of the storage of each tensor, and a handle of each reference.
+ * <p><b>Threads.</b> Belongs to the thread that the call belongs to. <b>Ownership.</b> From {@link #copy} to
+ * {@link #release} it has a count of the storage of each tensor, and a handle of each reference.
  */
 final class KeptRequest implements FailedAttempt {
 
@@ -25,7 +25,7 @@ final class KeptRequest implements FailedAttempt {
     private static final long MIN_DELAY_NS = 1_000_000;
 
     private final CallHooks call;
-    private final boolean[] keepers; // which interceptors keep it
+    private final boolean[] keepers; // set of the interceptors that keep it
     private Request request; // null until it is copied
     private List<Tensor> tensors = List.of();
     private List<RRef> references = List.of();
@@ -50,7 +50,7 @@ final class KeptRequest implements FailedAttempt {
     /**
      * Copies the request that is sent.
      *
-     * @throws RuntimeException when a tensor or reference can't be retained; nothing was then
+     * @throws RuntimeException when a tensor or reference can't be retained; nothing was retained then
      */
     void copy(Request sent) {
         List<Tensor> retained = new ArrayList<>(sent.tensors().size());
@@ -78,7 +78,7 @@ final class KeptRequest implements FailedAttempt {
         return request != null;
     }
 
-    /** Gives back what {@link #copy} took. Does not throw. */
+    /** Releases the counts and handles that {@link #copy} acquired. Does not throw. */
     void release() {
         PassedObjects.release(tensors, references);
         tensors = List.of();
@@ -104,7 +104,7 @@ final class KeptRequest implements FailedAttempt {
         delayNs = NONE;
     }
 
-    /** Ends {@link #failed}. Returns after how many nanoseconds the request is repeated; negative when it is not. */
+    /** Ends {@link #failed}. Returns the nanoseconds until the request is repeated; negative when it is not. */
     long decided() {
         failure = null;
         return delayNs;

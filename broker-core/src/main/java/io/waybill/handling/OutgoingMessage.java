@@ -13,10 +13,10 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A request on its way through its interceptors. Pooled with the {@link CallHooks}.
+ * Request that passes through the interceptors of its call. Pooled with the {@link CallHooks}.
  *
- * <p><b>Threads.</b> Belongs to the calling thread. <b>Ownership.</b> Has one count of the storage of each tensor, and a handle of each
- * reference, that an interceptor passed to it.
+ * <p><b>Threads.</b> Belongs to the calling thread. <b>Ownership.</b> Has one count of the storage of each tensor, and
+ * a handle of each reference, that an interceptor passed to it.
  */
 final class OutgoingMessage implements OutgoingCall {
 
@@ -24,12 +24,12 @@ final class OutgoingMessage implements OutgoingCall {
     private static final int NAME_AT = 2;
 
     private final CallHooks call;
-    private Request called; // by the program
+    private Request called; // the program's request
     private Request request;
     private boolean isAwaited;
     private boolean open; // while interceptors may change it
-    private List<Tensor> tensors = List.of(); // those passed by an interceptor
-    private List<RRef> references = List.of(); // handles of those passed by an interceptor
+    private List<Tensor> tensors = List.of(); // tensors that an interceptor passed
+    private List<RRef> references = List.of(); // handles of references that an interceptor passed
 
     OutgoingMessage(CallHooks call) {
         this.call = call;
@@ -56,7 +56,7 @@ final class OutgoingMessage implements OutgoingCall {
         return request;
     }
 
-    /** Gives back what interceptors passed. Does not throw. */
+    /** Releases the objects that interceptors passed. Does not throw. */
     void close() {
         PassedObjects.release(tensors, references);
         tensors = List.of();
@@ -126,7 +126,7 @@ final class OutgoingMessage implements OutgoingCall {
         return length == 0 ? type.name() : new String(called.payloadArray(), NAME_AT, length, StandardCharsets.UTF_8);
     }
 
-    /** Returns a name's length; 0 when the payload holds none. */
+    /** Returns a name's length; 0 when the payload has none. */
     private static int nameLength(byte[] payload, int payloadLength) {
         if (payloadLength < NAME_AT) {
             return 0;
@@ -183,7 +183,7 @@ final class OutgoingMessage implements OutgoingCall {
             PassedObjects.release(List.of(), ownReferences);
             throw e;
         }
-        PassedObjects.release(tensors, references); // of the interceptor before
+        PassedObjects.release(tensors, references); // objects of the previous interceptor
         tensors = ownTensors;
         references = ownReferences;
         call.wrapped();

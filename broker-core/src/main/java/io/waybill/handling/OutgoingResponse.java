@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The response of a handler while it is composed. Holds one count of the storage of every tensor in it, and its own
+ * Response of a handler while it is composed. Holds one count of the storage of every tensor in it, and a separate
  * handle of every reference. Reusable.
  *
  * <p>Belongs to the thread that responds.
@@ -39,7 +39,7 @@ public final class OutgoingResponse {
     private List<Tensor> rawTensors = List.of();
     private List<? extends RRef> rawReferences = List.of();
 
-    /** Logs what a storage or a reference threw when it was given back. */
+    /** Creates an empty response, which logs exceptions of storages and references that are released. */
     public OutgoingResponse() {
         this(e -> ForeignErrors.warn(LOG, "A storage or a reference of a response could not be given back", e));
     }
@@ -100,7 +100,7 @@ public final class OutgoingResponse {
         encoder.reset();
         try {
             encoder.value(value);
-        } catch (RuntimeException | Error e) { // half of it is no response
+        } catch (RuntimeException | Error e) { // a part of it is no response
             reset();
             throw e;
         }
@@ -123,15 +123,15 @@ public final class OutgoingResponse {
             raw = new byte[Math.max(rawLength, 1024)];
         }
         payload.get(payload.position(), raw, 0, rawLength);
-        form = Form.RAW; // last: what threw before is no response
+        form = Form.RAW; // last: values of a call that threw are no response
         rawTensors = all;
         rawReferences = references;
     }
 
     /**
-     * Sets raw bytes, tensors and references, of which it takes handles of its own.
+     * Sets raw bytes, tensors and references, and acquires separate handles of the references.
      *
-     * @param references the caller keeps its handles
+     * @param references references whose handles the caller keeps
      */
     public void rawWith(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
         List<RRef> taken = PassedObjects.handlesOf(references);
@@ -151,7 +151,7 @@ public final class OutgoingResponse {
         rawReferences = List.of();
     }
 
-    /** The values, in the first {@link #length} bytes. Valid until the next change. */
+    /** Returns the values, in the first {@link #length} bytes. Valid until the next change. */
     public byte[] array() {
         return form == Form.RAW ? raw : encoder.array();
     }
@@ -164,12 +164,12 @@ public final class OutgoingResponse {
         return form == Form.RAW ? rawTensors : encoder.tensors();
     }
 
-    /** The references among the values. */
+    /** Returns the references among the values. */
     public List<? extends RRef> references() {
         return form == Form.RAW ? rawReferences : encoder.references();
     }
 
-    /** The type of the response to a request of this type. */
+    /** Returns the type of the response to a request of this type. */
     public static MessageType typeFor(MessageType request) {
         return request.response().orElse(MessageType.UNKNOWN);
     }

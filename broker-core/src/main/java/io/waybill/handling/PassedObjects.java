@@ -8,7 +8,10 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Takes and gives back the tensors and references that interceptors pass, and checks those that they are given. Stateless. */
+/**
+ * Counts and handles of the tensors and references that interceptors pass: acquires, releases and checks them.
+ * Stateless.
+ */
 public final class PassedObjects {
 
     private static final Logger LOG = LoggerFactory.getLogger(PassedObjects.class);
@@ -33,7 +36,7 @@ public final class PassedObjects {
         }
     }
 
-    /** Returns whether the storages have counts left. Takes a count of each and gives it back. Does not throw. */
+    /** Returns whether the storages have counts left. Acquires and releases a count of each. Does not throw. */
     static boolean areLive(List<Tensor> tensors) {
         for (int i = 0; i < tensors.size(); i++) {
             try {
@@ -49,7 +52,7 @@ public final class PassedObjects {
     }
 
     /**
-     * Throws when storages that were live before an interceptor was called are not live after it.
+     * Requires that storages that were live before an interceptor was called are live after it.
      *
      * @return whether they are live
      */
@@ -62,7 +65,7 @@ public final class PassedObjects {
         return areLive;
     }
 
-    /** Takes a handle of each reference; all or none. */
+    /** Acquires a handle of each reference; all or none. */
     public static List<RRef> handlesOf(List<? extends RRef> references) {
         List<RRef> taken = new ArrayList<>(references.size());
         try {

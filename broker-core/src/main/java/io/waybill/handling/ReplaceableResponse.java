@@ -6,14 +6,14 @@ import io.waybill.api.Response;
 import io.waybill.api.tensor.Tensor;
 import java.util.List;
 
-/** A response whose content interceptors may replace before the program gets it. */
+/** Response whose content interceptors may replace before the program gets it. */
 public interface ReplaceableResponse extends Response {
 
     /** Replaces type and payload. */
     void unwrap(MessageType type, byte[] payload);
 
     /**
-     * Replaces the response. Takes over the tensors and references.
+     * Replaces the response. Acquires the tensors and references.
      *
      * @param tensors with one count of each storage
      * @param references handles

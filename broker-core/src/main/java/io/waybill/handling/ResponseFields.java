@@ -9,11 +9,11 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 
-/** The fields of a response, found in its payload. The payload is checked when the first of them is asked for. */
+/** Fields of a response, found in its payload. The payload is checked when the first of them is read. */
 public abstract class ResponseFields implements Response {
 
-    // Written by the thread that asks first, read by all that ask; null before that, and closed when the content was
-    // replaced.
+    // Written by the first reading thread, read by all reading threads; null before that, and closed when the content
+    // was replaced.
     private volatile NamedFields fields;
 
     /** Returns the payload, which is not changed; a little-endian one is not duplicated. */
@@ -21,7 +21,7 @@ public abstract class ResponseFields implements Response {
         return payload();
     }
 
-    /** The content was replaced, or is gone. By the only thread that uses the response. */
+    /** Forgets the fields: the content was replaced, or is gone. By the only thread that uses the response. */
     protected final void forgetFields() {
         if (fields != null) {
             fields.close();

@@ -20,7 +20,7 @@ import org.agrona.DirectBuffer;
  */
 public final class Route {
 
-    /** Control calls by name, such as {@code bundle.install}. */
+    /** Type code of control calls by name, such as {@code bundle.install}. */
     public static final int CONTROL_CALL = 0x1f0;
 
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
@@ -42,8 +42,9 @@ public final class Route {
     }
 
     /**
-     * Returns whether requests of a type may be run by the next incarnation of their receiver, if this one left in order and had not begun them: not the
-     * broker's own, and not those that create a value, which belongs to a process.
+     * Returns whether requests of a type may be run by the next incarnation of their receiver, if this one left in
+     * order and had not begun them: not the broker's own requests, and not requests that create a value, which belongs
+     * to a process.
      */
     public static boolean mayBeLeft(int typeCode) {
         return typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
@@ -51,14 +52,14 @@ public final class Route {
                 && !RecordView.isCreating(typeCode);
     }
 
-    /** A request to create a value runs as the call that it names. */
+    /** Returns the type by which a request is handled: a request to create a value runs as the call that it names. */
     private static int handledAs(int typeCode) {
         return RecordView.isCreating(typeCode)
                 ? MessageType.of(typeCode).plain().code()
                 : typeCode;
     }
 
-    /** The handler; null when there is none. */
+    /** Returns the handler; null when there is none. */
     public static HandlerEntry find(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
@@ -77,7 +78,7 @@ public final class Route {
                 : table.forControl(memory, NAME_AT, length);
     }
 
-    /** Why there is none. */
+    /** Returns why there is no handler. */
     public static Absence absence(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
@@ -96,7 +97,7 @@ public final class Route {
                 : table.absenceOfControl(memory, NAME_AT, length);
     }
 
-    /** Whether a call by name carries a name. */
+    /** Returns whether a call by name has a name. */
     public static boolean isNamed(RecordView request) {
         return request.typeCode() != NAMED_CALL && request.typeCode() != CONTROL_CALL || nameLength(request) > 0;
     }
@@ -118,12 +119,12 @@ public final class Route {
         return code == NAMED_CALL ? new HandlerKey.OfOperation(name) : new HandlerKey.OfControl(name);
     }
 
-    /** The operation that a call by name asks for; empty when it carries none. */
+    /** Returns the operation that a call by name requests; empty when it has none. */
     static String operation(RecordView request) {
         return name(request, nameLength(request));
     }
 
-    /** Returns what a request calls: an operation, function or operator; the type's name for other types. */
+    /** Returns the called operation, function or operator; the type's name for other types. */
     public static String called(RecordView request) {
         int code = handledAs(request.typeCode());
         int length = code == SCRIPT_CALL ? functionNameLength(request) : nameLength(request);

@@ -6,14 +6,17 @@ import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** A response on the heap whose content interceptors may replace. Owns the response that arrived, and what interceptors passed. */
+/**
+ * Response on the heap whose content interceptors may replace. Owns the response that arrived, and the objects that
+ * interceptors passed.
+ */
 public final class UnwrappedResponse extends ResponseFields implements ReplaceableResponse {
 
     private final HeldResponse arrived;
     private MessageType type;
-    private byte[] payload; // null: that of the response that arrived
-    private List<Tensor> tensors; // null: those of the response that arrived
-    private List<? extends RRef> references; // null: those of the response that arrived
+    private byte[] payload; // null for the payload of the response that arrived
+    private List<Tensor> tensors; // null for the tensors of the response that arrived
+    private List<? extends RRef> references; // null for the references of the response that arrived
     private boolean closed; // guarded by this
 
     public UnwrappedResponse(HeldResponse arrived) {

@@ -7,7 +7,8 @@
  * <li>{@link io.waybill.handling.InboundMessage} for a request as its handler sees it
  * <li>{@link io.waybill.handling.OutgoingResponse} for its response
  * <li>{@link io.waybill.handling.Failure} for error responses
- * <li>{@link io.waybill.handling.CallHooks} and {@link io.waybill.handling.HandlerInterception} for what interceptors do
+ * <li>{@link io.waybill.handling.CallHooks} and {@link io.waybill.handling.HandlerInterception} for the calls of
+ * interceptors
  * </ul>
  */
 package io.waybill.handling;
