@@ -16,23 +16,23 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Future;
 
-/** What {@link Brokers} get from the worker, or from what stands for one in a replay. Thread-safe. */
+/** Services that {@link Brokers} get from the worker, or from the stand-in for a worker in a replay. Thread-safe. */
 public interface BrokerBackend {
 
-    /** The worker. */
+    /** Returns the worker. */
     Incarnation self();
 
-    /** Calls on behalf of no request. */
+    /** Returns the caller for calls on behalf of no request. */
     Caller caller();
 
     /**
-     * References and calls of operators on behalf of no request.
+     * Returns the references and calls of operators on behalf of no request.
      *
      * @throws IllegalStateException when there are none
      */
     Rpc rpc();
 
-    /** Whether this thread may wait for other workers. */
+    /** Returns whether this thread may wait for other workers. */
     boolean mayWait();
 
     /**
@@ -42,7 +42,10 @@ public interface BrokerBackend {
      */
     void await(Future<?> future) throws InterruptedException;
 
-    /** The workers of the home that have not left, as of the last look; the same list object as long as nothing has changed. */
+    /**
+     * Returns the workers of the home that have not left, as of the last scan; the same list object as long as nothing
+     * has changed.
+     */
     List<Peer> peers();
 
     /** Returns a worker of the home, also one that has left; empty when it was removed, and in a replay. */
@@ -50,27 +53,29 @@ public interface BrokerBackend {
         return Optional.empty();
     }
 
-    /** An id that is never given again. */
+    /** Returns an id that is never given again. */
     long nextId();
 
-    /** The replay that stands for a worker; empty in a worker. */
+    /** Returns the replay that stands for a worker; empty in a worker. */
     default Optional<ReplayRun> replay() {
         return Optional.empty();
     }
 
-    /** Called when an owner reads something, as a phrase, that no record has. A replay notes it; a worker does nothing. */
+    /**
+     * Called with a phrase when an owner reads something that no record has. A replay notes it; a worker does nothing.
+     */
     default void readUnrecorded(String what) {}
 
-    /** The figures of the workers of the home; empty when nothing can read them. */
+    /** Returns the metrics of the workers of the home; empty when they can't be read. */
     default Optional<HomeMetrics> metrics() {
         return Optional.empty();
     }
 
-    /** Whether time passes, so that scheduled tasks run. */
+    /** Returns whether time passes, so that scheduled tasks run. */
     boolean runsTimers();
 
     /**
-     * Memory for tensors that are to be sent.
+     * Returns the memory for tensors that are to be sent.
      *
      * @throws IllegalStateException in a replay
      */
@@ -78,7 +83,7 @@ public interface BrokerBackend {
         throw new IllegalStateException("a replay has no buffers outside of a handler: use those of the outbox");
     }
 
-    /** The worker's directory; empty in a replay. */
+    /** Returns the worker's directory; empty in a replay. */
     default Optional<Path> directory() {
         return Optional.empty();
     }

@@ -18,13 +18,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The brokers of one worker: one for each bundle that uses it, and one for the program.
+ * Brokers of one worker: one for each bundle that uses it, and one for the program.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The worker closes it, which revokes all.
  */
 public final class Brokers implements AutoCloseable {
 
-    /** The worker's own counter of each owner. */
+    /** Name of the worker's own counter of each owner. */
     private static final String CALLBACK_ERRORS = "callback-errors";
 
     private static final long SWEEP_NS = 1_000_000_000;
@@ -38,11 +38,14 @@ public final class Brokers implements AutoCloseable {
     private final Object lock = new Object();
     private final Set<OwnedBroker> open = new LinkedHashSet<>(); // guarded by lock
     private final Map<String, OwnerState> states = new TreeMap<>(); // guarded by lock
-    private long nextSweepNs; // the housekeeper's
-    private List<Peer> seen = List.of(); // the housekeeper's
+    private long nextSweepNs; // by the housekeeper
+    private List<Peer> seen = List.of(); // by the housekeeper
     private boolean closed; // guarded by lock
 
-    /** Creates brokers whose state ends with them, whatever its policy says, and that count failures of owners for themselves alone. */
+    /**
+     * Creates brokers whose state ends with them, regardless of its policy, with their own counts of failures of
+     * owners.
+     */
     public Brokers(BrokerBackend backend, Host host) {
         this(backend, new ProviderErrors(), host, null);
     }
@@ -50,8 +53,8 @@ public final class Brokers implements AutoCloseable {
     /**
      * Creates brokers.
      *
-     * @param errors counts what callbacks throw
-     * @param kept state that is kept on disk; closed by the brokers
+     * @param errors counts of failures of callbacks
+     * @param kept stores that are kept on disk; closed by the brokers
      */
     public Brokers(BrokerBackend backend, ProviderErrors errors, Host host, KeptStates kept) {
         this.kept = kept;
@@ -63,7 +66,7 @@ public final class Brokers implements AutoCloseable {
     }
 
     /**
-     * A broker for an owner. It is revoked by {@link OwnedBroker#revoke}, or when the worker closes.
+     * Opens a broker for an owner. It is revoked by {@link OwnedBroker#revoke}, or when the worker closes.
      *
      * @throws IllegalStateException when the worker is closed
      */
@@ -91,24 +94,30 @@ public final class Brokers implements AutoCloseable {
         }
     }
 
-    /** The figures of the workers of the home, of which there are none in a replay; empty when nothing can read them. */
+    /**
+     * Returns the metrics of the workers of the home, of which there are none in a replay; empty when they can't be
+     * read.
+     */
     public Optional<HomeMetrics> metrics() {
         return backend.metrics();
     }
 
-    /** Number of owners whose broker is not revoked. */
+    /** Returns the number of owners whose broker is not revoked. */
     public int size() {
         synchronized (lock) {
             return open.size();
         }
     }
 
-    /** Named counters, as {@code owner/name}. */
+    /** Returns the named counters, as {@code owner/name}. */
     public SortedMap<String, Long> counts() {
         return counters.sums();
     }
 
-    /** Notifies listeners of peers that changed, and reports callbacks that don't return. By the housekeeper, after each look at the home. */
+    /**
+     * Notifies listeners of peers that changed, and reports callbacks that don't return. By the housekeeper, after each
+     * scan of the home.
+     */
     public void look() {
         List<Peer> now = backend.peers();
         boolean changed = now != seen;
@@ -135,7 +144,7 @@ public final class Brokers implements AutoCloseable {
         }
     }
 
-    /** Returns the stores of all owners, also of bundles that are gone. */
+    /** Returns the stores of all owners, also of bundles that have left. */
     public List<StateStatus> states() {
         List<StateStatus> all = new ArrayList<>();
         allStates().forEach(each -> all.addAll(each.statuses()));
@@ -158,7 +167,7 @@ public final class Brokers implements AutoCloseable {
         return timers;
     }
 
-    /** Returns what counts a callback of an owner that threw or does not return. */
+    /** Returns a counter of the failures of an owner: callbacks that threw or do not return. */
     Runnable charging(Provider owner) {
         Counter callbackErrors = counters.of(owner.name(), CALLBACK_ERRORS);
         return () -> {

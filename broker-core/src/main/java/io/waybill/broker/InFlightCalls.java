@@ -20,20 +20,24 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * The calls of an owner that have no outcome yet, and its references. Once failed it fails what is added at once.
+ * Calls of an owner that have no outcome yet, and its references. Once failed, it fails every added call at once.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
 final class InFlightCalls {
 
     private final Map<CompletableFuture<?>, CallContext> futures =
-            new ConcurrentHashMap<>(); // and what their calls took along
+            new ConcurrentHashMap<>(); // values: the contexts of their calls
     private final Set<LeasedListener> listeners = ConcurrentHashMap.newKeySet();
     private final Map<RRef, Boolean> references = new WeakHashMap<>(); // guarded by itself
     private final Runnable failed;
-    private volatile String revoked = ""; // why; set before what was added is failed
+    private volatile String revoked = ""; // reason; set before the added calls are failed
 
-    /** @param failed called for each listener that throws */
+    /**
+     * Creates an object without calls.
+     *
+     * @param failed called for each listener that throws
+     */
     InFlightCalls(Runnable failed) {
         this.failed = failed;
     }
@@ -49,7 +53,7 @@ final class InFlightCalls {
         return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, MessageId.NONE, why);
     }
 
-    /** Makes a call and adds it. Its failures come by the future, also those before anything was sent. */
+    /** Makes a call and adds it. Its failures complete the future, also failures before anything was sent. */
     <T> CompletableFuture<T> async(Supplier<CompletableFuture<T>> call) {
         try {
             return add(call.get());
@@ -90,7 +94,7 @@ final class InFlightCalls {
         return reference;
     }
 
-    /** Fails all, on the owner's threads because its code runs then, and closes the references. */
+    /** Fails all calls, on the owner's threads because its code runs then, and closes the references. */
     void fail(String why, OwnerThreads threads, Duration limit) {
         revoked = why;
         Map<CompletableFuture<?>, CallContext> waiting = new HashMap<>(futures);
@@ -106,7 +110,7 @@ final class InFlightCalls {
             if (runs) {
                 await(done, threads, limit);
             }
-            notified.forEach(LeasedListener::take); // those that hang or had no thread
+            notified.forEach(LeasedListener::take); // listeners that are stuck or had no thread
         }
         futures.clear();
         List<RRef> open;

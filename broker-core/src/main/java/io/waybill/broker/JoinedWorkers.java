@@ -19,7 +19,7 @@ final class JoinedWorkers {
     private int joining; // guarded by this
     private boolean closed; // guarded by this
 
-    /** Has a worker join; without a lock, for it takes a while. */
+    /** Makes a worker join; without a lock, because it takes a while. */
     JoinedWorker add(Provider owner, Supplier<JoinedWorker> join) {
         synchronized (this) {
             requireOpen(owner);
@@ -57,7 +57,7 @@ final class JoinedWorkers {
         return "the Broker of " + owner + " is revoked";
     }
 
-    /** Has all leave in order. */
+    /** Makes all workers leave in order. */
     void close(CloseSteps steps) {
         List<Member> all;
         synchronized (this) {
@@ -67,7 +67,7 @@ final class JoinedWorkers {
         all.forEach(each -> steps.attempt(each::close));
     }
 
-    /** A worker that is forgotten when it leaves. */
+    /** Worker that is forgotten when it leaves. */
     private final class Member implements JoinedWorker {
         private final JoinedWorker worker;
 

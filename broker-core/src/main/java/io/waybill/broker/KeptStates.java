@@ -22,10 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The stores of a worker that are kept on disk. Has a thread from the first one on, which writes those that changed. A store that can't be written
- * stays in memory and is tried again.
+ * Stores of a worker that are kept on disk. Has a thread from the first store on, which writes changed stores. A store
+ * that can't be written stays in memory and is tried again.
  *
- * <p><b>Threads.</b> Thread-safe. Files are read by the thread that opens a store, and written by the own thread.
+ * <p><b>Threads.</b> Thread-safe. Files are read by the thread that opens a store, and written by this object's own
+ * thread.
  */
 public final class KeptStates implements Agent, AutoCloseable {
 
@@ -37,7 +38,7 @@ public final class KeptStates implements Agent, AutoCloseable {
     private final Threads threads;
     private final ParkingIdleStrategy idle;
     private final AtomicLong bytes =
-            new AtomicLong(); // of the kept stores, and of the files that no store was opened for
+            new AtomicLong(); // size of the kept stores, and of the files without an open store
     private final Map<Path, Long> unopened = new HashMap<>(); // guarded by itself
     private final Set<StateTable> tables =
             new LinkedHashSet<>(); // guarded by itself: kept, or to be removed from the disk
@@ -60,7 +61,7 @@ public final class KeptStates implements Agent, AutoCloseable {
         unopened.values().forEach(bytes::addAndGet);
     }
 
-    /** Opens what a worker keeps. */
+    /** Opens the kept stores of a worker. */
     public static KeptStates of(WorkerDirectory directory, StateSettings settings) {
         Host host = directory.home().host();
         StateFiles files =
@@ -68,14 +69,14 @@ public final class KeptStates implements Agent, AutoCloseable {
         return new KeptStates(files, settings, directory.name(), host);
     }
 
-    /** Returns the entries of a store's file, and counts the file no more. */
+    /** Returns the entries of a store's file, and no longer counts the file. */
     List<StateRecord> read(String owner, String store) {
         List<StateRecord> entries = files.read(owner, store);
         takeUnopened(owner, store);
         return entries;
     }
 
-    /** Returns whether a store had a file that was not opened, and counts it no more. */
+    /** Returns whether a store had a file that was not opened, and no longer counts it. */
     boolean takeUnopened(String owner, String store) {
         synchronized (unopened) {
             Long size = unopened.isEmpty() ? null : unopened.remove(files.file(owner, store));
@@ -86,12 +87,12 @@ public final class KeptStates implements Agent, AutoCloseable {
         }
     }
 
-    /** Returns whether the kept stores may grow by so much. */
+    /** Returns whether the kept stores may grow by this number of bytes. */
     boolean fits(long addedBytes) {
         return addedBytes <= 0 || bytes.get() + addedBytes <= settings.maxKeptBytes();
     }
 
-    /** Returns what is used of the room, for an error. */
+    /** Returns the used part of the room, for an error. */
     String room() {
         return "the stores that are kept on disk have " + bytes.get() + " of at most " + settings.maxKeptBytes()
                 + " bytes (state.max-kept-bytes)";
@@ -101,7 +102,7 @@ public final class KeptStates implements Agent, AutoCloseable {
         bytes.addAndGet(addedBytes);
     }
 
-    /** Has a store written, or its file removed, as its policy says. */
+    /** Schedules a store to be written, or its file to be removed, as its policy requires. */
     void follow(StateTable table) {
         synchronized (tables) {
             if (!closed && tables.add(table) && thread == null) {
@@ -111,7 +112,7 @@ public final class KeptStates implements Agent, AutoCloseable {
         }
     }
 
-    /** Returns the number of stores that could not be written lately. */
+    /** Returns the number of stores whose last write failed. */
     public int failing() {
         return failing.size();
     }
@@ -164,7 +165,7 @@ public final class KeptStates implements Agent, AutoCloseable {
         return 1;
     }
 
-    /** Writes what has changed, and ends. */
+    /** Writes the changed stores, and ends. */
     @Override
     public void close() {
         AgentThread ending;

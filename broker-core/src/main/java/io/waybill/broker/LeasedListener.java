@@ -7,7 +7,7 @@ import io.waybill.api.context.CallContext;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
-/** Refers to an owner's listener until the first outcome. Thread-safe. */
+/** Reference to an owner's listener until the first outcome. Thread-safe. */
 final class LeasedListener implements ResponseListener {
 
     private final CallContext context = CallContext.current();
@@ -26,7 +26,7 @@ final class LeasedListener implements ResponseListener {
         return context;
     }
 
-    /** The listener, for the one who notifies it; null once another has it. */
+    /** Takes the listener, for the thread that notifies it; null once another thread has it. */
     ResponseListener take() {
         ResponseListener taken = listener.getAndSet(null);
         endListener.accept(this);
@@ -42,7 +42,7 @@ final class LeasedListener implements ResponseListener {
                 taken.onResponse(response);
             }
             returned = true;
-        } finally { // what it throws is logged by the worker, with the id of the call
+        } finally { // the worker logs its exceptions, with the id of the call
             count(returned);
         }
     }

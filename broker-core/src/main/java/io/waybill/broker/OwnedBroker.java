@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The broker of one owner, until it is revoked. Every object of the owner that the worker refers to is referred to from here, and is let go by
- * {@link #revoke}.
+ * Broker of one owner, until it is revoked. Every object of the owner that the worker refers to is referred to from
+ * here, and is released by {@link #revoke}.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -44,7 +44,7 @@ public final class OwnedBroker implements Broker {
     private static final int MAX_SUBSCRIPTIONS = 1_000;
     private static final long SECOND_NS = 1_000_000_000;
     private static final int MAX_TIMERS = 10_000;
-    /** How long the owner's callbacks may take to end, once for the failures of calls in flight, and once for all others. */
+    /** Max time for the owner's callbacks to end, once for the failures of calls in flight, and once for all others. */
     private static final Duration END_LIMIT = Duration.ofSeconds(1);
 
     private final Provider owner;
@@ -55,7 +55,7 @@ public final class OwnedBroker implements Broker {
     private final Set<PeerSubscription> subscriptions = new LinkedHashSet<>(); // guarded by itself
     private final Set<PendingTimer> timers = new LinkedHashSet<>(); // guarded by itself
     private final JoinedWorkers joined = new JoinedWorkers();
-    private volatile String revoked = ""; // why; empty while it is not
+    private volatile String revoked = ""; // reason; empty while it is not
 
     OwnedBroker(Provider owner, Brokers shared) {
         this.owner = owner;
@@ -157,7 +157,7 @@ public final class OwnedBroker implements Broker {
         }
     }
 
-    /** At most a quarter of the range, so that times can be compared by their difference. */
+    /** Converts a delay to nanoseconds. */
     private static long nanos(Duration delay) {
         if (delay.isNegative()) {
             return 0;
@@ -179,7 +179,7 @@ public final class OwnedBroker implements Broker {
 
     @Override
     public void await(Future<?> future) throws InterruptedException {
-        if (!future.isDone()) { // what was in flight when this was revoked has failed
+        if (!future.isDone()) { // calls in flight when this was revoked have failed
             requireOpen();
             shared.backend().await(future);
         }
@@ -250,16 +250,17 @@ public final class OwnedBroker implements Broker {
             if (peersChanged) {
                 subscription.changed();
             } else {
-                subscription.resume(); // for one that found no thread
+                subscription.resume(); // for a subscription that found no thread
             }
         }
         threads.look(nowNs);
     }
 
     /**
-     * Ends what the owner has: see {@link Broker}. Waits a limited time for callbacks that run. Does nothing when repeated.
+     * Ends everything that the owner has: see {@link Broker}. Waits a limited time for running callbacks. Does nothing
+     * when repeated.
      *
-     * @param why the end of a sentence, such as "the bundle has stopped"
+     * @param why end of a sentence, such as "the bundle has stopped"
      */
     public void revoke(String why) {
         List<PeerSubscription> listeners;

@@ -10,10 +10,13 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** A store, for one version of its owner, until its broker is revoked. Thread-safe. */
+/** Store, for one version of its owner, until its broker is revoked. Thread-safe. */
 final class OwnedState implements StateStore {
 
-    /** No contention is as high; a function that changes the key itself would go on indefinitely. */
+    /**
+     * Max attempts of an update. No contention is as high; a function that changes the key itself would continue
+     * indefinitely.
+     */
     private static final int MAX_ATTEMPTS = 10_000;
 
     private final OwnedBroker broker;
@@ -59,7 +62,7 @@ final class OwnedState implements StateStore {
 
     @Override
     public boolean compareAndSet(String key, Value expected, Value value) {
-        Value known = StateValues.copy(expected); // which bounds its depth
+        Value known = StateValues.copy(expected); // which limits its depth
         return open(key).write(key, before -> before != null && before.value.equals(known), StateValues.copy(value));
     }
 

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * The stores of one owner, and the room that they share. It is the lock of all of them.
+ * Stores of one owner, and the room that they share. This object is the lock of all of them.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -32,7 +32,7 @@ final class OwnerState {
         this.kept = kept;
     }
 
-    /** The store of a name, made when there is none. */
+    /** Returns the store of a name; creates it when there is none. */
     synchronized StateTable table(String name) {
         if (!NAME.matcher(name).matches()) {
             throw new IllegalArgumentException("the name of a store is 1 to 64 of a-z 0-9 . - _, and not " + name);
@@ -54,7 +54,7 @@ final class OwnerState {
         return statuses;
     }
 
-    /** Removes what the policies of the stores let expire. */
+    /** Removes entries that have expired by the policies of the stores. */
     synchronized void sweep() {
         tables.values().forEach(StateTable::sweep);
     }
@@ -62,7 +62,7 @@ final class OwnerState {
     /**
      * Makes room in a store for a value, under the lock.
      *
-     * @param without the key whose value it replaces
+     * @param without key whose value it replaces
      * @param addedEntries 1, or 0 when it replaces one
      */
     void makeRoom(StateTable table, String without, int addedEntries, long addedBytes) {
@@ -74,12 +74,12 @@ final class OwnerState {
                 && addedBytes <= StateStore.MAX_BYTES
                 && table.policy().whenFull() == StatePolicy.WhenFull.EVICT
                 && table.evictEldest(without)) {
-            // one less
+            // one entry less
         }
         requireRoom(table, addedEntries, addedBytes);
     }
 
-    /** Refuses what does not fit, under the lock. */
+    /** Refuses an addition that does not fit, under the lock. */
     void requireRoom(StateTable table, int addedEntries, long addedBytes) {
         if (!fits(table, addedEntries, addedBytes)) {
             throw new StateFullException("no room in the state of " + owner + " for " + addedBytes + " bytes more in "
@@ -95,7 +95,7 @@ final class OwnerState {
                 && (!table.isKept() || kept.fits(addedBytes));
     }
 
-    /** Counts what was added or removed, under the lock. */
+    /** Counts entries and bytes that were added or removed, under the lock. */
     void count(int addedEntries, long addedBytes) {
         entries += addedEntries;
         bytes += addedBytes;

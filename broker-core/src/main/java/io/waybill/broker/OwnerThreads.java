@@ -20,11 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads on which callbacks of one owner run: none while there is nothing to run, and at most {@value #MAX_CALLBACKS}. The one boundary
- * between the worker and those callbacks.
+ * Threads on which callbacks of one owner run: none while there is nothing to run, and at most {@value #MAX_CALLBACKS}.
+ * The one boundary between the worker and those callbacks.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Errors.</b> Whatever a callback throws is logged and counted. One that does not return is logged with
- * the line where it is.
+ * <p><b>Threads.</b> Thread-safe. <b>Errors.</b> Any exception of a callback is logged and counted. A callback that
+ * does not return is logged with its current line.
  */
 final class OwnerThreads {
 
@@ -40,7 +40,11 @@ final class OwnerThreads {
     private final HandlerExecutor executor;
     private final Set<Callback> running = ConcurrentHashMap.newKeySet();
 
-    /** @param failed called for each callback that threw or does not return */
+    /**
+     * Creates an object without threads.
+     *
+     * @param failed called for each callback that threw or does not return
+     */
     OwnerThreads(Provider owner, Host host, Runnable failed) {
         this.owner = owner;
         this.clock = host.clock();
@@ -57,7 +61,9 @@ final class OwnerThreads {
         return threads.await(future, limit.toNanos());
     }
 
-    /** Runs a task of the worker's that calls the owner through {@link #call}. Returns whether there is a thread for it. */
+    /**
+     * Runs a task of the worker's that calls the owner through {@link #call}. Returns whether there is a thread for it.
+     */
     boolean run(Runnable task) {
         try {
             executor.execute(task);
@@ -70,7 +76,7 @@ final class OwnerThreads {
     /**
      * Calls the owner, on this thread.
      *
-     * @param of the object that is called, whose class loader is the thread's meanwhile
+     * @param of the object that is called, whose class loader is the thread's during the call
      */
     void call(String what, Object of, Runnable callback) {
         call(what, of, CallContext.EMPTY, callback);
@@ -79,8 +85,8 @@ final class OwnerThreads {
     /**
      * Calls the owner, on this thread.
      *
-     * @param of the object that is called, whose class loader is the thread's meanwhile
-     * @param context current meanwhile
+     * @param of the object that is called, whose class loader is the thread's during the call
+     * @param context context that is current during the call
      */
     void call(String what, Object of, CallContext context, Runnable callback) {
         ThreadContext current = ThreadContext.own();
@@ -96,7 +102,7 @@ final class OwnerThreads {
             failed.run();
             ForeignErrors.warn(LOG, owner + ": its " + what + " failed", e);
         } finally {
-            if (!executor.isClosed()) { // which interrupts what runs, and what begins now
+            if (!executor.isClosed()) { // close interrupts running callbacks, and ones that begin now
                 Threads.restoreInterrupt(false);
             }
             thread.setContextClassLoader(before);
@@ -123,7 +129,10 @@ final class OwnerThreads {
         }
     }
 
-    /** Ends all threads, and interrupts what runs, but for the callback that calls this. Returns how many did not end. */
+    /**
+     * Ends all threads, and interrupts running callbacks, except the one that calls this. Returns the number of threads
+     * that did not end.
+     */
     int close(Duration limit) {
         Thread self = Thread.currentThread();
         boolean inside = running.stream().anyMatch(call -> call.thread == self);
@@ -132,19 +141,19 @@ final class OwnerThreads {
         }
         boolean interrupted = Thread.interrupted();
         int left = executor.close(Duration.ZERO) - 1;
-        Thread.interrupted(); // the close that this callback has begun goes on
+        Thread.interrupted(); // the close that this callback has begun continues
         if (interrupted) {
             self.interrupt();
         }
         return left;
     }
 
-    /** A callback that runs now. */
+    /** Callback that runs now. */
     private static final class Callback {
         private final String what;
         private final Thread thread;
         private final long sinceNs;
-        private boolean reported; // the housekeeper's
+        private boolean reported; // by the housekeeper
 
         Callback(String what, Thread thread, long sinceNs) {
             this.what = what;

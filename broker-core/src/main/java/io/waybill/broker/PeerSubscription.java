@@ -15,25 +15,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * A listener, and the workers as it was last notified of them. Compares those with the workers that are there when a thread is free for it, so
- * that a listener that is slow or hangs costs no memory for changes.
+ * Subscription of a listener, with the workers as it was last notified of them. Compares these with the present workers
+ * when a thread is free for it, so that a slow or stuck listener costs no memory for changes.
  *
  * <p><b>Threads.</b> Thread-safe; the listener is called by one thread at a time.
  */
 final class PeerSubscription implements Subscription {
 
-    /** So many that left are remembered at least: one that comes back has restarted. */
+    /** Min number of workers that left and are remembered: one that comes back has restarted. */
     private static final int MAX_DEPARTED = 1_000;
 
     private final Brokers shared;
     private final OwnerThreads threads;
     private final Consumer<PeerSubscription> endListener;
     private final AtomicBoolean running = new AtomicBoolean();
-    private final Map<Integer, Known> known = new HashMap<>(); // of the thread that runs
+    private final Map<Integer, Known> known = new HashMap<>(); // by the thread that runs
     private volatile boolean changed;
     private volatile PeerListener listener; // null once it is closed
 
-    /** A worker as the listener was last notified of it. */
+    /** Worker as the listener was last notified of it. */
     private record Known(Incarnation incarnation, boolean there) {}
 
     PeerSubscription(
@@ -44,16 +44,16 @@ final class PeerSubscription implements Subscription {
         this.endListener = endListener;
     }
 
-    /** The workers may have changed. */
+    /** Notes that the workers may have changed. */
     void changed() {
         changed = true;
         resume();
     }
 
-    /** Begins, unless it runs or nothing has changed. */
+    /** Begins the comparison, unless it runs or nothing has changed. */
     void resume() {
         if (changed && listener != null && running.compareAndSet(false, true) && !threads.run(this::deliver)) {
-            running.set(false); // no thread is free: at a later look
+            running.set(false); // no thread is free: repeated at a later scan
         }
     }
 
@@ -63,7 +63,7 @@ final class PeerSubscription implements Subscription {
                 changed = false;
                 try {
                     compare(shared.backend().peers());
-                } catch (RuntimeException | Error e) { // of the worker's: the next look compares again
+                } catch (RuntimeException | Error e) { // of the worker's code: the next scan compares again
                     changed = true;
                     throw e;
                 }
@@ -71,7 +71,7 @@ final class PeerSubscription implements Subscription {
         } finally {
             running.set(false);
         }
-        resume(); // for a change since the last look
+        resume(); // for a change since the last comparison
     }
 
     private void compare(List<Peer> peers) {
@@ -90,7 +90,7 @@ final class PeerSubscription implements Subscription {
         }
     }
 
-    /** A worker that is not listed any more: it has left, or was removed. */
+    /** Handles a worker that is not listed any more: it has left, or was removed. */
     private void departed(int id) {
         Known before = known.get(id);
         if (!before.there) {
@@ -106,7 +106,7 @@ final class PeerSubscription implements Subscription {
 
     private void compare(Peer peer) {
         Known seen = known.get(peer.id());
-        // else it was removed, and its id given again
+        // otherwise it was removed, and its id given again
         boolean isSame = seen != null && seen.incarnation.worker().name().equals(peer.name());
         Known before = isSame ? seen : null;
         boolean there = peer.state().isThere();

@@ -6,19 +6,19 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * A task until it begins or is cancelled; from then on it refers to nothing of its owner.
+ * Scheduled task until it begins or is cancelled; from then on it refers to nothing of its owner.
  *
  * <p><b>Threads.</b> Thread-safe. Its time is changed only while it is in no collection.
  */
 final class PendingTimer implements ScheduledTask, Comparable<PendingTimer> {
 
-    /** How long a task waits for another look, when all threads of its owner are busy. */
+    /** Delay before the next attempt, when all threads of its owner are busy. */
     private static final long BUSY_NS = 50_000_000;
 
     private static final AtomicLong CREATED = new AtomicLong();
 
     private final AtomicReference<Runnable> task;
-    private final long number = CREATED.getAndIncrement(); // of two that are due at one time the first comes first
+    private final long number = CREATED.getAndIncrement(); // of tasks due at one time the first comes first
     private final Timers timers;
     private final OwnerThreads threads;
     private final Consumer<PendingTimer> endListener;
@@ -36,7 +36,7 @@ final class PendingTimer implements ScheduledTask, Comparable<PendingTimer> {
         return dueNs;
     }
 
-    /** Passes it to its owner's threads. */
+    /** Passes the task to its owner's threads. */
     void begin() {
         if (!threads.run(this::run) && isScheduled()) {
             dueNs += BUSY_NS;

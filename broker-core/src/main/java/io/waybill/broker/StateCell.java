@@ -2,7 +2,7 @@ package io.waybill.broker;
 
 import io.waybill.api.Value;
 
-/** A value in a store. Guarded by its owner's state. */
+/** Value in a store. Guarded by its owner's state. */
 final class StateCell {
 
     final Value value;

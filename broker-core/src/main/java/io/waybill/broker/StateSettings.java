@@ -5,8 +5,9 @@ import java.time.Duration;
 /**
  * Settings of stores that are kept on disk.
  *
- * @param writeInterval how long after a change it is written
- * @param maxKeptBytes max bytes of all kept stores of a worker together, as {@link io.waybill.api.state.StateEntry#bytes} counts them
+ * @param writeInterval time after a change at which it is written
+ * @param maxKeptBytes max bytes of all kept stores of a worker together, as
+ * {@link io.waybill.api.state.StateEntry#bytes} counts them
  */
 public record StateSettings(Duration writeInterval, long maxKeptBytes) {
 

@@ -2,5 +2,5 @@ package io.waybill.broker;
 
 import io.waybill.api.state.StateUsage;
 
-/** How much state an owner has in one store. */
+/** Size of the state that an owner has in one store. */
 public record StateStatus(String owner, String store, StateUsage usage) {}

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.function.Predicate;
 
 /**
- * One store of an owner. It runs no code of the owner's: values are copies, and made of the API's classes.
+ * Store of an owner. It runs no code of the owner's: values are copies, built from the API's classes.
  *
  * <p><b>Threads.</b> Thread-safe; everything is guarded by the owner's state.
  */
@@ -31,10 +31,10 @@ final class StateTable {
     private long bytes;
     private long evicted;
     private boolean isKept;
-    private boolean isLoaded; // it was kept in this incarnation: the file has nothing that is not here
+    private boolean isLoaded; // it was kept in this incarnation: the file has no entry that is not here
     private boolean isChanged; // since the file was written
 
-    /** What is to be written to the file; if it is not kept, the file is to be removed. */
+    /** Pending changes for the file; if the store is not kept, the file is to be removed. */
     record Changes(boolean isKept, List<StateRecord> entries) {}
 
     StateTable(String name, OwnerState owner, Clock clock, KeptStates kept) {
@@ -59,10 +59,11 @@ final class StateTable {
     }
 
     /**
-     * Sets the policy. A store that is kept from now on gets the entries of its file; one that is no longer kept loses the file.
+     * Sets the policy. A store that is kept from now on gets the entries of its file; a store that is no longer kept
+     * loses the file.
      *
      * @throws io.waybill.api.state.StateFileException when the file can't be used; nothing is changed
-     * @throws io.waybill.api.state.StateFullException when there is no room for what it holds; nothing is changed
+     * @throws io.waybill.api.state.StateFullException when there is no room for its content; nothing is changed
      */
     void policy(StatePolicy other) {
         boolean keeps = kept != null && other.lifetime() == StatePolicy.Lifetime.ON_DISK;
@@ -85,7 +86,7 @@ final class StateTable {
         }
     }
 
-    /** Adds what the file has, unless it is there. */
+    /** Adds the entries of the file, except keys that are there. */
     private void keep(List<StateRecord> stored) {
         Map<String, StateCell> added = new LinkedHashMap<>();
         long addedBytes = 0;
@@ -121,7 +122,7 @@ final class StateTable {
         return isKept;
     }
 
-    /** Returns what is to be written; null for nothing. */
+    /** Returns the changes to be written; null for none. */
     Changes takeChanges() {
         synchronized (owner) {
             if (!isChanged) {
@@ -138,14 +139,14 @@ final class StateTable {
         }
     }
 
-    /** Notes that what was taken could not be written. */
+    /** Notes that taken changes could not be written. */
     void markChanged() {
         synchronized (owner) {
             isChanged = true;
         }
     }
 
-    /** The cell of a key, which is used now; null for none. */
+    /** Returns the cell of a key, which counts as used now; null for none. */
     StateCell read(String key) {
         synchronized (owner) {
             StateCell cell = live(key);
@@ -159,7 +160,7 @@ final class StateTable {
     /**
      * Sets or removes the value of a key.
      *
-     * @param admits is asked with the cell that is there, or null
+     * @param admits condition on the present cell, or null
      * @param value a copy; null to remove
      * @return whether it was admitted
      */
@@ -181,7 +182,7 @@ final class StateTable {
 
     private void set(String key, StateCell before, StateCell now) {
         owner.makeRoom(this, key, before == null ? 1 : 0, now.bytes - (before == null ? 0 : before.bytes));
-        StateCell replaced = cells.put(key, now); // null if the one before has expired meanwhile
+        StateCell replaced = cells.put(key, now); // null if the previous one has expired in the meantime
         long addedBytes = now.bytes - (replaced == null ? 0 : replaced.bytes);
         count(replaced == null ? 1 : 0, addedBytes);
     }
@@ -221,7 +222,7 @@ final class StateTable {
         return dropped != null;
     }
 
-    /** Removes what has expired. */
+    /** Removes expired entries. */
     void sweep() {
         synchronized (owner) {
             if (policy.maxAge().isZero() && policy.maxIdle().isZero()) {
@@ -232,7 +233,7 @@ final class StateTable {
         }
     }
 
-    /** Removes those that were not used for so long. */
+    /** Removes entries that were not used for this time. */
     int dropIdle(Duration idle) {
         synchronized (owner) {
             long nowNs = clock.monotonicNs();

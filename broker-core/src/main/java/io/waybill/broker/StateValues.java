@@ -7,13 +7,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which values a state may hold, as copies that share no array with the owner, and their estimated size. Stateless. */
+/** Values that a state may hold, as copies that share no array with the owner, and their estimated size. Stateless. */
 final class StateValues {
 
-    /** Of a record and its reference. */
+    /** Size of a record and its reference. */
     private static final long OBJECT_BYTES = 24;
 
-    /** Of an entry: its map's node, and the entry itself. */
+    /** Size of an entry: its map's node, and the entry itself. */
     private static final long ENTRY_BYTES = 112;
 
     private StateValues() {}

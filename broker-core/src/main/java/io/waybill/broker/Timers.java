@@ -11,8 +11,8 @@ import java.util.TreeSet;
 import org.agrona.concurrent.Agent;
 
 /**
- * The scheduled tasks of all owners, by the time when they are due. Has a thread from the first task on, which passes each task that is due to
- * the threads of its owner.
+ * Scheduled tasks of all owners, by the time when they are due. Has a thread from the first task on, which passes each
+ * task that is due to the threads of its owner.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -37,7 +37,7 @@ final class Timers implements Agent, AutoCloseable {
 
     void add(PendingTimer timer) {
         synchronized (pending) {
-            if (closed || !timer.isScheduled()) { // cancelled meanwhile
+            if (closed || !timer.isScheduled()) { // cancelled in the meantime
                 return;
             }
             pending.add(timer);
@@ -85,7 +85,7 @@ final class Timers implements Agent, AutoCloseable {
         return due;
     }
 
-    /** Drops all. */
+    /** Drops all tasks. */
     @Override
     public void close() {
         AgentThread ending;

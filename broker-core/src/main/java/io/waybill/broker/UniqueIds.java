@@ -14,9 +14,10 @@ import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
- * Ids that are given once in a home: the worker's id, and a counter of 48 bits that goes through blocks of 2^24. The n-th incarnation begins at
- * block n - 1 at the earliest. One that takes more notes in the file {@value #FILE} which block comes next, before it takes an id of it; most
- * workers never have that file.
+ * Source of ids that are given once in a home: the worker's id, and a counter of 48 bits that goes through blocks of
+ * 2^24. The n-th incarnation begins at block n - 1 at the earliest. An incarnation that takes more blocks stores the
+ * number of the next block in the file {@value #FILE}, before it takes an id of such a block; most workers never have
+ * that file.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -34,7 +35,7 @@ public final class UniqueIds {
     private final SafeFiles files;
     private final Path file;
     private final AtomicLong next = new AtomicLong();
-    private volatile long end; // of the block; 0 before the first
+    private volatile long end; // end of the block; 0 before the first
     private long nextBlock = -1; // guarded by this; -1 before the file was read
 
     public UniqueIds(WorkerDirectory directory) {
@@ -77,11 +78,11 @@ public final class UniqueIds {
             if (block > MAX_BLOCK) {
                 throw new IllegalStateException("all ids of this worker are used");
             }
-            if (block + 1 > epoch) { // else the next incarnation begins behind it anyway
+            if (block + 1 > epoch) { // otherwise the next incarnation begins behind it anyway
                 files.replaceAtomically(file, content(block + 1));
             }
             nextBlock = block + 1;
-            next.set(block << BLOCK_BITS); // first: it is not below the end of the block before
+            next.set(block << BLOCK_BITS); // first: it is not below the end of the previous block
             end = block + 1 << BLOCK_BITS;
         } catch (IOException e) {
             throw new IllegalStateException("no ids: " + file + " can't be read or written: " + e.getMessage(), e);

@@ -25,7 +25,9 @@ final class StateFileLayout {
 
     static final int ENTRY_LENGTH = 24;
     static final int MAX_KEY_BYTES = 4 * StateStore.MAX_KEY_LENGTH;
-    /** A store's bytes are counted as those of its objects, which are at most so many in a file. */
+    /**
+     * Max size of a file. A store's bytes are counted as those of its objects, which are at most this number in a file.
+     */
     static final long MAX_FILE_BYTES = 2 * StateStore.MAX_BYTES;
 
     /** Size of the buffer in which a file is written and checked. */

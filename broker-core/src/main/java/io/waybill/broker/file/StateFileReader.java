@@ -22,14 +22,14 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 
 /**
- * Reads one file of {@link StateFileLayout}, and believes nothing in it: the checksum is compared before anything is parsed, and lengths are
- * compared with what is left of the file before anything is allocated. For one thread.
+ * Reads one file of {@link StateFileLayout}, and trusts nothing in it: the checksum is compared before anything is
+ * parsed, and lengths are compared with the rest of the file before anything is allocated. For one thread.
  */
 final class StateFileReader {
 
     private final FileChannel channel;
     private final long fileLength;
-    private long left; // bytes of the file that were not read
+    private long left; // number of bytes of the file that were not read
 
     StateFileReader(FileChannel channel) throws IOException {
         this.channel = channel;
@@ -39,7 +39,7 @@ final class StateFileReader {
     /**
      * Reads the entries, which are older by the time since the file was written.
      *
-     * @throws IOException when the file can't be read, or is not what was written for this store
+     * @throws IOException when the file can't be read, or is not the one that was written for this store
      */
     List<StateRecord> read(int worker, byte[] owner, byte[] store, long nowWallNs) throws IOException {
         require(fileLength >= StateFileLayout.HEADER_LENGTH, "length");

@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.zip.CRC32C;
 import java.util.zip.CheckedOutputStream;
 
-/** Writes one store in the format of {@link StateFileLayout}: the entries first, then the header with the checksum. For one thread. */
+/**
+ * Writes one store in the format of {@link StateFileLayout}: the entries first, then the header with the checksum. For
+ * one thread.
+ */
 final class StateFileWriter implements FileContent {
 
     private final ByteBuffer head;

@@ -17,8 +17,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The stores that one worker keeps on disk: {@code <owner>@<store>.state} each, in a directory that is created with the first one.
- * Replacing a file is atomic, also in a power cut.
+ * Stores that one worker keeps on disk: {@code <owner>@<store>.state} each, in a directory that is created with the
+ * first one. Replacing a file is atomic, also in a power cut.
  *
  * <p><b>Threads.</b> Thread-safe, as long as one thread at a time writes each store.
  */
@@ -44,7 +44,7 @@ public final class StateFiles {
     /**
      * Opens the files of a worker.
      *
-     * @param directory of the worker, which has this id and this epoch
+     * @param directory directory of the worker, which has this id and this epoch
      */
     public StateFiles(Path directory, int worker, int epoch, SafeFiles files, Clock clock) {
         this.directory = directory.resolve(DIRECTORY);
@@ -85,7 +85,7 @@ public final class StateFiles {
     }
 
     /**
-     * Reads a store; nothing when it has no file.
+     * Reads the entries of a store; none when it has no file.
      *
      * @throws StateFileException when the file is damaged or can't be read
      */
@@ -103,14 +103,17 @@ public final class StateFiles {
         }
     }
 
-    /** Returns whether a file in the directory of a worker's stores is one, by its name, and neither incomplete nor another one's. */
+    /**
+     * Returns whether a file in the directory of a worker's stores is a store, by its name, and neither incomplete nor
+     * of another kind.
+     */
     public static boolean isStore(Path file) {
         String name = file.getFileName().toString();
         return name.endsWith(SUFFIX) && !name.startsWith(".");
     }
 
     /**
-     * Returns what is wrong with the file of a store; empty when it is whole.
+     * Returns the damage of a store's file; empty when it is whole.
      *
      * @param worker id of the worker to which it belongs
      */
@@ -136,7 +139,7 @@ public final class StateFiles {
                 new StateFileWriter(worker, epoch, utf8(owner), utf8(store), clock.wallNs(), entries));
     }
 
-    /** Removes the file of a store; nothing when there is none. */
+    /** Removes the file of a store; does nothing when there is none. */
     public void remove(String owner, String store) throws IOException {
         files.remove(file(owner, store));
     }

@@ -3,7 +3,7 @@ package io.waybill.broker.file;
 import io.waybill.api.Value;
 
 /**
- * An entry of a store in a file.
+ * Entry of a store in a file.
  *
  * @param ageNs time since its value was set
  * @param idleNs time since it was used

@@ -1,5 +1,6 @@
 /**
- * Files of stores that are kept on disk: how they are written, and read by the next incarnation of their worker.
+ * Files of stores that are kept on disk: their format, writer and reader. The next incarnation of their worker reads
+ * them.
  *
  * <h2>Starting points</h2>
  * <ul>
