@@ -8,7 +8,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import java.util.List;
 import java.util.Optional;
 
-/** Host memory: sent as it is, used as it arrived. Immutable. */
+/** Converter of host memory: sends storages as they are, and uses arrived ones in place. Immutable. */
 public final class CpuConverter implements DeviceConverter {
 
     @Override

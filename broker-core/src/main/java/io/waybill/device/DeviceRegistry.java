@@ -20,11 +20,12 @@ import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 
 /**
- * One converter per device type. The last one registered wins, and removing it does not restore the previous one.
- * Begins with {@link CpuConverter}.
+ * Registry of one converter per device type. The last one registered wins, and removing it does not restore the
+ * previous one. Begins with {@link CpuConverter}.
  *
- * <p><b>Threads.</b> Thread-safe. A message keeps the converter that it began with. One that is removed first sends the responses to the messages
- * that it received; while it is {@linkplain #replacing replaced}, other messages wait for the next one.
+ * <p><b>Threads.</b> Thread-safe. A message keeps the converter that it began with. A converter that is removed first
+ * sends the responses to the messages that it received; while it is {@linkplain #replacing replaced}, other messages
+ * wait for the next one.
  *
  * <p>Failures of converters are contained: an exception, or a storage of the wrong size, becomes a
  * {@link RejectedMessageException} of the message.
@@ -39,14 +40,14 @@ public final class DeviceRegistry implements Converters {
     private static final int MAX_STEPS = 30_000;
 
     private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
-    private final List<GuardedConverter> displaced = new ArrayList<>(); // guarded by changes; those in use
+    private final List<GuardedConverter> displaced = new ArrayList<>(); // guarded by changes; in use
     private final Set<String> awaited = ConcurrentHashMap.newKeySet(); // types whose next converter is expected
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported
     private final DeviceSettings declared;
     private final Threads threads;
-    private final Object changes = new Object(); // held while a converter comes or goes, never for a message
-    private final Object steps = new Object(); // notified when a converter comes
+    private final Object changes = new Object(); // held while a converter is added or removed, never for a message
+    private final Object steps = new Object(); // notified when a converter is added
 
     /** Creates a registry for converters that are not notified of segments. */
     public DeviceRegistry(Threads threads) {
@@ -73,7 +74,8 @@ public final class DeviceRegistry implements Converters {
     /**
      * Registers a converter for a type, and returns the previous one.
      *
-     * @param failures is given a text for each failure of the converter, and what it threw; null when it threw nothing
+     * @param failures receiver of a text for each failure of the converter, with its exception, or null when it threw
+     * none
      */
     public Optional<DeviceConverter> register(
             String type, DeviceConverter converter, BiConsumer<String, Throwable> failures) {
@@ -94,17 +96,20 @@ public final class DeviceRegistry implements Converters {
         return Optional.ofNullable(previous).map(GuardedConverter::guarded);
     }
 
-    /** Removes a converter at once: messages in flight may still be inside it. Else as {@link #remove(String, DeviceConverter, Duration)}. */
+    /**
+     * Removes a converter at once: messages in flight may still be inside it. Otherwise like {@link #remove(String,
+     * DeviceConverter, Duration)}.
+     */
     public void remove(String type, DeviceConverter converter) {
         remove(type, converter, Duration.ZERO);
     }
 
     /**
-     * Removes a converter: it receives no more messages from now on. Waits until those that it received have ended, and then those that it
-     * sends. A {@link MappingListener} has been notified of the end of all segments on return, or did not return in time. If another converter has
-     * replaced this one, that one stays.
+     * Removes a converter: it receives no more messages from now on. Waits until the messages that it received have
+     * ended, and then the messages that it sends. A {@link MappingListener} has been notified of the end of all
+     * segments on return, or did not return in time. If another converter has replaced this one, that one stays.
      *
-     * @param limit of the wait
+     * @param limit max time of the wait
      * @return the number of messages that still use it
      */
     public int remove(String type, DeviceConverter converter, Duration limit) {
@@ -137,7 +142,10 @@ public final class DeviceRegistry implements Converters {
         return leaving.stream().mapToInt(GuardedConverter::uses).sum();
     }
 
-    /** Announces that the converter for a type is about to be replaced: messages for it wait for the next one, until {@link #replaced}. */
+    /**
+     * Announces that the converter for a type is about to be replaced: messages for it wait for the next one, until
+     * {@link #replaced}.
+     */
     public void replacing(String type) {
         awaited.add(type);
     }
@@ -154,7 +162,7 @@ public final class DeviceRegistry implements Converters {
         }
     }
 
-    /** Waits for a condition; returns how many of the steps are left. */
+    /** Waits for a condition; returns the number of steps that are left. */
     private long await(BooleanSupplier condition, long maxSteps) {
         long left = maxSteps;
         boolean interrupted = false;
@@ -168,7 +176,7 @@ public final class DeviceRegistry implements Converters {
         return left;
     }
 
-    /** Waits for a step, or until a converter comes. Returns false when the thread was interrupted. */
+    /** Waits for a step, or until a converter is added. Returns false when the thread was interrupted. */
     private boolean pause() {
         synchronized (steps) {
             try {
@@ -200,7 +208,7 @@ public final class DeviceRegistry implements Converters {
         return begin(device, "Attempting to send a Tensor with unexpected device type ");
     }
 
-    /** Begins the use of a converter, even of one that leaves, but is waited for. */
+    /** Begins the use of a converter, also of one that is being removed, but is waited for. */
     private DeviceConverter begin(Device device, String missing) throws RejectedMessageException {
         if (device.isCpu()) {
             return cpu();
@@ -244,7 +252,7 @@ public final class DeviceRegistry implements Converters {
         }
     }
 
-    /** Returns what is registered for host memory: as a rule the converter that is always there, which needs no guard and is not counted. */
+    /** Returns the converter for host memory: as a rule the built-in one, which needs no guard and is not counted. */
     private DeviceConverter cpu() {
         GuardedConverter converter = byType.get(Device.CPU.type());
         return converter == null || converter.guarded() == cpu ? cpu : converter;
@@ -254,7 +262,7 @@ public final class DeviceRegistry implements Converters {
             throws RejectedMessageException {
         boolean isOutdated = leaving != byType.get(device.type());
         if (isOutdated) {
-            return; // there is another one
+            return; // another one is registered
         }
         if (!awaited.contains(device.type())) {
             throw new RejectedMessageException(ErrorCode.DEVICE_UNAVAILABLE, missing + device.type());

@@ -10,12 +10,13 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The devices of one peer on which tensors for it arrive: those in requests by the worker's own map for the peer, those in responses by the
- * reverse of the peer's map for the worker. Host memory goes to host memory unless it is mapped. Immutable.
+ * Devices of one peer on which tensors for it arrive: tensors in requests by the worker's own map for the peer, tensors
+ * in responses by the reverse of the peer's map for the worker. Host memory goes to host memory unless it is mapped.
+ * Immutable.
  */
 public final class DeviceRoute implements DeviceTargets {
 
-    /** What the tensors are sent in. */
+    /** Kind of message in which the tensors are sent. */
     public enum Way {
         REQUEST("Request"),
         RESPONSE("Response");
@@ -43,12 +44,12 @@ public final class DeviceRoute implements DeviceTargets {
         this.problem = problem;
     }
 
-    /** Returns the way of requests to a peer. */
+    /** Returns the route of requests to a peer. */
     static DeviceRoute ofRequests(String peer, Map<Device, Device> map, String problem, boolean shares) {
         return new DeviceRoute(Way.REQUEST, peer, map, problem, shares);
     }
 
-    /** Returns the way of responses to a peer, whose map this is. */
+    /** Returns the route of responses to a peer, with its map. */
     static DeviceRoute ofResponses(String peer, Map<Device, Device> map, String problem, boolean shares) {
         Map<Device, Device> reverse = new HashMap<>();
         map.forEach((from, to) -> reverse.put(to, from));

@@ -11,22 +11,22 @@ import java.util.Map;
 import java.util.StringJoiner;
 
 /**
- * The devices of a worker, and on which device of a peer the tensors of each of them arrive. Immutable. A worker publishes both in its
- * {@code worker.json}; its peers check them, and map what they respond back.
+ * Devices of a worker, and the devices of its peers on which tensors of each of them arrive. Immutable. A worker
+ * publishes both in its {@code worker.json}; its peers check them, and map the tensors of their responses back.
  *
- * @param devices the worker's devices other than {@code cpu}; empty when it does not say
- * @param maps by the name of the peer: the peer's device for each of the worker's
- * @param sharing the names of peers that may use tensors in the device memory where this worker has them; not published
+ * @param devices the worker's devices other than {@code cpu}; empty when it declares none
+ * @param maps maps by the name of the peer: the peer's device for each of the worker's
+ * @param sharing names of peers that may use tensors in the device memory where this worker has them; not published
  */
 public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Device>> maps, List<String> sharing) {
 
-    /** No devices, and no maps: tensors are sent from host memory to host memory. */
+    /** Settings without devices and maps: tensors are sent from host memory to host memory. */
     public static final DeviceSettings NONE = new DeviceSettings(List.of(), Map.of(), List.of());
 
-    /** Key of the devices in what a worker publishes. */
+    /** Key of the devices in the entries that a worker publishes. */
     static final String DEVICES = "devices";
 
-    /** Key of the maps in what a worker publishes. */
+    /** Key of the maps in the entries that a worker publishes. */
     static final String MAPS = "deviceMaps";
 
     private static final int MAX_TEXT = 16 << 10;
@@ -51,12 +51,12 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         this(devices, maps, List.of());
     }
 
-    /** Returns the same with these devices. */
+    /** Returns the same settings with these devices. */
     public DeviceSettings withDevices(List<Device> other) {
         return new DeviceSettings(other, maps, sharing);
     }
 
-    /** Returns the same with more peers that share device memory. */
+    /** Returns the same settings with more peers that share device memory. */
     public DeviceSettings withSharing(List<String> more) {
         List<String> all = new ArrayList<>(sharing);
         all.addAll(more);
@@ -64,7 +64,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     /**
-     * Returns the same with more devices mapped for a peer.
+     * Returns the same settings with more devices mapped for a peer.
      *
      * @throws IllegalArgumentException when a device is mapped to another one already, or two to the same
      */
@@ -116,9 +116,10 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     /**
-     * Parses maps, separated by semicolons: {@code server toy:0=toy:1 cpu=toy:0; other toy:0=toy:0}; {@code none} for none.
+     * Parses maps, separated by semicolons: {@code server toy:0=toy:1 cpu=toy:0; other toy:0=toy:0}; {@code none} for
+     * none.
      *
-     * @throws IllegalArgumentException when that is no map, or one that is not 1-to-1
+     * @throws IllegalArgumentException when the text is no map, or a map that is not 1-to-1
      */
     public static Map<String, Map<Device, Device>> parseMaps(String text) {
         requireShort(text);
@@ -167,7 +168,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         }
     }
 
-    /** Returns what a worker publishes; empty when there is nothing to say. */
+    /** Returns the entries that a worker publishes; empty when there are none. */
     public Map<String, String> published() {
         Map<String, String> published = new LinkedHashMap<>();
         if (!devices.isEmpty()) {
@@ -180,9 +181,9 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     /**
-     * Reads what a worker has published.
+     * Parses the entries that a worker has published.
      *
-     * @throws IllegalArgumentException when it can't be read
+     * @throws IllegalArgumentException when they can't be parsed
      */
     static DeviceSettings ofPublished(Map<String, String> published) {
         return new DeviceSettings(
@@ -215,10 +216,10 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     /**
-     * Checks everything that needs no peer.
+     * Checks all settings that need no peer.
      *
-     * @param worker the name of the worker whose settings these are
-     * @throws IllegalArgumentException with all that is wrong
+     * @param worker name of the worker with these settings
+     * @throws IllegalArgumentException with all problems
      */
     public void require(String worker) {
         List<String> wrong = new ArrayList<>();
@@ -276,10 +277,10 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
     }
 
     /**
-     * Returns what is wrong with a worker's map for a peer; empty when it fits.
+     * Returns the problem of a worker's map for a peer; empty when it fits.
      *
-     * @param worker the name of the worker whose settings these are
-     * @param declared what the peer declares
+     * @param worker name of the worker with these settings
+     * @param declared settings that the peer declares
      */
     String problem(String worker, String peer, DeviceSettings declared) {
         Map<Device, Device> map = maps.getOrDefault(peer, Map.of());
@@ -297,7 +298,7 @@ public record DeviceSettings(List<Device> devices, Map<String, Map<Device, Devic
         return device.isCpu() || device.index() != Device.ANY_INDEX;
     }
 
-    /** Returns whether this is one of the worker's devices, as far as it says. */
+    /** Returns whether this is one of the worker's devices, as far as it declares them. */
     boolean has(Device device) {
         return device.isCpu() || devices.isEmpty() || devices.contains(device);
     }

@@ -19,10 +19,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
 /**
- * The boundary around a bundle's converter: whatever it throws, and whatever it returns that is no storage of the right size, costs the
+ * Boundary around a bundle's converter: any exception, and any result that is no storage of the right size, costs the
  * message {@link ErrorCode#DEVICE_LOST} and nothing else.
  *
- * <p><b>Threads.</b> As its converter. <b>Errors.</b> {@link RejectedMessageException} only. A storage that is refused is released.
+ * <p><b>Threads.</b> As its converter. <b>Errors.</b> {@link RejectedMessageException} only. A refused storage is
+ * released.
  */
 final class GuardedConverter implements DeviceConverter, MemorySharing {
 
@@ -31,7 +32,8 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
     private final BiConsumer<String, Throwable> failures;
     private final AtomicInteger sending = new AtomicInteger();
     private final AtomicInteger receiving = new AtomicInteger();
-    // Written by the thread that removes it, before it reads the counts; read by those that use it, after they counted.
+    // Written by the thread that removes it, before it reads the counts; read by threads that use it, after they
+    // counted.
     private volatile Stage stage = Stage.PRESENT;
     private MappedSegments.Registration listening; // guarded by the registry; null when it does not listen
 
@@ -51,7 +53,9 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         return guarded;
     }
 
-    /** Counts a message in that is sent; false when the converter has left, and the caller looks for another one. */
+    /**
+     * Counts in a message that is sent; returns false when the converter has left: the caller then finds another one.
+     */
     boolean beginSending() {
         sending.incrementAndGet();
         if (stage != Stage.GONE) {
@@ -65,7 +69,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         sending.decrementAndGet();
     }
 
-    /** Counts a message in that is received; false when the converter leaves. */
+    /** Counts in a message that is received; returns false when the converter is leaving. */
     boolean beginReceiving() {
         receiving.incrementAndGet();
         if (stage == Stage.PRESENT) {
@@ -79,22 +83,22 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         receiving.decrementAndGet();
     }
 
-    /** Begins to leave: it receives no more messages, and sends the responses to those that it received. */
+    /** Begins the removal: it receives no more messages, and sends the responses to the messages that it received. */
     void leave() {
         stage = Stage.LEAVING;
     }
 
-    /** Ends: it sends no more messages either. */
+    /** Ends the converter: it sends no more messages either. */
     void end() {
         stage = Stage.GONE;
     }
 
-    /** Returns how many messages that were received use it. */
+    /** Returns the number of received messages that use it. */
     int received() {
         return receiving.get();
     }
 
-    /** Returns how many messages use it. */
+    /** Returns the number of messages that use it. */
     int uses() {
         return receiving.get() + sending.get();
     }
@@ -247,13 +251,13 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         release(placed, wrong);
     }
 
-    /** A call of the converter, or of a storage that it made. */
+    /** Call of the converter, or of a storage that it made. */
     @FunctionalInterface
     private interface ConverterCall<T> {
         T run() throws Exception;
     }
 
-    /** Makes a call that sees no interrupt that is meant for something else, and leaves none. */
+    /** Makes a call that is not affected by an interrupt for something else, and leaves none. */
     private static <T> T withoutInterrupt(ConverterCall<T> call) throws Exception {
         boolean pending = Threads.hideInterrupt();
         try {
@@ -263,7 +267,7 @@ final class GuardedConverter implements DeviceConverter, MemorySharing {
         }
     }
 
-    /** Calls the converter: what it throws, or a null that it returns, rejects the message. */
+    /** Calls the converter: an exception, or a null result, rejects the message. */
     private <T> T call(String method, ConverterCall<T> call) throws RejectedMessageException {
         T result;
         try {

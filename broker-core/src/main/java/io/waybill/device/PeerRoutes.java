@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ways of tensors between a worker and one peer, from what both declare.
+ * Routes of tensors between a worker and one peer, from the declarations of both.
  *
- * <p><b>Threads.</b> {@link #declared} by one at a time; the others by any.
+ * <p><b>Threads.</b> {@link #declared} by one thread at a time; the others by any.
  */
 public final class PeerRoutes {
 
@@ -18,12 +18,12 @@ public final class PeerRoutes {
     private final String worker;
     private final DeviceSettings own;
     private final String peer;
-    private Map<String, String> seen; // what the peer had published last
-    // Written by the thread that refreshes the links, read by those that send.
+    private Map<String, String> seen; // last entries that the peer had published
+    // Written by the thread that refreshes the links, read by threads that send.
     private volatile DeviceRoute requests;
     private volatile DeviceRoute responses;
 
-    /** Creates the ways to a peer that has declared nothing. */
+    /** Creates the routes to a peer that has declared nothing. */
     public PeerRoutes(String worker, DeviceSettings own, String peer) {
         this.worker = worker;
         this.own = own;
@@ -31,7 +31,7 @@ public final class PeerRoutes {
         declared(Map.of());
     }
 
-    /** Notes what the peer has published, which is not trusted. */
+    /** Notes the entries that the peer has published, which are not trusted. */
     public void declared(Map<String, String> published) {
         if (published == seen) {
             return;
@@ -67,14 +67,14 @@ public final class PeerRoutes {
     /**
      * Checks a worker's map for a peer that is there.
      *
-     * @throws IllegalArgumentException when it does not fit what the peer has declared
+     * @throws IllegalArgumentException when it does not fit the peer's declarations
      */
     public static void require(String worker, DeviceSettings own, String peer, Map<String, String> published) {
         DeviceSettings declared;
         try {
             declared = DeviceSettings.ofPublished(published);
         } catch (IllegalArgumentException e) {
-            return; // the peer's mistake, which concerns tensors for it alone
+            return; // the peer's mistake, which affects only tensors for it
         }
         String problem = own.problem(worker, peer, declared);
         if (!problem.isEmpty()) {
@@ -82,12 +82,12 @@ public final class PeerRoutes {
         }
     }
 
-    /** Returns where tensors of requests to the peer arrive. */
+    /** Returns the targets of tensors in requests to the peer. */
     public DeviceTargets requests() {
         return requests;
     }
 
-    /** Returns where tensors of responses to the peer arrive. */
+    /** Returns the targets of tensors in responses to the peer. */
     public DeviceTargets responses() {
         return responses;
     }
