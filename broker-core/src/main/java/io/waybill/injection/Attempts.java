@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Counts the attempts to send each request. Forgets the least recently sent ones beyond 65536.
+ * Counter of the attempts to send each request. Forgets the least recently sent ones beyond 65536.
  *
  * <p>One thread at a time.
  */
@@ -36,7 +36,7 @@ final class Attempts {
         }
     }
 
-    /** Counts an attempt. Returns how many there were before. */
+    /** Counts an attempt. Returns the number of attempts before. */
     long count(MessageType type, int to, byte[] payload) {
         Sent sent = new Sent(type, to, ByteBuffer.wrap(digest.digest(payload)));
         return counts.merge(sent, 1L, Long::sum) - 1;

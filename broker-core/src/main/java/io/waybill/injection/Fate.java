@@ -3,13 +3,13 @@ package io.waybill.injection;
 /**
  * Injected behaviour for one request.
  *
- * @param way how it is sent
- * @param delayNs how long it is delayed; 0 unless it is {@link Way#LATE}
- * @param copies how often its receiver gets it, unless it is failed or lost
+ * @param way way in which it is sent
+ * @param delayNs delay; 0 unless it is {@link Way#LATE}
+ * @param copies number of copies that its receiver gets, unless it is failed or lost
  */
 public record Fate(Way way, long delayNs, int copies) {
 
-    /** The way of a request. */
+    /** Way in which a request is sent. */
     public enum Way {
         /** Sent at once. */
         SENT,

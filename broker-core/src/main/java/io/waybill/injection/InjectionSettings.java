@@ -14,13 +14,13 @@ import java.util.StringJoiner;
 import java.util.stream.Collectors;
 
 /**
- * Settings of fault injection: which requests a worker fails, drops, delays, duplicates or reorders. The default is
+ * Settings of fault injection: requests that a worker fails, drops, delays, duplicates or reorders. The default is
  * {@link #NONE}.
  *
  * @param fail types whose requests fail as they are sent, each at its first {@code times} attempts
- * @param drop types whose requests are lost, each at {@code times} attempts, after those that fail
- * @param times how often; attempts with the same receiver, type and payload are attempts to send one request
- * @param delay how long requests of a type are delayed; the time for their response includes the delay
+ * @param drop types whose requests are lost, each at {@code times} attempts, after the attempts that fail
+ * @param times number of attempts; attempts with the same receiver, type and payload are attempts to send one request
+ * @param delay delay of the requests of a type; the time for their response includes the delay
  * @param duplicate types of control messages that arrive twice
  * @param reorder types of control messages of which consecutive ones to the same receiver are swapped
  */
@@ -85,7 +85,7 @@ public record InjectionSettings(
     }
 
     /**
-     * The type of requests with this name.
+     * Returns the type of requests with this name.
      *
      * @throws IllegalArgumentException when there is none
      */
@@ -99,7 +99,7 @@ public record InjectionSettings(
         return fail.isEmpty() && drop.isEmpty() && delay.isEmpty() && duplicate.isEmpty() && reorder.isEmpty();
     }
 
-    /** Whether anything may become of a request but that it is sent. */
+    /** Returns whether requests of a type may meet any fate other than being sent. */
     boolean concerns(MessageType type) {
         return fail.contains(type)
                 || drop.contains(type)
@@ -141,7 +141,7 @@ public record InjectionSettings(
 
     /**
      * Formats the settings for an operator: {@code fail RREF_FORK_REQUEST 3 times; delay SCRIPT_CALL 1500ms}. Empty
-     * when there are none.
+     * when there are no faults.
      */
     public String text() {
         StringJoiner text = new StringJoiner("; ");

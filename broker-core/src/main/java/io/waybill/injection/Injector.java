@@ -3,7 +3,8 @@ package io.waybill.injection;
 import io.waybill.api.MessageType;
 
 /**
- * Decides what becomes of each request of a worker. The same requests in the same order meet the same fate: nothing is random.
+ * Decides the fate of each request of a worker. The same requests in the same order meet the same fates: nothing is
+ * random.
  *
  * <p>One thread at a time.
  */
@@ -17,7 +18,7 @@ public final class Injector {
     }
 
     /**
-     * The fate of a request that is about to be sent.
+     * Returns the fate of a request that is about to be sent.
      *
      * @param to the receiver's id
      * @param payload the same at every attempt to send the same request; not changed, not kept

@@ -1,6 +1,6 @@
 /**
- * Faults that a worker makes on purpose, so that what must outlast them can be seen to: requests that fail, are lost, late, doubled or out
- * of order. Here is decided what becomes of each; the worker does it.
+ * Fault injection: requests that fail, are lost, late, duplicated or out of order, so that the code that must survive
+ * this can be checked. This package decides the fate of each request; the worker carries it out.
  *
  * <p>Start at {@link io.waybill.injection.InjectionSettings}.
  */

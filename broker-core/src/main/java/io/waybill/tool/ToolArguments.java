@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The words of a command line, as its description says: options with their values, and arguments.
+ * Words of a command line, parsed by the description of the command: options with their values, and arguments.
  *
- * @param arguments in order
- * @param options values by name; of a flag, the empty text
+ * @param arguments arguments in order
+ * @param options values by name; the empty text for a flag
  */
 record ToolArguments(List<String> arguments, Map<String, String> options) {
 
@@ -23,7 +23,7 @@ record ToolArguments(List<String> arguments, Map<String, String> options) {
     }
 
     /**
-     * Reads the words. {@code --} ends the options.
+     * Parses the words. {@code --} ends the options.
      *
      * @throws ToolFailedException when they don't fit the description
      */

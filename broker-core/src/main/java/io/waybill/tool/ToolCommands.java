@@ -15,14 +15,14 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The commands that bundles or a program add to {@code waybill} in one worker, and their runs. Control operations among the worker's
- * handlers serve them.
+ * Commands that bundles or a program add to {@code waybill} in one worker, and their runs. Control operations among the
+ * worker's handlers serve them.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it, before the worker.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its creator closes it, before the worker.
  */
 public final class ToolCommands implements AutoCloseable {
 
-    /** Names that {@code waybill} has itself. */
+    /** Names of the built-in commands of {@code waybill}. */
     public static final Set<String> BUILT_IN = Set.of(
             "bench",
             "bundle",
@@ -50,21 +50,23 @@ public final class ToolCommands implements AutoCloseable {
     private final ToolOperations operations;
     private final ProviderErrors errors;
     private final Object lock = new Object();
-    // These are guarded by lock.
+    // The next fields are guarded by lock.
     private final Map<String, ToolEntry> commands = new TreeMap<>();
     private final Map<Long, ToolSession> sessions = new TreeMap<>();
     private final Map<Long, ToolEntry> running = new TreeMap<>();
     private long lastRun;
     private boolean closed;
 
-    /** Stay of a command. Thread-safe. */
+    /** Registration of a command. Thread-safe. */
     public interface Registration {
 
-        /** Takes the command out, ends its runs, and waits up to a second for their threads. Does nothing when repeated. */
+        /**
+         * Removes the command, ends its runs, and waits up to a second for their threads. Does nothing when repeated.
+         */
         void remove();
     }
 
-    /** The commands of a worker with these handlers. */
+    /** Creates the commands of a worker with these handlers. */
     public ToolCommands(HandlerRegistry handlers, Host host) {
         this.host = host;
         this.errors = handlers.errors();
@@ -103,7 +105,7 @@ public final class ToolCommands implements AutoCloseable {
         try {
             description = command.description();
         } finally {
-            if (description == null) { // or it threw, which its bundle's problem says
+            if (description == null) { // or it threw: its bundle's problem reports that
                 errors.charge(provider);
             }
         }
@@ -124,14 +126,14 @@ public final class ToolCommands implements AutoCloseable {
                     ended.add(sessions.get(id));
                 }
             });
-            running.values().removeIf(of -> of == entry); // whose class loader would stay
+            running.values().removeIf(of -> of == entry); // the class loader of the entry would stay
         }
         ended.forEach(session -> session.cancel("its bundle has stopped"));
         long untilNs = host.clock().monotonicNs() + ToolSession.GRACE_NS;
         ended.forEach(session -> session.awaitThread(untilNs - host.clock().monotonicNs()));
     }
 
-    /** Returns how many threads of a provider's commands go on after the end of their run. */
+    /** Returns the number of threads of a provider's commands that continue after the end of their run. */
     public long stuck(Provider provider) {
         synchronized (lock) {
             return commands.values().stream()
@@ -151,7 +153,7 @@ public final class ToolCommands implements AutoCloseable {
     /**
      * Starts a run.
      *
-     * @throws ToolFailedException when there is no such command, the words don't fit it, or too many runs go on
+     * @throws ToolFailedException when there is no such command, the words don't fit it, or too many runs are active
      */
     long run(String name, List<String> words, ToolSession.Start start) throws ToolFailedException {
         ToolEntry entry;

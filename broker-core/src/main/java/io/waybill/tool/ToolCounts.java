@@ -4,7 +4,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the runs of a command came to. Thread-safe. Refers to nothing of the command's bundle. */
+/** Counts of the runs of a command and their outcomes. Thread-safe. Refers to nothing of the command's bundle. */
 final class ToolCounts {
 
     private final Provider provider;
@@ -31,17 +31,17 @@ final class ToolCounts {
         stuck.addAndGet(change);
     }
 
-    /** Runs that were begun. */
+    /** Returns the number of runs that were begun. */
     long runs() {
         return runs.get();
     }
 
-    /** Runs that threw, or had to be ended. */
+    /** Returns the number of runs that threw, or had to be ended. */
     long failures() {
         return failed.get();
     }
 
-    /** Runs that were ended, and whose thread goes on. */
+    /** Returns the number of runs that were ended, and whose thread continues. */
     long stuckNow() {
         return stuck.get();
     }

@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The control operations by which {@code waybill} runs a command of a worker.
+ * Control operations by which {@code waybill} runs a command of a worker.
  *
  * <pre>
  * control:tools.list                        {commands: [{name, summary, help, options: [{name, value, text}], argument, min_arguments,
@@ -32,10 +32,10 @@ import java.util.Map;
  * control:tools.end   run                   {}
  * </pre>
  *
- * <p>A run that could not begin has the number 0, and its exit code and error at once. A read waits up to a second for output. Only the
- * worker that began a run may read and end it; when it does not read for 10 s, the run ends.
+ * <p>A run that could not begin has the number 0, and its exit code and error at once. A read waits up to a second for
+ * output. Only the worker that began a run may read and end it; when it does not read for 10 s, the run ends.
  *
- * <p><b>Threads.</b> Of its own: a read waits on one.
+ * <p><b>Threads.</b> Separate threads: a read waits on one.
  */
 final class ToolOperations implements AutoCloseable {
 

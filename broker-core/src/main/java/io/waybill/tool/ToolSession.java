@@ -20,22 +20,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A run of a command, from its start until its user has read the outcome and its thread has ended. It has one outcome: of its return, or of
- * whatever ends it before.
+ * Run of a command, from its start until its user has read the outcome and its thread has ended. It has one outcome: of
+ * its return, or of the event that ends it before.
  *
- * <p><b>Threads.</b> Thread-safe. The command runs on one thread of its own; a second one ends the run at its limit, or when its user stops
- * reading. <b>Ownership.</b> Refers to nothing of the command's bundle but its thread, while that runs.
+ * <p><b>Threads.</b> Thread-safe. The command runs on one thread of its own; a second one ends the run at its limit, or
+ * when its user stops reading. <b>Ownership.</b> Refers to nothing of the command's bundle but its thread, while that
+ * runs.
  */
 final class ToolSession implements ToolRun {
 
     private static final Logger LOG = LoggerFactory.getLogger(ToolSession.class);
     private static final int MAX_TEXT = 1_000;
     private static final long MAX_PAUSE_S = TimeUnit.DAYS.toSeconds(365);
-    /** How long a read waits for output. */
+    /** Max wait of a read for output. */
     private static final long READ_NS = TimeUnit.SECONDS.toNanos(1);
-    /** How long a user may take from one read to the next. */
+    /** Max time of a user from one read to the next. */
     private static final long LEASE_NS = TimeUnit.SECONDS.toNanos(10);
-    /** How long the thread of an ended run may take to return. */
+    /** Max time for the thread of an ended run to return. */
     static final long GRACE_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final String what;
@@ -48,7 +49,7 @@ final class ToolSession implements ToolRun {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
-    // These are guarded by lock.
+    // The next fields are guarded by lock.
     private final UnreadOutput unread = new UnreadOutput();
     private Thread thread;
     private boolean threadEnded;
@@ -72,12 +73,12 @@ final class ToolSession implements ToolRun {
      * Output since the last read.
      *
      * @param items texts, and JSON documents as tuples of one
-     * @param isDone whether there is no more, so that the outcome counts
+     * @param isDone whether no more output follows, so that the outcome counts
      */
     record Output(List<Value> items, boolean isDone, int exitCode, String error) {}
 
     /**
-     * A run that has not begun.
+     * Creates a run that has not begun.
      *
      * @param what name of the command and its bundle, for errors
      */
@@ -134,7 +135,7 @@ final class ToolSession implements ToolRun {
         }
     }
 
-    /** Returns whether the run still goes on. From here on its thread is interrupted when it is ended. */
+    /** Returns whether the run has no outcome yet. From here on its thread is interrupted when it is ended. */
     private boolean enter() {
         lock.lock();
         try {
@@ -156,7 +157,7 @@ final class ToolSession implements ToolRun {
         }
     }
 
-    /** Sets the outcome, unless there is one. Returns whether it did. */
+    /** Sets the outcome, unless there is one. Returns whether this call did. */
     private boolean complete(int code, String text) {
         if (completed) {
             return false;
@@ -168,7 +169,7 @@ final class ToolSession implements ToolRun {
         return true;
     }
 
-    /** Ends the run, if it goes on. */
+    /** Ends the run, if it has no outcome yet. */
     void cancel(String why) {
         lock.lock();
         try {
@@ -239,7 +240,7 @@ final class ToolSession implements ToolRun {
         return Math.max(0, Math.min(limitNs, leaseNs()));
     }
 
-    /** Ends a run that goes on beyond one of its limits. */
+    /** Ends a run that exceeds one of its limits. */
     private void overrun(String text) {
         if (complete(ToolFailedException.FAILED, text)) {
             counts.failed();

@@ -7,13 +7,13 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
-/** What a command has written and its user has not read. Not thread-safe: its session guards it. */
+/** Output that a command has written and its user has not read. Not thread-safe: its session guards it. */
 final class UnreadOutput {
 
     private static final int MAX_UNREAD = 1 << 20;
     private static final int MAX_READ = 256 << 10;
 
-    /** A text, or a document as a tuple of one. */
+    /** Text, or a document as a tuple of one. */
     private record Item(Value value, int size) {}
 
     private final Deque<Item> items = new ArrayDeque<>();
@@ -25,7 +25,7 @@ final class UnreadOutput {
         return size + itemSize <= MAX_UNREAD;
     }
 
-    /** Counts an item. Returns whether the run may write as much. */
+    /** Counts an item. Returns whether the run may write this amount. */
     boolean count(int itemSize) {
         written += itemSize;
         return written <= ToolRun.MAX_OUTPUT;
@@ -40,7 +40,7 @@ final class UnreadOutput {
         return items.isEmpty();
     }
 
-    /** Takes what fits into one response. */
+    /** Takes the items that fit into one response. */
     List<Value> take() {
         List<Value> taken = new ArrayList<>();
         int takenSize = 0;

@@ -1,5 +1,5 @@
 /**
- * The commands that bundles and programs add to {@code waybill}: which there are, and their runs.
+ * Commands that bundles and programs add to {@code waybill}: their registry, and their runs.
  *
  * <p>Start at {@link io.waybill.tool.ToolCommands}.
  */
