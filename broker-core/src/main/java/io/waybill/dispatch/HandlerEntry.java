@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One handler under one key, with the count of its requests in flight.
+ * Handler under one key, with the count of its requests in flight.
  *
  * <p>Every {@link #begin()} that returned true is followed by exactly one {@link #end}: when the request is completed,
  * by a late response if it was deferred. In between the handler is not removed, unless the drain limit passes.
@@ -37,7 +37,7 @@ public final class HandlerEntry {
     // without order: an error does no harm.
     private int score;
 
-    // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
+    // Findings of the watchdog, read by serving threads: the number of its calls that block a polling thread.
     private final AtomicInteger keptPollers = new AtomicInteger();
     private final AtomicInteger stuck = new AtomicInteger();
     private volatile boolean outOfService;

@@ -61,7 +61,11 @@ public final class HandlerExecutor {
     private volatile boolean closed;
     private boolean roomIsWanted;
 
-    /** @param provider prefix of the threads' names */
+    /**
+     * Creates an executor without threads.
+     *
+     * @param provider prefix of the threads' names
+     */
     public HandlerExecutor(
             String provider, ExecutorSettings settings, Threads threads, Clock clock, PolledTasks.Source source) {
         this.provider = provider;

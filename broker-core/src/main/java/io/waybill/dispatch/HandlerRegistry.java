@@ -34,7 +34,7 @@ public final class HandlerRegistry {
     private final AccessPolicies policies;
     private final CallListeners events;
     private final List<Listener> listeners = new CopyOnWriteArrayList<>();
-    private volatile PolledTasks.Polling polling; // of the last listener that has a way of polling
+    private volatile PolledTasks.Polling polling; // from the last listener that has a way of polling
     private volatile HandlerTable table; // written under lock, read by all serving threads
     private final Object lock = new Object();
     // Both maps are guarded by lock. The published entries of a key stand in the order of use, the one in use first.

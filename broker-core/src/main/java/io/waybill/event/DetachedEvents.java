@@ -17,7 +17,7 @@ final class DetachedEvents {
     private final CallListeners listeners;
     private final Threads threads;
     private final Deque<EventView> waiting = new ArrayDeque<>(); // guarded by itself
-    private Object turn; // of the thread that delivers; null for none; guarded by waiting
+    private Object turn; // token of the thread that delivers; null for none; guarded by waiting
     private Thread thread; // guarded by waiting
 
     DetachedEvents(CallListeners listeners, Threads threads) {

@@ -14,7 +14,7 @@ public final class OperationNames {
 
     private final Entry[] places = new Entry[PLACES];
 
-    /** A name and its bytes. */
+    /** Name and its bytes. */
     private record Entry(byte[] utf8, String text) {
 
         boolean is(DirectBuffer buffer, int at, int length) {

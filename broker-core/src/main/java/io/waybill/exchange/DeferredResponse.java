@@ -23,7 +23,7 @@ import java.util.function.Function;
 public final class DeferredResponse implements LateResponse {
 
     private final Exchange exchange;
-    private final long number; // of the request, whose object may be reused
+    private final long number; // number of the request, whose object may be reused
     private final int workerId;
     // Set by the handler's thread and by the responding one; the second of the two ends the request.
     private final AtomicBoolean first = new AtomicBoolean();

@@ -16,7 +16,7 @@ public interface InnerCreation {
     /** Completes the reference with an error instead of a value. */
     void createFailed(Failure failure);
 
-    /** Makes the response the one that names the reference. */
+    /** Sets the content of the response to the one that names the reference. */
     void nameCreated(OutgoingResponse response);
 
     /**

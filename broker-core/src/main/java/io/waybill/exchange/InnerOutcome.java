@@ -24,7 +24,7 @@ final class InnerOutcome {
     private final AtomicLong awaited = new AtomicLong();
     private long number; // number of this use of the request; 0 before the first
     private CompletableFuture<Response> future; // null when the dispatching thread waits
-    private CallContext context = CallContext.EMPTY; // of the dispatching thread
+    private CallContext context = CallContext.EMPTY; // context of the dispatching thread
     private Thread
             dispatcher; // thread that is inside the dispatching method, or was; null once another may begin the request
     // Published by awaited.

@@ -32,7 +32,7 @@ final class InnerPool {
      * @param stack of the calling thread
      */
     InnerRequest take(HandlerStack stack) {
-        InnerRequest spare = (InnerRequest) stack.takeSpare(); // of this worker, as the stack is
+        InnerRequest spare = (InnerRequest) stack.takeSpare(); // of this worker, like the stack
         InnerRequest taken = spare == null ? free.poll() : spare;
         return taken == null ? creation.get() : taken;
     }

@@ -244,7 +244,7 @@ public final class InnerRequests {
      * might otherwise
      */
     private static void runHere(InnerRequest request, HandlerStack stack, boolean marks) {
-        boolean pending = Threads.hideInterrupt(); // of the dispatching handler
+        boolean pending = Threads.hideInterrupt(); // interrupt of the dispatching handler
         if (marks) {
             stack.beginInline();
         }

@@ -13,8 +13,8 @@ public interface OwnedValue extends AutoCloseable {
     void close();
 
     /**
-     * Closes the value while the worker closes and others have forks: what is kept on the disk stays for its next
-     * incarnation.
+     * Closes the value while the worker closes and others have forks: a value that is kept on the disk stays for its
+     * next incarnation.
      */
     default void closeForNow() {
         close();

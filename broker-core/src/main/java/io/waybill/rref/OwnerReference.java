@@ -45,7 +45,7 @@ public final class OwnerReference implements Reference {
     boolean closesForNow;
     /** While AWAITED: the incarnation of its creator that was known at the first message about it. */
     int creatorEpoch;
-    /** Whether the request that this worker sent to itself has begun. */
+    /** Set once the request that this worker sent to itself has begun. */
     boolean begunHere;
 
     OwnerReference(int owner, RRefId id, String type, State state) {

@@ -40,7 +40,7 @@ public final class UserReference implements Reference {
     int inValues;
 
     int children;
-    /** Whether its owner has ended, and may return with the value. */
+    /** Set while its owner has ended, and may return with the value. */
     boolean orphan;
     /** Epoch of the owner to which a fork request is in flight; 0 for none. */
     int requestedOf;

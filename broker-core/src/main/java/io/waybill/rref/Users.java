@@ -26,7 +26,7 @@ import java.util.function.Consumer;
  */
 final class Users {
 
-    /** A fork that was sent to a receiver, and the reference that is kept for it. */
+    /** Fork that was sent to a receiver, and the reference that is kept for it. */
     private record Child(UserReference parent, Holder to) {}
 
     private final int self;

@@ -18,7 +18,7 @@ final class ArrivedLease {
     private final LeaseReturns returns;
     private final AtomicInteger held;
     private final List<ArrivedStorage> storages = new ArrayList<>(1);
-    /** One count for the thread that decodes, until all storages are added. */
+    /** Count of live storages, plus one for the thread that decodes, until all storages are added. */
     private final AtomicInteger live = new AtomicInteger(1);
 
     /**

@@ -8,8 +8,8 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * A storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private
- * to this process and end with the storage. Until it may have written, the peer's file has the same bytes. Counting is
+ * Storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private to
+ * this process and end with the storage. Until it may have written, the peer's file has the same bytes. Counting is
  * thread-safe.
  */
 final class ArrivedStorage implements HostBytes {

@@ -64,7 +64,7 @@ public final class Plan {
     private int[] outgoingOfSource = new int[8];
     private Map<Storage, Integer> sourceNumbers; // null for few tensors
     private int tablesLength;
-    private DeviceTargets targets; // of the receiver
+    private DeviceTargets targets; // devices of the receiver
     private boolean active;
     private SentStorages keeper = SentStorages.NONE;
     private Path keptFile; // this field and the next two: of the record, when there is a keeper

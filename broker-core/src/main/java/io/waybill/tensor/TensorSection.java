@@ -65,7 +65,7 @@ final class TensorSection {
 
     private TensorSection() {}
 
-    /** Length of a tensor's entry. */
+    /** Returns the length of a tensor's entry. */
     static int tensorLength(int dimensions) {
         return SIZES + 16 * dimensions;
     }

@@ -184,7 +184,7 @@ final class ListenerQueue {
         giveUp(inside.method());
     }
 
-    /** Calls the listener no more, and unmaps what only it holds. */
+    /** Calls the listener no more, and unmaps segments that only it holds. */
     void giveUp(String what) {
         List<Runnable> unmapped = new ArrayList<>();
         synchronized (lock) {

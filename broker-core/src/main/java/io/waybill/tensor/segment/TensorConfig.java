@@ -14,7 +14,7 @@ import io.waybill.tensor.memory.Pages;
 public record TensorConfig(long segmentBytes, long totalBytes, int inlineBytes, int inlineTotalBytes) {
 
     public static final long SEGMENT_BYTES_DEFAULT = 64L << 20;
-    /** Default of {@link #totalBytes}: half of the memory that this process may use. */
+    /** Default of {@code totalBytes}: half of the memory that this process may use. */
     public static final long TOTAL_BYTES_DEFAULT = Math.max(SEGMENT_BYTES_DEFAULT, Host.memoryBytes() / 2);
 
     public static final int INLINE_BYTES_DEFAULT = 4 << 10;
