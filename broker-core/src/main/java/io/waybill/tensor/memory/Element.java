@@ -31,7 +31,7 @@ public final class Element {
 
     /**
      * Returns an element as a {@link Boolean}, {@link Long}, {@link Float}, {@link Double}, a {@code double[2]} when
-     * complex, and the bits in hexadecimal as a {@link String} for the types that have no meaning here.
+     * complex, or the bits in hexadecimal as a {@link String} for the types that have no meaning here.
      *
      * @param position in elements from the storage's start
      */
