@@ -13,22 +13,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * Fields that few records have, by their kind: a record without them has no byte of them. Readers skip kinds that they
- * do not know. All numbers are little-endian and unsigned.
- *
- * <pre>
- * offset size field
- *   0     2   kind    1: part of a stream; 2: digest of a chain; kinds ascend, from 1
- *   2     2   length  of the value in bytes
- *   4     …   value   part: sequence in the stream (8 bytes), flags (1 byte; bit 0: the last part; other bits are
- *                     ignored);
- *                     digest: 32 bytes
- *   …     …   the next field
- *   …     2   count   of fields, at least 1
- *   …     2   zeros
- *   …     4   length  of all this in bytes, from the first kind to here; at most 4096
- * </pre>
- *
- * Immutable.
+ * do not know. {@code docs/reference/envelope.md} has their bytes. Immutable.
  */
 public final class OptionalFields {
 
