@@ -23,7 +23,7 @@ import java.nio.file.Path;
  * The two queues of a worker, opened after all checks of their files.
  *
  * @param quota of both
- * @param asking where the requests begin, as {@code responding} for the responses
+ * @param asking beginning of the requests; {@code responding} is that of the responses
  */
 record OpenedQueues(
         Quota quota, Journal requests, Journal responses, QueueBeginning asking, QueueBeginning responding) {
@@ -31,7 +31,7 @@ record OpenedQueues(
     /**
      * Opens the queues.
      *
-     * @param opened gets each one, for the case that a later step throws
+     * @param opened receives each queue, to close it when a later step throws
      */
     static OpenedQueues open(WorkerParts.Opened opened, WorkerDirectory directory, WorkerSettings settings)
             throws IOException {
@@ -79,7 +79,7 @@ record OpenedQueues(
                     directory.epoch(),
                     onDiskBefore,
                     witnesses.of(queue));
-        } catch (RuntimeException e) { // Chronicle's
+        } catch (RuntimeException e) { // thrown by Chronicle
             if (HostFailures.is(e)) {
                 throw lacking(directory, queue, e);
             }
@@ -109,7 +109,7 @@ record OpenedQueues(
             return JournalOpener.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
-        } catch (RuntimeException | InternalError | OutOfMemoryError e) { // Chronicle's
+        } catch (RuntimeException | InternalError | OutOfMemoryError e) { // thrown by Chronicle
             if (HostFailures.is(e)) {
                 throw lacking(directory, queue, e);
             }

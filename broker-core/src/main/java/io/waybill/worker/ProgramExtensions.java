@@ -32,7 +32,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The extensions of a program in its worker, installed by what the annotations of their classes say.
+ * Extensions of a program in its worker, installed as the annotations of their classes declare.
  *
  * <p><b>Threads.</b> Installed by the thread that joins, closed by any. <b>Ownership.</b> The worker closes it last.
  */
@@ -59,7 +59,7 @@ final class ProgramExtensions implements AutoCloseable {
     }
 
     /**
-     * Checks that an object is an extension, and says for what.
+     * Checks that an object is an extension whose class has the annotations that it needs.
      *
      * @throws IllegalArgumentException otherwise
      */
@@ -98,7 +98,7 @@ final class ProgramExtensions implements AutoCloseable {
         return worker;
     }
 
-    /** Installs an extension as everything that it is. */
+    /** Installs an extension under each extension type that it implements. */
     void add(Object extension) {
         requireUsable(extension);
         Class<?> type = extension.getClass();
@@ -206,7 +206,7 @@ final class ProgramExtensions implements AutoCloseable {
         return List.copyOf(keys);
     }
 
-    /** Returns the class that an extension is of; that of a lambda is the class that has it. */
+    /** Returns the provider of an extension: its class, or, for a lambda, the class that contains it. */
     private static Provider providerOf(Class<?> type) {
         String version = type.getPackage() == null ? null : type.getPackage().getImplementationVersion();
         return new Provider(type.getName().split("\\$\\$Lambda", 2)[0], version == null ? "(program)" : version);

@@ -19,15 +19,15 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The handler keys that a worker publishes in its record, up to the room there.
+ * The handler keys that a worker publishes in its record, up to the space there.
  *
  * <p><b>Threads.</b> Any.
  */
 final class ServedKeys {
 
-    /** Room for the keys of at-least-once handlers: a quarter of a worker's record. */
+    /** Space for the keys of at-least-once handlers: a quarter of a worker's record. */
     private static final int MAX_AGAIN_BYTES = 16 << 10;
-    /** Room for the separators around each key. */
+    /** Space for the separators around each key. */
     private static final int BYTES_BETWEEN = 4;
 
     private static final int MAX_LEFT_CHARS = 1000;
@@ -39,13 +39,16 @@ final class ServedKeys {
         this.registry = registry;
     }
 
-    /** Returns the keys that peers may call now, and those among them that run again in a later incarnation. */
+    /**
+     * Returns the keys that peers may call now, and the keys among them whose handlers run again in a later
+     * incarnation.
+     */
     Served now() {
         Set<String> served = served();
         return new Served(List.copyOf(served), atLeastOnce(served));
     }
 
-    /** Notes the providers of the handlers, by which readers name those of responses. */
+    /** Records the providers of the handlers, by which readers name the providers of responses. */
     synchronized void noteResponders(WorkerDirectory directory) throws IOException {
         Set<Responder> now = new LinkedHashSet<>();
         for (HandlerStatus status : registry.statuses()) {
@@ -58,7 +61,7 @@ final class ServedKeys {
         }
     }
 
-    /** Returns the keys whose handlers left and for which requests park, between blanks, as far as there is room. */
+    /** Returns the keys whose handlers left and for which requests park, between blanks, as far as they fit. */
     String left() {
         StringBuilder text = new StringBuilder();
         for (String key : keysIn(HandlerStatus.State.LEFT)) {
@@ -80,7 +83,7 @@ final class ServedKeys {
         return List.copyOf(keys);
     }
 
-    /** Returns the served keys: operations first, then functions, up to the room in a record. */
+    /** Returns the served keys: operations first, then functions, up to the space in a record. */
     private Set<String> served() {
         List<String> keys = new ArrayList<>();
         List<String> functions = new ArrayList<>();
@@ -101,8 +104,8 @@ final class ServedKeys {
     }
 
     /**
-     * Returns the served keys that are declared at-least-once, up to the room in a record; the rest counts as at most
-     * once.
+     * Returns the served keys that are declared at-least-once, up to the space in a record; the other keys count as at
+     * most once.
      */
     private List<String> atLeastOnce(Set<String> served) {
         List<String> again = new ArrayList<>();

@@ -35,10 +35,12 @@ import java.util.function.Function;
  * }</pre>
  *
  * <p>An extension is an object that implements one or more of {@link MessageHandler}, {@link CallInterceptor},
- * {@link HandlerInterceptor}, {@link AccessPolicy}, {@link DeviceConverter}, {@link CallEvents} and {@link ToolCommand}. What it applies to is read from the annotations of its class,
- * which are those of a bundle's component. A component of a bundle therefore works here as it is.
+ * {@link HandlerInterceptor}, {@link AccessPolicy}, {@link DeviceConverter}, {@link CallEvents} and
+ * {@link ToolCommand}. Its scope is read from the annotations of its class, which are those of a bundle's component. A
+ * component of a bundle therefore works here unchanged.
  *
- * <p><b>Threads.</b> One at a time. <b>Ownership.</b> The program owns its extensions, and closes the worker; they are not called after that.
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> The program owns its extensions, and closes the worker; they are
+ * not called after that.
  */
 public final class Waybill {
 
@@ -58,7 +60,7 @@ public final class Waybill {
     /**
      * Prepares to join a home under a name.
      *
-     * @param home is made when it is not there
+     * @param home is created if it does not exist
      */
     public static Waybill connect(Path home, String name) {
         return new Waybill(Objects.requireNonNull(home), null, name);
@@ -70,7 +72,7 @@ public final class Waybill {
     }
 
     /**
-     * Adds an extension, for what the annotations of its class say.
+     * Adds an extension, as the annotations of its class declare.
      *
      * @throws IllegalArgumentException when it is no extension, or a handler or converter without an annotation
      */
@@ -88,7 +90,7 @@ public final class Waybill {
     /**
      * Adds a handler.
      *
-     * @param key of what it handles, such as {@code text.count}, {@code text.*} or {@code SCRIPT_CALL}
+     * @param key of the requests that it handles, such as {@code text.count}, {@code text.*} or {@code SCRIPT_CALL}
      * @throws IllegalArgumentException when it is no key
      */
     public Waybill with(String key, MessageHandler handler) {
@@ -101,7 +103,8 @@ public final class Waybill {
     /**
      * Adds an extension that needs the worker's broker, such as {@code Audit::new}.
      *
-     * @param extension is called by {@link #join}, once, when the worker can call; it returns what {@link #with(Object)} takes
+     * @param extension is called once by {@link #join}, when the worker can call; returns an argument for
+     *     {@link #with(Object)}
      */
     public Waybill withBroker(Function<? super Broker, ?> extension) {
         Objects.requireNonNull(extension);
@@ -122,8 +125,8 @@ public final class Waybill {
     }
 
     /**
-     * Adds to the device map for a peer: on which of its devices tensors in requests arrive. The peer's responses are mapped back. Part of the
-     * settings, so set those first.
+     * Adds to the device map for a peer, which maps this worker's devices to the peer's devices on which tensors in
+     * requests arrive. The peer's responses are mapped back. Part of the settings, so set those first.
      *
      * @param map the peer's device for each of this worker's
      * @throws IllegalArgumentException when a device is mapped to another one already, or two of them to the same
@@ -133,8 +136,9 @@ public final class Waybill {
     }
 
     /**
-     * Lets peers use tensors in the device memory where this worker has them, in place of copies, if their converter can. A tensor that was sent so must not be
-     * written to any more, by either side. Part of the settings, so set those first.
+     * Lets peers use tensors in the device memory where this worker has them, in place of copies, if their converter
+     * can. A tensor that was sent so must not be written to any more, by either side. Part of the settings, so set
+     * those first.
      */
     public Waybill shareDevices(String... peers) {
         return devices(settings.devices().withSharing(List.of(peers)));
@@ -151,12 +155,12 @@ public final class Waybill {
     }
 
     /**
-     * Joins. No request is served before all extensions are in place; requests that arrive meanwhile wait. The worker is {@linkplain
-     * Worker#ready ready} when this returns.
+     * Joins. No request is served before all extensions are in place; requests that arrive meanwhile wait. The worker
+     * is {@linkplain Worker#ready ready} when this returns.
      *
-     * @throws IllegalStateException when the JVM lacks a flag; the text is one sentence that says which
-     * @throws IllegalArgumentException when an extension can't be used, as a handler with {@link WorkerSettings.Role#CALLS_ONLY}, or a
-     *     device map does not fit
+     * @throws IllegalStateException when the JVM lacks a flag; the text is one sentence that names it
+     * @throws IllegalArgumentException when an extension can't be used, such as a handler with
+     *     {@link WorkerSettings.Role#CALLS_ONLY}, or a device map does not fit
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
      */
@@ -165,12 +169,14 @@ public final class Waybill {
     }
 
     /**
-     * Joins under the name or, while live workers have it, under the name with {@code -2}, {@code -3} and so on: for short-lived callers of one
-     * program, which share a few names, ids and journals instead of leaving their own behind. Which one it is, is in {@link Worker#info}.
+     * Joins under the name or, while live workers have it, under the name with {@code -2}, {@code -3} and so on: for
+     * short-lived callers of one program, which share a few names, ids and journals instead of leaving their own
+     * behind. {@link Worker#info} contains the name.
      *
-     * @param max how many names, at least 1
-     * @throws IllegalArgumentException when an extension can't be used, a device map does not fit, or {@code max} is less than 1
-     * @throws io.waybill.home.error.NameTakenException when live workers have all of the names
+     * @param max number of names, at least 1
+     * @throws IllegalArgumentException when an extension can't be used, a device map does not fit, or {@code max} is
+     *     less than 1
+     * @throws io.waybill.home.error.NameTakenException when live workers have all the names
      * @throws IOException when the home or the worker's directory can't be used
      */
     public Worker joinAnyOf(int max) throws IOException {
@@ -208,7 +214,7 @@ public final class Waybill {
             registry.expectNoMore();
             worker.ready(Map.of());
             return worker;
-        } catch (Throwable e) { // also of an extension: the name must be released
+        } catch (Throwable e) { // also from an extension: the name must be released
             worker.closeAfter(e);
             throw e;
         }

@@ -105,7 +105,10 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** Throws instead of what ended a join, if that says nothing to the program. */
+    /**
+     * Throws a {@link HomeException} in place of the error that ended a join, if that error does not explain the
+     * failure to the program.
+     */
     private static void explain(String name, Throwable e) throws HomeException {
         if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may report late
             throw new HomeException(
@@ -117,7 +120,10 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** Stops the worker after a failure of its journal, such as a failed sync or a lost file, and completes the futures that wait for it. */
+    /**
+     * Stops the worker after a failure of its journal, such as a failed sync or a lost file, and completes the futures
+     * that wait for it.
+     */
     private void failed(IOException cause) {
         for (QueueAppender appender : List.of(parts.requestAppender, parts.responseAppender)) {
             try {
@@ -141,12 +147,12 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** Has a resource of the program closed when this worker has left. */
+    /** Registers a resource of the program, which is closed after this worker has left. */
     void closesLast(AutoCloseable resource) {
         closing.closesLast(resource);
     }
 
-    /** Leaves at once after a failure, which gets the errors of the close as suppressed. */
+    /** Leaves immediately after a failure, which gets the errors of the close as suppressed. */
     void closeAfter(Throwable reason) {
         closing.closeAfter(reason);
     }
@@ -201,7 +207,7 @@ public final class Worker implements Caller, AutoCloseable {
         return parts.brokers.metrics().orElseThrow();
     }
 
-    /** Returns which of the sent tensors are archived, and how far the archive lags. */
+    /** Returns the state of the archive of sent tensors: what it archives, and its lag. */
     public ArchiveStatus archiveStatus() {
         return parts.archive.status();
     }
@@ -292,14 +298,14 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Returns the outcome of a call that an earlier incarnation made: the recorded response, or the one that its
-     * receiver has yet to give. A separate thread searches the journals.
+     * Returns the outcome of a call that an earlier incarnation made: the recorded response, or the response that its
+     * receiver has yet to send. A separate thread searches the journals.
      *
-     * <p>The future fails with a {@link io.waybill.api.CallException}: with the recorded error; with {@link ErrorCode#UNKNOWN_CALL}
-     * when this worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver ended without a response
-     * and, for a call that a later incarnation of it may run, has not returned in time; {@link ErrorCode#RESPONSE_GONE}
-     * when the response contained references or tensors in a segment, which were released with the calling process;
-     * {@link ErrorCode#TIMED_OUT} when there was no outcome in time.
+     * <p>The future fails with a {@link io.waybill.api.CallException}: with the recorded error; with
+     * {@link ErrorCode#UNKNOWN_CALL} when this worker never made the call; {@link ErrorCode#WORKER_LOST} when its
+     * receiver ended without a response and, for a call that a later incarnation of it may run, has not returned in
+     * time; {@link ErrorCode#RESPONSE_GONE} when the response contained references or tensors in a segment, which were
+     * released with the calling process; {@link ErrorCode#TIMED_OUT} when there was no outcome in time.
      *
      * @param timeout {@link Duration#ZERO} for none
      */
@@ -343,10 +349,10 @@ public final class Worker implements Caller, AutoCloseable {
 
     /**
      * Returns the ids of requests of earlier incarnations whose outcome the last of them had not read, lowest first:
-     * requests without a recorded response, and those whose response it had not read. Use {@link #claim} to get their
-     * outcomes. Reads journals on the calling thread.
+     * requests without a recorded response, and requests whose response it had not read. Use {@link #claim} to get
+     * their outcomes. Reads journals on the calling thread.
      *
-     * @param max returns at most so many, the oldest
+     * @param max max number of ids; the oldest are returned
      */
     public long[] unanswered(int max) throws IOException {
         try (Membership all = new Membership(directory().home())) {
@@ -356,12 +362,15 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** Begins no more requests, which stay in the journal, and waits for those in flight, up to the drain limit: the first part of {@link #close}. */
+    /**
+     * Stops beginning requests, which then stay in the journal, and waits for the requests in flight, up to the drain
+     * limit: the first part of {@link #close}.
+     */
     public void drainRequests() {
         parts.upkeep.drain.await(parts.settings.drainLimit());
     }
 
-    /** Replaces how old and how many the journal's files may be. 0 is no limit. */
+    /** Replaces the max age and the max number of the journal's files. 0 is no limit. */
     public void retain(Duration maxAge, int maxCycles) {
         parts.upkeep.retention.retain(maxAge, maxCycles);
     }
@@ -369,7 +378,7 @@ public final class Worker implements Caller, AutoCloseable {
     /**
      * Waits until every call of this worker has an outcome and its listener has returned, or the limit has passed.
      *
-     * @return the number of calls of which that is not so
+     * @return the number of calls without an outcome, or whose listener has not returned
      * @throws IllegalStateException in a listener or a non-blocking handler, which must not wait
      */
     public int drain(Duration limit) {
@@ -385,7 +394,7 @@ public final class Worker implements Caller, AutoCloseable {
      * {@link Rpc#shutdown} does. Until then this worker serves. {@linkplain #close Close} it afterwards.
      *
      * @param others names or ids; this worker itself may be among them
-     * @return what had not ended at the limit; empty when all has
+     * @return description of the work that had not ended at the limit; empty when all has ended
      * @throws IllegalStateException on the worker's poller
      */
     public String shutdown(Duration limit, Collection<String> others) {
@@ -401,8 +410,9 @@ public final class Worker implements Caller, AutoCloseable {
 
     /**
      * Leaves the home. No request is begun from now on; requests in flight may complete within the drain limit of the
-     * settings, and their callers get the responses; receivers of shared device memory have as long again. Then calls without an outcome fail
-     * with {@link ErrorCode#CLOSED}, the peers are notified, and the name is released. Every step is attempted, even if an earlier one throws.
+     * settings, and their callers get the responses; receivers of shared device memory have the same time again. Then
+     * calls without an outcome fail with {@link ErrorCode#CLOSED}, the peers are notified, and the name is released.
+     * Every step is attempted, even if an earlier one throws.
      *
      * <p><b>Threads.</b> Any. A concurrent call waits until the close is complete. In a callback of this worker (a
      * {@link ResponseListener}, a stage of a future, or a handler) waiting is impossible: the close continues on a

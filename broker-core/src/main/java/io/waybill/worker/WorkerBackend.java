@@ -24,7 +24,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Future;
 
-/** What the brokers of a worker use of it. Thread-safe. */
+/** The parts of a worker that its brokers use. Thread-safe. */
 final class WorkerBackend implements BrokerBackend {
 
     private final Incarnation self;

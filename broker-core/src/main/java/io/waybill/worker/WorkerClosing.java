@@ -58,7 +58,7 @@ final class WorkerClosing {
         end(limit);
     }
 
-    /** Sets what is closed after the worker has left. */
+    /** Sets the resource that is closed after the worker has left. */
     void closesLast(AutoCloseable resource) {
         synchronized (closing) {
             last = resource;
@@ -87,11 +87,11 @@ final class WorkerClosing {
         }
     }
 
-    /** Leaves at once after a failure, which gets the errors of the close as suppressed. */
+    /** Leaves immediately after a failure, which gets the errors of the close as suppressed. */
     void closeAfter(Throwable failure) {
         try {
             close(Duration.ZERO);
-        } catch (Throwable e) { // the failure is what counts
+        } catch (Throwable e) { // the failure has priority
             failure.addSuppressed(e);
         }
     }
@@ -112,7 +112,7 @@ final class WorkerClosing {
         if (!limit.isZero() && parts.rpc.serves()) {
             steps.attempt(() -> parts.upkeep.drain.await(limit));
         }
-        boolean interrupted = Thread.interrupted(); // or no file could be written, and waiting would not help
+        boolean interrupted = Thread.interrupted(); // otherwise no file could be written, and waiting would not help
         try {
             leave(steps, limit.isZero() ? Duration.ZERO : successionLimit());
             steps.attempt(last()::close);
@@ -135,7 +135,10 @@ final class WorkerClosing {
         }
     }
 
-    /** Returns how long what was not begun waits for a successor: not at all when the group has ended its work, or none can have called this worker. */
+    /**
+     * Returns the max time that requests which were not begun wait for a successor: zero when the group has ended its
+     * work, or no peer can have called this worker.
+     */
     private Duration successionLimit() {
         return parts.upkeep.groupShutdown.hasEnded() || !parts.rpc.serves()
                 ? Duration.ZERO
@@ -179,9 +182,10 @@ final class WorkerClosing {
     }
 
     /**
-     * Takes the permit permanently, so that no thread polls: after at most one poll, unless a listener does not return.
+     * Acquires the permit permanently, so that no thread polls: after at most one poll, unless a listener does not
+     * return.
      *
-     * @return whether it was taken; if not, what a poll uses must stay open
+     * @return whether it was acquired; if not, resources that a poll uses must stay open
      */
     private boolean stopPolling() {
         long untilNs = parts.host.clock().monotonicNs()

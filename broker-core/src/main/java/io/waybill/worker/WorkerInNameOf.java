@@ -33,9 +33,9 @@ final class WorkerInNameOf implements JoinedWorker {
     }
 
     /**
-     * What the joined worker has from the one that joined it.
+     * Settings and objects that a joined worker has from the worker that joined it.
      *
-     * @param neighbours all that it has joined
+     * @param neighbours all workers that it has joined
      */
     record Origin(Home home, WorkerSettings settings, AccessPolicies policies, NeighbourRings neighbours) {
 

@@ -59,7 +59,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The parts of one worker, wired. Each part is created before those that use it; those with resources are registered
+ * The parts of one worker, wired. Each part is created before those that use it; parts with resources are registered
  * with {@link Opened}.
  *
  * <p><b>Threads.</b> Created and started by the thread that joins; the javadoc of each part names the threads that may
@@ -239,7 +239,8 @@ final class WorkerParts {
     }
 
     /**
-     * What a worker does when its handlers change. A registry may outlive many workers, so each takes its own out again.
+     * Reaction of a worker to changes of its handlers. A registry may outlive many workers, so each worker removes its
+     * own listener.
      *
      * <p><b>Threads.</b> Any.
      */
@@ -280,7 +281,7 @@ final class WorkerParts {
             return opened;
         }
 
-        /** Closes all resources after a failure, which gets their errors as suppressed. */
+        /** Closes all resources after a failure, which receives their errors as suppressed. */
         void closeAfter(Throwable failure) {
             CloseSteps steps = new CloseSteps();
             toClose.forEach(each -> steps.attempt(each::close));

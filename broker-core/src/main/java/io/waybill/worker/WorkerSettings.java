@@ -23,7 +23,7 @@ import java.util.Objects;
  * Settings of a worker, created by its {@link Builder}. Immutable.
  *
  * @param role whether it serves requests
- * @param polling how its threads wait
+ * @param polling wait strategy and times of its threads
  * @param defaultTimeout for calls without a timeout; {@link Duration#ZERO} for none
  * @param journal settings of both queues
  * @param retention settings of the queues' files
@@ -31,14 +31,14 @@ import java.util.Objects;
  * @param parking settings of requests whose handler was removed
  * @param stuck settings of handlers that do not return
  * @param tensors settings of tensors in transit
- * @param devices the worker's devices, and on which devices of peers its tensors arrive
+ * @param devices the worker's devices, and the devices of peers on which its tensors arrive
  * @param archive settings of the tensor archive
  * @param references settings of remote references
  * @param injection settings of fault injection
- * @param recovery settings of calls whose worker ends and returns
+ * @param recovery settings of calls whose worker ends and restarts
  * @param state settings of stores that are kept on disk
- * @param drainLimit how long {@link Worker#close} waits for requests that were begun, and then for receivers of shared device memory;
- *     {@link Duration#ZERO} for no wait
+ * @param drainLimit max time that {@link Worker#close} waits for requests that were begun, and then again for receivers
+ *     of shared device memory; {@link Duration#ZERO} for no wait
  */
 public record WorkerSettings(
         Role role,
@@ -63,11 +63,11 @@ public record WorkerSettings(
 
     public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
 
-    /** Whether a worker serves requests. */
+    /** Role of a worker: whether it serves requests. */
     public enum Role {
         /** Sends and serves requests. */
         SERVES,
-        /** Only sends requests; does not read those of peers. */
+        /** Only sends requests; does not read the requests of peers. */
         CALLS_ONLY
     }
 
@@ -114,7 +114,10 @@ public record WorkerSettings(
         return polling.waiting();
     }
 
-    /** Returns these settings with the roll cycle of a home: all its workers use the same, or they could not read each other's queues. */
+    /**
+     * Returns these settings with the roll cycle of a home: all its workers use the same roll cycle, which they need to
+     * read each other's queues.
+     */
     WorkerSettings in(Home home) {
         return toBuilder()
                 .journal(retention.fit(journal).withRoll(Roll.named(home.rollCycle())))

@@ -13,7 +13,8 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * Gauges and counters of a worker by name, apart from those of its operations. {@code docs/reference/metrics-file.md} lists them.
+ * Gauges and counters of a worker by name, apart from those of its operations. {@code docs/reference/metrics-file.md}
+ * lists them.
  *
  * <p><b>Threads.</b> Belongs to the thread that publishes them.
  */
@@ -41,7 +42,7 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
         values.put("tensors.segments", (long) pool.segmentCount());
         values.put("tensors.segment-bytes", pool.totalBytes());
         values.put("tensors.used-bytes", pool.usedBytes());
-        parts.transit.sender().reclaim(); // or what receivers gave back would count until memory runs short
+        parts.transit.sender().reclaim(); // otherwise released leases count until memory runs short
         values.put("tensors.leases", parts.transit.sender().leases());
         values.put("tensors.leases-held", (long) parts.transit.receiver().leasesHeld());
         ArchiveStatus archive = parts.archive.status();
@@ -56,7 +57,10 @@ final class WorkerValues implements Supplier<Map<String, Long>> {
         return values;
     }
 
-    /** As the links count them: a look at all places for calls takes a millisecond of a worker that has used them. */
+    /**
+     * Returns the number of calls in flight as the links count them: scanning all slots for calls takes a millisecond
+     * in a worker that has used them.
+     */
     private long callsInFlight() {
         long calls = parts.calling.repeated.size();
         for (PeerLink link : parts.links.current()) {

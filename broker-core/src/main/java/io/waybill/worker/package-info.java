@@ -8,7 +8,8 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- * <li>{@link io.waybill.worker.Waybill} for the entry point of programs, {@link io.waybill.worker.Worker#join} to join a home
+ * <li>{@link io.waybill.worker.Waybill} for the entry point of programs, {@link io.waybill.worker.Worker#join} to join
+ * a home
  * <li>{@link io.waybill.worker.call.Calls} for outgoing requests
  * <li>{@link io.waybill.worker.serve.PeerReceiver} for one poll, and so for incoming requests
  * <li>{@link io.waybill.worker.poll.Poller} for the thread that polls
