@@ -10,7 +10,8 @@ import java.util.List;
 
 /**
  * Ended incarnations of peers with calls that a later incarnation may respond to, until it does, or until the return
- * limit has passed: for calls that may be run again, that of this worker; for calls that the peer had not begun when it left in order, that of the peer.
+ * limit has passed: for calls that may be run again, the limit of this worker; for calls that the peer had not begun
+ * when it left in order, the limit of the peer.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -26,9 +27,9 @@ public final class AwaitedReturns {
 
     private static final class Awaited {
         private final PeerLink link;
-        private PeerLink last; // the incarnation that continues it last; itself until there is one
-        private boolean maySucceed; // calls wait for one that continues it
-        private long untilNs; // for calls that any later incarnation may run
+        private PeerLink last; // the last incarnation that continues it; itself until there is one
+        private boolean maySucceed; // whether calls wait for an incarnation that continues it
+        private long untilNs; // deadline of calls that any later incarnation may run
         private boolean returned;
 
         Awaited(PeerLink link, long untilNs) {
@@ -60,7 +61,7 @@ public final class AwaitedReturns {
         nextLookNs = nowNs;
     }
 
-    /** Returns when to look again. */
+    /** Returns the time at which to check again. */
     long nextNs() {
         long nextNs = Long.MAX_VALUE;
         for (Awaited awaited : all) {
@@ -73,7 +74,7 @@ public final class AwaitedReturns {
      * Fails the calls to peers that did not return in time.
      *
      * @param ending for all calls of an incarnation
-     * @param leaving for those that the peer had left to a successor
+     * @param leaving for calls that the peer had left to a successor
      */
     void look(long nowNs, Ending ending, Ending leaving) {
         if (nowNs < nextLookNs) {
@@ -110,7 +111,7 @@ public final class AwaitedReturns {
         }
     }
 
-    /** Returns whether what the peer had left is run by a successor, or one may still come. */
+    /** Returns whether a successor runs the requests that the peer had left, or may still come. */
     private boolean isContinued(Awaited awaited, long nowNs) {
         PeerLink next = after(awaited.last);
         while (next != null) {
@@ -149,7 +150,7 @@ public final class AwaitedReturns {
         return next;
     }
 
-    /** Returns how long a peer may take to return. */
+    /** Returns the max time that a peer may take to return. */
     long limitNs() {
         return limitNs;
     }

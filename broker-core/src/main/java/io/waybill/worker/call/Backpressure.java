@@ -51,7 +51,7 @@ final class Backpressure {
     /**
      * Waits briefly for room in another resource.
      *
-     * @param why there is none, for the error
+     * @param why reason for the lack of room, for the error
      * @throws CallException when the call is to be rejected, this thread must not wait, or the deadline has passed
      */
     void await(String why, long deadlineNs, long timeoutNs) {

@@ -10,22 +10,23 @@ import io.waybill.host.Threads;
 import io.waybill.worker.poll.WaitCondition;
 import io.waybill.worker.poll.WaitingCallers;
 
-/** A call with a waiting thread. The polling thread completes it, and the waiting one reports its end. */
+/** A call with a waiting thread. The polling thread completes it, and the waiting thread reports its end. */
 final class BlockingCall implements PendingCalls.RetainingListener, WaitCondition {
 
     private final WaitingCallers waits;
     private final Threads threads;
     private final Thread waiter;
-    private boolean polls; // since before the request was written
+    private boolean polls; // whether this thread polls since before the request was written
     private Response response;
     private CallException failure;
-    private boolean isReported; // to listeners for events
+    private boolean isReported; // whether its end is reported to listeners for events
     private int about; // length of the response's record; the id of the called worker when it failed
     // Written by the completing thread after the outcome, read by the waiting thread before it.
     private volatile boolean completed;
-    // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
+    // Written by the waiting thread before its last check of completed, read by the completing thread after it has set
+    // completed.
     private volatile boolean parked;
-    private volatile Runnable ring; // as parked, for one that waits at the doorbell; null otherwise
+    private volatile Runnable ring; // like parked, for a thread that waits at the doorbell; null otherwise
 
     BlockingCall(WaitingCallers waits) {
         this.waits = waits;
@@ -33,7 +34,7 @@ final class BlockingCall implements PendingCalls.RetainingListener, WaitConditio
         this.waiter = threads.current();
     }
 
-    /** Notes that the request is written next, and that this thread polls for the response at once. */
+    /** Prepares for the write of the request, after which this thread immediately polls for the response. */
     void beforeWrite() {
         polls = polls || waits.tryBegin();
     }
@@ -125,7 +126,7 @@ final class BlockingCall implements PendingCalls.RetainingListener, WaitConditio
         } else {
             reports.ended(failure.messageId(), about, MessageType.EXCEPTION, failure.code(), 0, 0);
         }
-        own.leave(before); // whatever listeners left behind
+        own.leave(before); // closes the scopes that listeners left open
     }
 
     Response outcome() {

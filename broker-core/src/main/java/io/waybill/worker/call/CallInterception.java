@@ -14,14 +14,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * One intercepted call, from its request to its outcome: the listener that passes the outcome through the interceptors to the program's
- * own. Pooled.
+ * One intercepted call, from its request to its outcome: the listener that passes the outcome through the interceptors
+ * to the program's listener. Pooled.
  *
- * <p>The interceptors of a response run while the call is still in flight, so its deadline ends it if one of them does not return; the
- * thread that ran them then finds the call taken, and drops the response.
+ * <p>The interceptors of a response run while the call is still in flight, so its deadline ends it if one of them does
+ * not return; the thread that ran them then finds the call taken, and drops the response.
  *
- * <p><b>Threads.</b> Belongs to the calling thread until the request is written, and to the thread that completes the call. That one pools
- * it, unless the calling thread has not left it yet.
+ * <p><b>Threads.</b> Belongs to the calling thread until the request is written, and to the thread that completes the
+ * call. The completing thread pools it, unless the calling thread has not left it yet.
  */
 final class CallInterception implements ResponseListener {
 
@@ -30,11 +30,11 @@ final class CallInterception implements ResponseListener {
     private final AtomicBoolean written = new AtomicBoolean(); // whether the writing thread has left this object
     private final AtomicBoolean completed = new AtomicBoolean();
     private ResponseListener target;
-    // Whether interceptors see the response. Written while the call is taken, and published by giving it back.
+    // Whether interceptors see the response. Written while the call is taken, and published when the call is returned.
     private boolean arriving;
     // Of a call whose request is kept, for its repetition:
     private long deadlineNs; // on CLOCK_BOOTTIME; 0 for none
-    private long timeoutNs; // as the program set it
+    private long timeoutNs; // timeout that the program set
 
     CallInterception(InterceptingWriter owner, InterceptorDepth depth) {
         this.owner = owner;
@@ -83,7 +83,7 @@ final class CallInterception implements ResponseListener {
         return hooks.isOver();
     }
 
-    /** Ends what {@link #isOver}, once the request is written or could not be. */
+    /** Ends an interception that {@linkplain #isOver is over}, once the request is written or could not be. */
     void over() {
         hooks.releaseRequest();
         hooks.chain().end();
@@ -95,13 +95,13 @@ final class CallInterception implements ResponseListener {
         return hooks.isKept();
     }
 
-    /** Sets until when the request may be repeated. */
+    /** Sets the deadline for repetitions of the request. */
     void keepUntil(long callDeadlineNs, long callTimeoutNs) {
         deadlineNs = callDeadlineNs;
         timeoutNs = callTimeoutNs;
     }
 
-    /** Keeps the request no longer. */
+    /** Stops keeping the request. */
     void doNotRepeat() {
         hooks.releaseKept();
     }
@@ -204,7 +204,7 @@ final class CallInterception implements ResponseListener {
         }
     }
 
-    /** Ends a call while its interceptors hold another thread, which leaves it to this one. */
+    /** Ends a call while its interceptors occupy another thread, which leaves that to this thread. */
     private void failMeanwhile(CallException failure) {
         try {
             target.onFailure(failure);

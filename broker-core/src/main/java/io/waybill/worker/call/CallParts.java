@@ -18,13 +18,13 @@ import io.waybill.worker.reference.WorkerReferences;
 import java.time.Duration;
 
 /**
- * The parts that make the calls of one worker and complete them, each made before those that use it.
+ * The parts that make the calls of one worker and complete them, each created before the parts that use it.
  *
- * <p><b>Threads.</b> Made by the thread that joins.
+ * <p><b>Threads.</b> Created by the thread that joins.
  */
 public final class CallParts {
 
-    /** What other rooms have made. */
+    /** Parts that other packages have created. */
     public record Context(
             Host host,
             PublishingContext publishing,
@@ -35,10 +35,10 @@ public final class CallParts {
             Interceptors<CallInterceptor> interceptors) {}
 
     /**
-     * Settings.
+     * Settings of calls.
      *
-     * @param returnLimit how long calls wait for the next incarnation of a peer that has ended
-     * @param firstCounter of the first call's id
+     * @param returnLimit max time that calls wait for the next incarnation of a peer that has ended
+     * @param firstCounter counter of the first call's id
      */
     public record Settings(CallSettings calls, Duration returnLimit, InjectionSettings injection, long firstCounter) {}
 
@@ -76,7 +76,7 @@ public final class CallParts {
         deviceResponses = new DeviceResponses(calling, host);
     }
 
-    /** Returns what reads the responses. */
+    /** Returns the receiver of responses. */
     public ResponseReceiver receiver(WorkerReferences references, RecordReader reader) {
         return new ResponseReceiver(calling, references, reader, deviceResponses, repeated);
     }

@@ -19,7 +19,7 @@ import java.time.Duration;
  *
  * @param defaultTimeout for calls without a timeout; {@link Duration#ZERO} for none
  * @param limits of calls and bytes in flight
- * @param maxRecordBytes of a record, without its tensors
+ * @param maxRecordBytes max size of a record, without its tensors
  * @param acrossIncarnations whether a later incarnation of the receiver may complete a call
  */
 public record CallSettings(Duration defaultTimeout, FlowLimits limits, int maxRecordBytes, boolean acrossIncarnations) {
@@ -38,7 +38,10 @@ public record CallSettings(Duration defaultTimeout, FlowLimits limits, int maxRe
         return timeoutNs > 0 && sum < nowNs ? Long.MAX_VALUE : Math.max(1, sum);
     }
 
-    /** Returns the call's flags. A request that another incarnation of the peer may run must contain everything in its record. */
+    /**
+     * Returns the call's flags. A request that another incarnation of the peer may run must contain everything in its
+     * record.
+     */
     int flags(Request request, Plan plan, SentReferences sharing, PeerLink link) {
         if (sharing != null || plan != null && plan.leases()) {
             return 0;
@@ -51,7 +54,7 @@ public record CallSettings(Duration defaultTimeout, FlowLimits limits, int maxRe
                 | (Route.mayBeLeft(request.type().code()) ? PendingCalls.MAY_BE_LEFT : 0);
     }
 
-    /** Returns the length of the record of a call; throws when that is too large. */
+    /** Returns the length of the record of a call; throws when it is too large. */
     int length(Request request, Plan plan, SentReferences sharing, CallContext context) {
         int payloadLength = payloadLength(request, sharing, context);
         long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
@@ -63,7 +66,7 @@ public record CallSettings(Duration defaultTimeout, FlowLimits limits, int maxRe
         return (int) length;
     }
 
-    /** Returns the length of the payload, with the context and the references behind it. */
+    /** Returns the length of the payload, with the context and the references after it. */
     static int payloadLength(Request request, SentReferences sharing, CallContext context) {
         return request.payloadLength()
                 + MessageBuffer.contextLength(context)

@@ -123,7 +123,7 @@ public final class Calls implements Caller, ReferenceCalls {
     /**
      * Sends a request that may create a value on its receiver.
      *
-     * @param creation makes the reference to the value; null when the request creates none
+     * @param creation creates the reference to the value; null when the request creates none
      */
     long send(
             Request request,

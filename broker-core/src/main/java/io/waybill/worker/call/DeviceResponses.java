@@ -99,7 +99,7 @@ public final class DeviceResponses implements AutoCloseable {
         }
     }
 
-    /** Returns where records go when they are no longer used. */
+    /** Returns the pool for records that are no longer used. */
     RecordPool records() {
         return records;
     }

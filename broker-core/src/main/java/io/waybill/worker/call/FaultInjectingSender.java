@@ -61,12 +61,12 @@ public final class FaultInjectingSender implements RecordSender, Agent {
     private final WakeableIdleStrategy idle;
     private final List<Kept> written = new ArrayList<>(); // owned by the agent's thread
     private AgentThread thread; // null until a request is delayed
-    // Of the request that was put last:
+    // State of the request that was put last:
     private int copies = 1;
     private Kept swappedBehind; // null for none
     private boolean closed;
 
-    /** @param alarm where faults of mapped files go that its thread meets */
+    /** @param alarm reports the faults of mapped files that surface in its thread */
     public FaultInjectingSender(
             CallingContext context, InjectionSettings settings, Host host, QueueAppender appender, FaultAlarm alarm) {
         this.workerName = context.publishing().worker().name();
@@ -138,7 +138,7 @@ public final class FaultInjectingSender implements RecordSender, Agent {
             copy(request, record);
         }
 
-        /** A thread that checked deadlines in the meantime may have missed this one. */
+        /** Registers the deadline again: a thread that checked deadlines in the meantime may have missed it. */
         @Override
         public void expectOutcome() {
             poller.onDeadline(request.memory().getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN));
@@ -190,7 +190,10 @@ public final class FaultInjectingSender implements RecordSender, Agent {
         return sequence;
     }
 
-    /** Writes further copies of a request, for whose responses no caller waits, and the request that it has swapped places with. */
+    /**
+     * Writes further copies of a request, for whose responses no caller waits, and the request that it has swapped
+     * places with.
+     */
     @Override
     public void follow(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
         try {
@@ -267,7 +270,10 @@ public final class FaultInjectingSender implements RecordSender, Agent {
         }
     }
 
-    /** Publishes a request that was kept. Returns whether it is published; its call then waits for the response, and otherwise for its deadline. */
+    /**
+     * Publishes a request that was kept. Returns whether it is published; its call then waits for the response, and
+     * otherwise for its deadline.
+     */
     private boolean release(Kept due) {
         swapped.remove(due.link, due);
         if (due.link.condition() != PeerLink.Condition.OPEN) {

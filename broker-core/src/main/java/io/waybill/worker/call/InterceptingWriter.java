@@ -21,8 +21,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
- * Passes every outgoing request through its interceptors to the {@link RequestWriter}. Without interceptors this is one look at an empty
- * table.
+ * Passes every outgoing request through its interceptors to the {@link RequestWriter}. Without interceptors this is one
+ * check of an empty table.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -78,7 +78,7 @@ final class InterceptingWriter {
                     ? writer.write(request, listener, parent, parentDeadlineNs, creation, context, context)
                     : intercept(table, request, listener, parent, parentDeadlineNs, creation, context, thread);
         } finally {
-            thread.leave(before); // whatever converters, storages and listeners for events left behind
+            thread.leave(before); // closes the scopes that converters, storages and listeners left open
         }
     }
 
@@ -137,7 +137,7 @@ final class InterceptingWriter {
 
     private void prepareToRepeat(
             CallInterception call, Request request, long parentDeadlineNs, SentReferences.Creation creation) {
-        if (creation != null) { // the id of the request is that of the reference
+        if (creation != null) { // the id of the request is also the id of the reference
             call.doNotRepeat();
         } else {
             call.keepUntil(deadlineNs(request, parentDeadlineNs), timeoutNs(request));
@@ -161,8 +161,9 @@ final class InterceptingWriter {
     }
 
     /**
-     * Finds the interceptors of a request, and counts the call in at each of them; null for none. Waits while one of them is replaced, as
-     * for room in the journal, unless a request in flight waits for the call: the version that leaves may be waiting for that.
+     * Finds the interceptors of a request, and counts the call as begun at each of them; null for none. Waits while one
+     * of them is replaced, as for room in the journal, unless a request in flight waits for the call: the version that
+     * leaves may be waiting for that.
      */
     private InterceptorChain<CallInterceptor> begin(
             InterceptorTable<CallInterceptor> first, Request request, long parent, long parentDeadlineNs) {
@@ -194,7 +195,7 @@ final class InterceptingWriter {
         return request.timeoutNs() == Request.DEFAULT_TIMEOUT ? defaultTimeout.toNanos() : request.timeoutNs();
     }
 
-    /** Returns until when a call may wait, on CLOCK_BOOTTIME; 0 for no limit. */
+    /** Returns the time until which a call may wait, on CLOCK_BOOTTIME; 0 for no limit. */
     private long deadlineNs(Request request, long parentDeadlineNs) {
         long timeoutNs = timeoutNs(request);
         long sum = clock.bootNs() + timeoutNs;

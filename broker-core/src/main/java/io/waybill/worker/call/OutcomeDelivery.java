@@ -42,7 +42,7 @@ public final class OutcomeDelivery {
     private final WorkerCounters counters;
     private final NotedOutcomes noted;
 
-    /** @param noted where failures go that no record has; closed with this object */
+    /** @param noted receives the failures that no record contains; closed with this object */
     public OutcomeDelivery(PollPermit permit, CallReports reports, WorkerCounters counters, NotedOutcomes noted) {
         this.noted = noted;
         this.permit = permit;
@@ -50,7 +50,7 @@ public final class OutcomeDelivery {
         this.counters = counters;
     }
 
-    /** Returns where outcomes are reported. */
+    /** Returns the reports of outcomes. */
     CallReports reports() {
         return reports;
     }
@@ -69,7 +69,7 @@ public final class OutcomeDelivery {
             RecordView record,
             List<Tensor> tensors,
             ReceivedReferences shared) {
-        if (listener instanceof BlockingCall call) { // it meets no foreign code: it only wakes a waiting thread
+        if (listener instanceof BlockingCall call) { // it runs no foreign code: it only wakes a waiting thread
             respond(call, view, record, tensors, shared);
             return;
         }
@@ -179,7 +179,7 @@ public final class OutcomeDelivery {
     }
 
     /**
-     * Sends a call again, which may fail at once.
+     * Sends a call again, which may fail immediately.
      *
      * @throws PermitRevokedException when this thread had the permit and lost it
      */

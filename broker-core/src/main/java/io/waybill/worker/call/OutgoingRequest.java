@@ -13,8 +13,8 @@ import io.waybill.worker.publish.Publication;
 import io.waybill.worker.reference.SentReferences;
 
 /**
- * A request from the call of the program until it is published or taken back. Each thread has one, which it reuses; a call inside a call, from a
- * converter or a listener, makes another one. Refers to nothing while it is not used.
+ * A request from the call of the program until it is published or taken back. Each thread has one, which it reuses; a
+ * call inside a call, from a converter or a listener, creates another one. Holds no references while it is not used.
  *
  * <p>Belongs to the thread that sends.
  */
@@ -22,17 +22,17 @@ final class OutgoingRequest implements Publication {
 
     private CallingContext calling; // null while it is not used
     private long spanSalt;
-    // Of the call:
+    // State of the call:
     private Request request;
     private ResponseListener listener;
     private SentReferences.Creation creation; // null when the request creates no value
     private CallContext callers;
-    private CallContext context; // on record
+    private CallContext context; // context that is recorded
     private long parent;
-    private long nowNs; // on CLOCK_BOOTTIME, when it began
+    private long nowNs; // begin of the call, on CLOCK_BOOTTIME
     private long deadlineNs;
     private long timeoutNs;
-    // Of the attempt to send it to one incarnation of the receiver:
+    // State of the attempt to send it to one incarnation of the receiver:
     private PeerLink link;
     private Plan plan;
     private SentReferences sharing;
@@ -65,7 +65,7 @@ final class OutgoingRequest implements Publication {
      * Sets the call.
      *
      * @param parent id of the request whose handler makes the call
-     * @param creating makes the reference to the value that the request creates; null when it creates none
+     * @param creating creates the reference to the value that the request creates; null when it creates none
      */
     void call(Request made, ResponseListener completed, long parentId, SentReferences.Creation creating) {
         request = made;
@@ -74,7 +74,7 @@ final class OutgoingRequest implements Publication {
         creation = creating;
     }
 
-    /** Tells a caller that waits that this is written next. */
+    /** Notifies a caller that waits that this request is written next. */
     void beforeWrite() {
         if (listener instanceof BlockingCall waiting) {
             waiting.beforeWrite();
@@ -85,7 +85,7 @@ final class OutgoingRequest implements Publication {
      * Sets the contexts.
      *
      * @param ofListener current for the listener
-     * @param onRecord with the request
+     * @param onRecord recorded with the request
      */
     void contexts(CallContext ofListener, CallContext onRecord) {
         callers = ofListener;
@@ -93,7 +93,7 @@ final class OutgoingRequest implements Publication {
     }
 
     /**
-     * Sets when the call begins and ends, on CLOCK_BOOTTIME.
+     * Sets the begin and the deadline of the call, on CLOCK_BOOTTIME.
      *
      * @param parentDeadlineNs 0 for none
      */
@@ -133,7 +133,7 @@ final class OutgoingRequest implements Publication {
         sharing = null;
     }
 
-    /** Prepares what is in the record beside the payload. */
+    /** Prepares the parts of the record beside the payload. */
     void attach(Plan tensors) {
         plan = tensors;
         sharing = request.references().isEmpty() && creation == null
@@ -158,7 +158,9 @@ final class OutgoingRequest implements Publication {
         return link.mayBeSucceeded() && mayBeLeft();
     }
 
-    /** Claims an id and a slot in the table of calls in flight; null when there is none. Under the lock of the appender. */
+    /**
+     * Claims an id and a slot in the table of calls in flight; null when there is none. Under the lock of the appender.
+     */
     PendingCalls.Slot claim() {
         wallNs = calling.publishing().clock().wallNsAt(nowNs);
         PendingCalls.Slot slot =
@@ -174,7 +176,7 @@ final class OutgoingRequest implements Publication {
         return wallNs;
     }
 
-    /** Takes back what was prepared for a request that was not published. */
+    /** Undoes the preparation of a request that was not published. */
     void takeBack() {
         Plan tensors = plan;
         SentReferences references = sharing;
@@ -244,8 +246,8 @@ final class OutgoingRequest implements Publication {
     }
 
     /**
-     * Returns the id of the span that the call is; 0 for none. It is a permutation of the message id, so that no two calls of a worker have the
-     * same in a trace.
+     * Returns the id of the span that the call is; 0 for none. It is a permutation of the message id, so that no two
+     * calls of a worker have the same span id in a trace.
      */
     private long spanId() {
         TraceContext trace = context.trace().orElse(null);
@@ -257,7 +259,8 @@ final class OutgoingRequest implements Publication {
     }
 
     /**
-     * Returns what makes the spans of a worker differ from those of a worker in another home that has the same message ids.
+     * Returns the salt that makes the spans of a worker differ from the spans of a worker in another home that has the
+     * same message ids.
      *
      * @param joinedNs wall clock
      */

@@ -20,7 +20,7 @@ import java.util.List;
 public final class OwnedResponse extends HeldResponse {
 
     private final ReceivedReferences references;
-    private final List<? extends RRef> passed; // by an interceptor, in place of those; null for none
+    private final List<? extends RRef> passed; // by an interceptor, in place of the recorded ones; null for none
 
     private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
         super(new Header(view.type(), view.id(), view.from()), payload, tensors, List.of());
@@ -52,7 +52,7 @@ public final class OwnedResponse extends HeldResponse {
     /**
      * Takes a count of the storage of each tensor.
      *
-     * @throws CallException when a storage throws, as one made by a converter may; no count is taken then
+     * @throws CallException when a storage throws, as a storage created by a converter may; no count is taken then
      */
     static void retain(long id, List<Tensor> tensors) {
         int retained = 0;

@@ -21,7 +21,7 @@ import java.util.function.Predicate;
  */
 public final class PendingCalls {
 
-    /** A flag of a call that is not in its record: the receiver sees the same there. */
+    /** Flag of a call that is not in its record: the receiver sees the same there. */
     static final int MAY_BE_LEFT = 1 << Byte.SIZE;
 
     private static final int SLOTS_AT_ONCE = 16;
@@ -66,7 +66,7 @@ public final class PendingCalls {
         }
 
         private volatile long id = FREE;
-        private long claimedId; // by the thread that claims it, under the lock: others may take the call at once
+        private long claimedId; // by the thread that claims it, under the lock: others may take the call immediately
         private ResponseListener listener;
         private CallContext context;
         private PeerLink link;
@@ -75,7 +75,7 @@ public final class PendingCalls {
         private int bytes;
         private int flags;
         private boolean arrived; // set by the permit's holder
-        private boolean counted; // set by who has taken the call
+        private boolean counted; // set by the thread that has taken the call
         private long timeoutNs;
         private volatile long deadlineNs;
 
@@ -83,7 +83,10 @@ public final class PendingCalls {
             return id;
         }
 
-        /** Returns the id that the call was claimed with. Under the lock of the requests' appender, by the thread that has claimed it. */
+        /**
+         * Returns the id with which the call was claimed. Under the lock of the requests' appender, by the thread that
+         * has claimed it.
+         */
         long claimedId() {
             return claimedId;
         }
@@ -102,7 +105,10 @@ public final class PendingCalls {
             return (flags & Envelope.ACROSS_INCARNATIONS) != 0;
         }
 
-        /** Returns whether the next incarnation of the peer may run the call if this one leaves in order before it begins. */
+        /**
+         * Returns whether the next incarnation of the peer may run the call if this incarnation leaves in order before
+         * it begins.
+         */
         boolean mayBeLeft() {
             return (flags & MAY_BE_LEFT) != 0;
         }
@@ -206,7 +212,7 @@ public final class PendingCalls {
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
                 long id = MessageId.of(workerId, counter);
                 slot.claimedId = id;
-                Slot.ID.setRelease(slot, id); // last: others may take it from here
+                Slot.ID.setRelease(slot, id); // last: other threads may take it from here
                 return slot;
             }
         }
@@ -214,8 +220,8 @@ public final class PendingCalls {
     }
 
     /**
-     * Adds the slot at a position, and those behind it. Several at once: were each claim the first of its slot until the ring is full, the
-     * whole path of a call would be compiled for that, and once more behind it.
+     * Adds the slot at a position, and slots behind it. Adds several at once: if each claim were the first of its slot
+     * until the ring is full, the JIT would compile the whole path of a call for that case, and again afterwards.
      */
     private Slot addSlots(int at) {
         int end = Math.min(at + SLOTS_AT_ONCE, slots.length());
@@ -282,7 +288,10 @@ public final class PendingCalls {
         Slot.ID.setRelease(slot, id);
     }
 
-    /** Takes a call back whose request was not written; false when another thread has completed it. Under the lock, as {@link #claim}. */
+    /**
+     * Takes a call back whose request was not written; false when another thread has completed it. Under the lock, as
+     * {@link #claim}.
+     */
     boolean takeBack(Slot slot, long id) {
         if (take(id) == null) {
             return false;
@@ -293,8 +302,8 @@ public final class PendingCalls {
     }
 
     /**
-     * Returns the listener of a taken call whose response can be delivered. Frees the slot, unless interceptors see the response first: then
-     * the call remains in flight, and they free it.
+     * Returns the listener of a taken call whose response can be delivered. Frees the slot, unless interceptors see the
+     * response first: then the call remains in flight, and they free it.
      */
     ResponseListener responding(Slot slot, long id) {
         if (slot.listener instanceof CallInterception call) {
@@ -380,7 +389,9 @@ public final class PendingCalls {
         return count;
     }
 
-    /** Returns the number of calls that a thread is completing. Their slots are free when it has. */
+    /**
+     * Returns the number of calls that a thread is completing. Their slots are free when the thread has completed them.
+     */
     public int taken() {
         int count = 0;
         for (int i = 0; i <= mask; i++) {

@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The calls between two attempts: those whose interceptors decide whether they are repeated, until their deadlines, and those that are, until
- * their delays have passed. Empty unless interceptors keep requests.
+ * Calls between two attempts: calls whose interceptors decide whether they are repeated, until their deadlines, and
+ * calls that are to be repeated, until their delays have passed. Empty unless interceptors keep requests.
  *
  * <p><b>Threads.</b> Any. The thread that removes a call from here completes or repeats it.
  */
@@ -27,7 +27,7 @@ public final class RepeatedCalls {
         this.poller = poller;
     }
 
-    /** A call that is here until it is removed, or due. */
+    /** Call that waits until it is removed, or due. */
     private record Waiting(long dueNs, long sequence, CallInterception call, boolean isDecided, CallException failure)
             implements Comparable<Waiting> {
 
@@ -38,9 +38,9 @@ public final class RepeatedCalls {
         }
     }
 
-    /** What became of a failed attempt. */
+    /** Decision about a failed attempt. */
     enum Decision {
-        /** The failure is that of the call; the calling thread delivers it. */
+        /** The failure is the outcome of the call; the calling thread delivers it. */
         FAILED,
         /** The call is repeated later. */
         REPEATED,
@@ -70,7 +70,7 @@ public final class RepeatedCalls {
                 : Decision.FAILED;
     }
 
-    /** Adds a call; null, and nothing, when the worker closes. */
+    /** Adds a call, and returns its entry; when the worker closes, adds none and returns null. */
     private Waiting add(long dueNs, CallInterception call, boolean isDecided, CallException failure) {
         Waiting added = new Waiting(dueNs, sequence.getAndIncrement(), call, isDecided, failure);
         waiting.add(added);
@@ -86,7 +86,10 @@ public final class RepeatedCalls {
         return waiting.size();
     }
 
-    /** Repeats the calls that are due, and fails those whose deadlines have passed. Returns when the next one is due; 0 for never. */
+    /**
+     * Repeats the calls that are due, and fails those whose deadlines have passed. Returns the time at which the next
+     * call is due; 0 for none.
+     */
     long run(long nowNs, OutcomeDelivery delivery) {
         for (Waiting each : waiting) {
             if (each.dueNs > nowNs) {
@@ -107,7 +110,7 @@ public final class RepeatedCalls {
         return 0;
     }
 
-    /** Fails all calls that are here, and lets no more in. */
+    /** Fails all calls that are here, and accepts no more. */
     void close(OutcomeDelivery delivery, ResponseReceiver.CallFailure failure) {
         closed = true;
         for (Waiting each : waiting) {

@@ -21,14 +21,14 @@ import io.waybill.worker.publish.Repetition;
 import io.waybill.worker.reference.SentReferences;
 
 /**
- * Writes requests: prepares what they take along, waits for room, claims an id and a slot in the table of calls in flight, and has the request
- * published. What was prepared for one that is not published is taken back.
+ * Writes requests: prepares their tensors and references, waits for room, claims an id and a slot in the table of calls
+ * in flight, and has the request published. The preparation of a request that is not published is undone.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class RequestWriter {
 
-    /** In place of an id: the peer has left, and the call is sent to its successor. */
+    /** Value in place of an id: the peer has left, and the call is sent to its successor. */
     private static final long PEER_LEFT = Long.MIN_VALUE;
 
     private final CallingContext context;
@@ -39,12 +39,12 @@ public final class RequestWriter {
     private final LinkLookup lookup;
     private final Backpressure backpressure;
     private final long spanSalt;
-    private final ThreadLocal<OutgoingRequest> own; // of each thread that sends
-    // Written by the thread that closes the worker, read by those that send:
+    private final ThreadLocal<OutgoingRequest> own; // one for each thread that sends
+    // Written by the thread that closes the worker, read by threads that send:
     private volatile boolean closed; // set under the lock of the appender
     private volatile String failure = ""; // why the journal accepts no records, set before that; empty while it does
 
-    /** @param injection of faults, in front of the journal; null for none */
+    /** @param injection sender that injects faults before the journal; null for none */
     public RequestWriter(CallingContext context, QueueAppender appender, RecordSender injection, LinkLookup lookup) {
         this.context = context;
         this.clock = context.publishing().clock();
@@ -62,7 +62,7 @@ public final class RequestWriter {
      * Writes a request and returns its id; the listener then gets one outcome.
      *
      * @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none
-     * @param creation makes the reference to the value that the request creates; null when it creates none
+     * @param creation creates the reference to the value that the request creates; null when it creates none
      * @param callers the context that is current for the listener
      * @param onRecord the context that is on record with the request
      * @throws CallException when nothing was written; the listener is not called then
@@ -159,7 +159,10 @@ public final class RequestWriter {
         }
     }
 
-    /** Returns the id; {@link #completedElsewhere} of it when the request was not written, and another thread has completed the call. */
+    /**
+     * Returns the id; {@link #completedElsewhere} of it when the request was not written, and another thread has
+     * completed the call.
+     */
     private long append(OutgoingRequest request, PendingCalls.Slot slot) {
         PeerLink link = request.to();
         try {
@@ -184,7 +187,10 @@ public final class RequestWriter {
         }
     }
 
-    /** Ends the call of a request that was not written: by the exception, unless another thread has completed the call, and counted it. */
+    /**
+     * Ends the call of a request that was not written: by the exception, unless another thread has completed the call,
+     * and counted it.
+     */
     private <E extends Throwable> long notWritten(OutgoingRequest request, PendingCalls.Slot slot, E e) throws E {
         if (pending.takeBack(slot, request.id())) {
             throw e;
@@ -275,7 +281,7 @@ public final class RequestWriter {
                 : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
     }
 
-    /** Rejects further calls; the poller completes those without an outcome. */
+    /** Rejects further calls; the poller completes the calls without an outcome. */
     public void close() {
         appender.lock();
         try {

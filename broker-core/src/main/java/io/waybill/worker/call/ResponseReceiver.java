@@ -77,13 +77,13 @@ public final class ResponseReceiver {
     /**
      * Reads responses of a peer, up to the limit of one poll.
      *
-     * @return how many records for this worker were read, at least 1 when the limit was reached
+     * @return number of records for this worker that were read, at least 1 when the limit was reached
      */
     public int poll(PeerLink link) {
         JournalTail tail = link.reader().responses();
         int reads = 0;
         int work = 0;
-        link.reader().writeResponsesPosition(); // behind a response whose listener lost the permit, or that failed
+        link.reader().writeResponsesPosition(); // after a response whose listener lost the permit, or that failed
         while (reads < MAX_PER_POLL) {
             RecordView record = next();
             Poll found = reader.poll(tail, record.buffer());
@@ -159,7 +159,10 @@ public final class ResponseReceiver {
         return decode(link, record, slot);
     }
 
-    /** Returns the failure that a record contains, or that it can't be read: the call was taken, so it gets an outcome. */
+    /**
+     * Returns the failure that a record contains, or a failure because it can't be read: the call was taken, so it gets
+     * an outcome.
+     */
     private CallException failureOf(RecordView record, PeerLink link) {
         try {
             transit.discard(record, link);
@@ -183,8 +186,8 @@ public final class ResponseReceiver {
     }
 
     /**
-     * Decodes a response and completes its call. The call was taken by this thread, so it gets an outcome whatever
-     * fails here.
+     * Decodes a response and completes its call. The call was taken by this thread, so it gets an outcome whichever
+     * step fails here.
      */
     private RecordView decode(PeerLink link, RecordView record, PendingCalls.Slot slot) {
         ReceivedReferences shared = ReceivedReferences.none();
@@ -335,7 +338,7 @@ public final class ResponseReceiver {
 
     /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
-        repeated.close(delivery, failure); // first: what fails from here on is not repeated
+        repeated.close(delivery, failure); // first: calls that fail from here on are not repeated
         pending.takeWhere(slot -> true, (slot, id) -> {
             CallException ended = failure.of(id);
             slot.countElsewhere(ended.code(), 0, clock.wallNs()); // a poll that does not return may have the permit

@@ -21,7 +21,7 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
     private boolean retained;
     private boolean dropped;
     private ErrorCode failed; // null for none
-    // What interceptors replaced; null or empty for what the record contains.
+    // Parts that interceptors replaced; null or empty for the parts of the record.
     private MessageType unwrappedType;
     private byte[] unwrappedPayload;
     private List<Tensor> passedTensors = List.of(); // one count of each storage
@@ -62,7 +62,10 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
         unwrappedPayload = payload;
     }
 
-    /** Replaces the response. The references are closed with this object, unless they are {@linkplain #takePassedReferences taken}. */
+    /**
+     * Replaces the response. The references are closed with this object, unless they are
+     * {@linkplain #takePassedReferences taken}.
+     */
     @Override
     public void unwrap(MessageType type, byte[] payload, List<Tensor> newTensors, List<? extends RRef> newReferences) {
         releaseRetained();

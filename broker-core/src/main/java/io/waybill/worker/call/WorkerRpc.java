@@ -155,7 +155,7 @@ public final class WorkerRpc implements Rpc {
         while (!report.isDone()) {
             try {
                 calls.await(report, Long.MAX_VALUE);
-            } catch (InterruptedException e) { // it has a limit
+            } catch (InterruptedException e) { // the wait continues: it has a limit
                 interrupted = true;
             }
         }
