@@ -3,9 +3,10 @@ package io.waybill.worker.metrics;
 import io.waybill.host.Clock;
 
 /**
- * The time at which responses arrive, with few readings of the clock: a response arrived after it was sent, and after the last reading. The clock is read again
- * when a response was sent {@value #SHIFT_NS} ns after that, or after {@value #MAX_USES} responses. So each time is exact while there are fewer than
- * 50,000 responses a second; with more, those between two readings count as arrived when they were sent.
+ * The time at which responses arrive, with few readings of the clock: a response arrived after it was sent, and after
+ * the last reading. The clock is read again when a response was sent {@value #SHIFT_NS} ns after that, or after
+ * {@value #MAX_USES} responses. So each time is exact while there are fewer than 50,000 responses a second; with more,
+ * the responses between two readings count as arrived when they were sent.
  *
  * <p><b>Threads.</b> Belongs to the holder of the poll permit.
  */
@@ -23,7 +24,7 @@ public final class ArrivalClock {
     }
 
     /**
-     * Returns when a response arrived, on the wall clock.
+     * Returns the time at which a response arrived, on the wall clock.
      *
      * @param sentNs as its sender claims
      */

@@ -5,11 +5,12 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Latencies and bytes of requests that have their outcome. One writer at a time, under a lock or permit of its owner; any thread reads.
+ * Latencies and bytes of requests that have their outcome. One writer at a time, under a lock or permit of its owner;
+ * any thread reads.
  */
 final class LatencyCells {
 
-    /** Latencies above count as this one, about ten hours: a sum of them does not overflow soon. */
+    /** Max latency, about ten hours: higher ones count as this one, so that a sum of them does not overflow soon. */
     private static final long MAX_NS = 1L << 45;
 
     private static final VarHandle CELLS = MethodHandles.arrayElementVarHandle(long[].class);
@@ -46,7 +47,7 @@ final class LatencyCells {
         if (latency > sums[MAX]) {
             CELLS.setOpaque(sums, MAX, latency);
         }
-        CELLS.setRelease(sums, COUNT, sums[COUNT] + 1); // last: who sees it sees the latency
+        CELLS.setRelease(sums, COUNT, sums[COUNT] + 1); // last: a thread that sees it sees the latency
     }
 
     private static void add(long[] cells, int at, long more) {

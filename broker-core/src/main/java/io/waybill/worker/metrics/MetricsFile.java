@@ -19,8 +19,8 @@ import java.util.zip.CRC32C;
 import org.agrona.ExpandableArrayBuffer;
 
 /**
- * The file {@code metrics} in a worker's directory: its {@link WorkerFigures}. It is replaced as a whole, so a reader finds one state or the next.
- * {@code docs/reference/metrics-file.md} has its bytes.
+ * The file {@code metrics} in a worker's directory: its {@link WorkerFigures}. It is replaced as a whole, so a reader
+ * finds one state or the next. {@code docs/reference/metrics-file.md} has its bytes.
  *
  * <p><b>Threads.</b> An object belongs to the thread that writes; reading is static, and for any thread.
  */
@@ -48,7 +48,7 @@ public final class MetricsFile {
         this.files = files;
     }
 
-    /** Reads what a worker published last; empty when it has published nothing. */
+    /** Reads the figures that a worker published last; empty when it has published none. */
     public static Optional<WorkerFigures> read(WorkerInfo worker, Path workerDirectory, SafeFiles files)
             throws IOException {
         Path file = workerDirectory.resolve(NAME);

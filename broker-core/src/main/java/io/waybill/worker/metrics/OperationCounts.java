@@ -16,8 +16,8 @@ import org.agrona.DirectBuffer;
 /**
  * Counts of the requests of one type and operation between this worker and one peer, on one side.
  *
- * <p><b>Threads.</b> Each method that counts names the lock or permit that its caller holds; any thread reads. So nothing here is atomic or locked,
- * apart from what is rare.
+ * <p><b>Threads.</b> Each method that counts names the lock or permit that its caller holds; any thread reads. So
+ * nothing here is atomic or locked, apart from what is rare.
  */
 public final class OperationCounts {
 
@@ -94,12 +94,18 @@ public final class OperationCounts {
 
     // ---- counting
 
-    /** Counts a request that was sent, or read. Under the lock of the requests' appender; of read ones with the poll permit. */
+    /**
+     * Counts a request that was sent, or read. Under the lock of the requests' appender; for read requests, with the
+     * poll permit.
+     */
     public void begun() {
         begun.increment();
     }
 
-    /** Counts a request that was read out of those in flight: it is read again, or counted elsewhere. With the poll permit. */
+    /**
+     * Counts a request that was read as no longer in flight: it is read again, or counted elsewhere. With the poll
+     * permit.
+     */
     public void left() {
         left.increment();
     }
@@ -115,7 +121,8 @@ public final class OperationCounts {
     }
 
     /**
-     * Counts an outcome. Of a call with the poll permit; of a request that was read under the lock of the responses' appender.
+     * Counts an outcome. For a call, with the poll permit; for a request that was read, under the lock of the
+     * responses' appender.
      *
      * @param error null for none
      */

@@ -15,11 +15,11 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * The counts of one side of a worker, called or served, by type, operation and peer. It has at most {@value #MAX} entries; everything beyond is counted
- * in one more. Entries stay while the worker does.
+ * The counts of one side of a worker, called or served, by type, operation and peer. It has at most {@value #MAX}
+ * entries; everything beyond is counted in one more. Entries stay while the worker does.
  *
- * <p>Open addressing over a table at most a quarter full, keyed by the bytes of the name as they are in the message: a lookup that finds an entry takes no lock
- * and allocates nothing.
+ * <p>Open addressing over a table at most a quarter full, keyed by the bytes of the name as they are in the message: a
+ * lookup that finds an entry takes no lock and allocates nothing.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -86,7 +86,10 @@ public final class OperationTable {
         return add(request.typeCode(), peerId, peer, name);
     }
 
-    /** Returns the counts as {@link #of} does, if there are any yet; otherwise those of requests of this type whose operation is not named. */
+    /**
+     * Returns the counts as {@link #of} does, if there are any yet; otherwise those of requests of this type whose
+     * operation is not named.
+     */
     public OperationCounts known(RecordView request, int peerId, String peer) {
         OperationCounts found = find(request, peerId, nameLength(request));
         if (found == null) {

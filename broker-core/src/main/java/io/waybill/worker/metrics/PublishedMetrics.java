@@ -19,13 +19,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The figures that the workers of a home published, from their files. Adds the value {@value #LAG}: how many requests the others say that a worker has not read.
+ * The figures that the workers of a home published, from their files. Adds the value {@value #LAG}: the number of
+ * requests that a worker has not read according to the others.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
 public final class PublishedMetrics implements HomeMetrics {
 
-    /** The logger, when there is something to log: configuring it is a fifth of what a command that only reads takes. */
+    /**
+     * The logger, created when there is something to log: configuring it takes a fifth of the time of a command that
+     * only reads.
+     */
     private static final class Log {
         private static final Logger LOG = LoggerFactory.getLogger(PublishedMetrics.class);
     }
@@ -67,7 +71,10 @@ public final class PublishedMetrics implements HomeMetrics {
         return all;
     }
 
-    /** Reads how many requests workers have not read, by worker id; without those that have read all. They need not have published figures. */
+    /**
+     * Reads the numbers of requests that workers have not read, by worker id; without workers that have read all.
+     * Workers need not have published figures.
+     */
     public Map<Integer, Long> lags() {
         return lags(figures(peer -> peer.state().isThere()));
     }

@@ -3,8 +3,8 @@ package io.waybill.worker.metrics;
 import io.waybill.wire.RecordView;
 
 /**
- * Counts one request at a time into those of its operation. A request is counted without a name until there is, was or may be a handler for it: names come
- * from peers, and any number of them must not use up the table.
+ * Counts one request at a time in the counts of its operation. A request is counted without a name until there is, was
+ * or may be a handler for it: names come from peers, and any number of them must not use up the table.
  *
  * <p><b>Threads.</b> {@link #open}, {@link #name} and {@link #left} belong to the holder of the poll permit.
  */
@@ -41,7 +41,7 @@ public final class RequestCounts {
         }
     }
 
-    /** Counts out a request that has no outcome here: it is read again, or could not be read. */
+    /** Counts a request without an outcome here as no longer in flight: it is read again, or could not be read. */
     public void left() {
         counts.left();
     }

@@ -4,7 +4,7 @@ import io.waybill.api.ErrorCode;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Counters of a worker, and those of each operation. Thread-safe; each count only grows. */
+/** Counters of a worker, and counts of each operation. Thread-safe; each count only grows. */
 public final class WorkerCounters {
 
     // Written by the holder of the lock of the requests' appender.
@@ -94,70 +94,73 @@ public final class WorkerCounters {
         return called.changes() + served.changes();
     }
 
-    /** Returns the requests that this worker sent. */
+    /** Returns the number of requests that this worker sent. */
     public long callsSent() {
         return callsSent.sum();
     }
 
-    /** Returns the responses that completed a call. */
+    /** Returns the number of responses that completed a call. */
     public long responses() {
         return responses.sum();
     }
 
-    /** Returns the responses to completed calls: late ones and duplicates. They are dropped. */
+    /** Returns the number of responses to completed calls: late ones and duplicates. They are dropped. */
     public long lateResponses() {
         return lateResponses.sum();
     }
 
-    /** Returns the calls that timed out. */
+    /** Returns the number of calls that timed out. */
     public long timeouts() {
         return timeouts.sum();
     }
 
-    /** Returns the requests for which a handler was called. */
+    /** Returns the number of requests for which a handler was called. */
     public long requestsBegun() {
         return requestsBegun.sum();
     }
 
-    /** Returns the requests that were dropped because their deadline had passed. */
+    /** Returns the number of requests that were dropped because their deadline had passed. */
     public long requestsExpired() {
         return requestsExpired.sum();
     }
 
-    /** Returns the requests that were parked for a handler. */
+    /** Returns the number of requests that were parked for a handler. */
     public long requestsParked() {
         return requestsParked.sum();
     }
 
-    /** Returns the requests that were found stuck in their handler; some may have ended since. */
+    /** Returns the number of requests that were found stuck in their handler; some may have ended since. */
     public long requestsStuck() {
         return requestsStuck.sum();
     }
 
     /**
-     * Returns how often this process did not run for more than a second: it was stopped, or its host was suspended or
-     * overloaded.
+     * Returns the number of times that this process did not run for more than a second: it was stopped, or its host was
+     * suspended or overloaded.
      */
     public long pauses() {
         return pauses.sum();
     }
 
-    /** Returns the damaged records of peers. */
+    /** Returns the number of damaged records of peers. */
     public long damagedRecords() {
         return damagedRecords.sum();
     }
 
-    /** Returns the exceptions thrown by listeners. */
+    /** Returns the number of exceptions thrown by listeners. */
     public long listenerErrors() {
         return listenerErrors.sum();
     }
 
-    /** Returns the steps that failed behind the append of a message: its wake-up, its copy for the archive, its events, its figures. */
+    /**
+     * Returns the number of steps that failed after the append of a message: its wake-up, its copy for the archive, its
+     * events, its figures.
+     */
     public long publishingErrors() {
         return publishingErrors.sum();
     }
 
-    /** Returns the error responses that this worker sent with this code. */
+    /** Returns the number of error responses that this worker sent with this code. */
     public long failures(ErrorCode code) {
         return failures.get(code.ordinal());
     }

@@ -4,9 +4,9 @@ import io.waybill.api.metrics.WorkerMetrics;
 import java.util.Map;
 
 /**
- * What a worker publishes: its figures, and how many of its requests each peer has not read yet. Immutable.
+ * Published state of a worker: its figures, and the number of its requests that each peer has not read yet. Immutable.
  *
- * @param unread by the peer's worker id; without those that have read everything
+ * @param unread number of unread requests by the peer's worker id; without peers that have read everything
  */
 public record WorkerFigures(WorkerMetrics metrics, Map<Integer, Long> unread) {
 
