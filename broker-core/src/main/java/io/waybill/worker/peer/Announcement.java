@@ -4,7 +4,7 @@ package io.waybill.worker.peer;
 @FunctionalInterface
 public interface Announcement {
 
-    /** Notifies the peer at once. */
+    /** Notifies the peer immediately. */
     Announcement AT_ONCE = PeerLink::ringIfAsleep;
 
     /** Notifies the peer. Call after the append. */

@@ -68,7 +68,7 @@ public final class CallErrors {
                 "worker " + link + " can't be read: " + link.problem().text());
     }
 
-    /** Returns the code for a failed read: another one when it was not this process's own failure. */
+    /** Returns the code for a failed read: {@code other} when it was not this process's own failure. */
     public static ErrorCode codeOf(Throwable e, ErrorCode other) {
         return HostFailures.is(e) ? ErrorCode.RESOURCE_UNAVAILABLE : other;
     }
@@ -81,7 +81,7 @@ public final class CallErrors {
      * Creates the error for a fault on mapped memory that surfaced while a call was sent: most likely in the receiver's
      * files.
      *
-     * @throws InternalError the same, when it is not such a fault
+     * @throws InternalError the given error, when it is not such a fault
      */
     public static CallException unlessFault(InternalError e, String to) {
         if (!MappedFaults.is(e)) {
@@ -128,7 +128,10 @@ public final class CallErrors {
                         + ", and did not return within " + Failure.milliseconds(limitNs) + " ms");
     }
 
-    /** Creates the error of a call that a worker had not begun when it left in order, and that no process of its name took over. */
+    /**
+     * Creates the error of a call that a worker had not begun when it left in order, and that no process of its name
+     * continued.
+     */
     public static CallException notSucceeded(long id, PeerLink link) {
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,
@@ -143,7 +146,7 @@ public final class CallErrors {
         return timedOutBeforeSending(waitedNs, "worker " + peer.name() + away(peer));
     }
 
-    /** Returns why a worker has no link that is waited for. */
+    /** Returns the reason why a worker has no link that is waited for. */
     static String away(Peer peer) {
         return peer.state() == PeerState.LEFT ? " has left, and has not joined again yet" : " is still starting";
     }

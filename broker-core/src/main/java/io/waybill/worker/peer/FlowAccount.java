@@ -6,9 +6,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Account of what is in flight to one peer: calls and bytes that were sent and are not completed, or not read by the peer.
+ * Account of the calls and bytes in flight to one peer: sent, and not completed or not read by the peer.
  *
- * <p><b>Threads.</b> {@link #hasRoom}, {@link #sent} and {@link #notWritten} under the lock of the requests' appender; the rest by any thread.
+ * <p><b>Threads.</b> {@link #hasRoom}, {@link #sent} and {@link #notWritten} under the lock of the requests' appender;
+ * the rest by any thread.
  */
 public final class FlowAccount {
 
@@ -99,7 +100,7 @@ public final class FlowAccount {
         COMPLETED_BYTES.getAndAdd(this, (long) bytes);
     }
 
-    /** Returns how many requests the peer has read or will read, apart from one that is being appended. */
+    /** Returns the number of requests that the peer has read or will read, without a request that is being appended. */
     long writtenCalls() {
         long unwritten = unwrittenCalls; // first: better one too many than one too few
         return sentCalls - unwritten;

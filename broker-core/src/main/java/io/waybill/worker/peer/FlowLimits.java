@@ -8,7 +8,7 @@ import java.util.Objects;
  * @param callsPerPeer max calls to one peer that are not completed, or whose requests the peer has not read
  * @param bytesPerPeer max bytes of the records of these calls
  * @param calls max calls of the worker that are not completed; rounded up to a power of two
- * @param overflow what happens to a call beyond a limit
+ * @param overflow policy for a call beyond a limit
  */
 public record FlowLimits(int callsPerPeer, long bytesPerPeer, int calls, Overflow overflow) {
 

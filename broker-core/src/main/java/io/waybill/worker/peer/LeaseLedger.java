@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Leases of segment regions, as recorded in the cursors: this worker writes its releases to its own cursors, and reads
- * those of peers from theirs.
+ * the releases of peers from the cursors of these.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -53,7 +53,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
     /**
      * Starts the account of a peer, with nothing leased; or continues it, when this incarnation has one.
      *
-     * @return whether there was one of an incarnation before, whose leases have ended
+     * @return whether there was an account of an earlier incarnation, whose leases have ended
      */
     boolean open(PeerLink link) {
         PeerCursorSlot slot = link.flow().readSlot();
@@ -88,7 +88,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         return ended;
     }
 
-    /** Forgets a receiver that has ended, and with it the mapping of its cursors. */
+    /** Removes a receiver that has ended, and with it the mapping of its cursors. */
     void ended(PeerLink link) {
         accounts.computeIfPresent(link.id(), (id, account) -> account.link == link ? null : account);
     }
@@ -118,7 +118,9 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         }
     }
 
-    /** Ends the accounts: what is released from now on, its senders have already, as this worker has ended. */
+    /**
+     * Ends the accounts: the senders already have the regions that are released from now on, as this worker has ended.
+     */
     void close() {
         synchronized (own) {
             closed = true;

@@ -49,11 +49,11 @@ final class LinkFactory {
     }
 
     /**
-     * Opens a link, on a thread of its own: Chronicle's objects keep the thread that made them, which in a call is one
-     * of a bundle, and with it the bundle's class loader.
+     * Opens a link, on a thread of its own: Chronicle's objects keep the thread that created them, which in a call is a
+     * thread of a bundle, and with it the bundle's class loader.
      *
      * @param first whether it is the first link to this peer
-     * @param isGone which peers' slots in the cursors may be reused
+     * @param isGone whether a peer's slot in the cursors may be reused
      * @return null when the peer is starting, and its queues are not ready
      * @throws IOException when its files can't be used
      */
@@ -152,7 +152,9 @@ final class LinkFactory {
         }
     }
 
-    /** Announces to the peer that this worker talks to it, unless the peer reads this worker's queues already. */
+    /**
+     * Announces to the peer that this worker communicates with it, unless the peer reads this worker's queues already.
+     */
     private void introduce(PeerLink link, Peer peer) throws IOException {
         if (!link.isSelf() && !link.isReadByPeer()) {
             Contacts.announce(peer, own.id(), files);
@@ -180,7 +182,7 @@ final class LinkFactory {
 
     /**
      * Positions the reader of responses. Calls to an earlier incarnation of the peer may wait for responses that a
-     * later one wrote before this link was made, so reading continues at the position of the earlier link. No calls
+     * later one wrote before this link was created, so reading continues at the position of the earlier link. No calls
      * wait for the first link.
      */
     private static void positionResponses(JournalTail responses, CursorSlot slot, boolean first) {

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Why there is no link to peers that could not be read, and when to try again.
+ * Reasons why there is no link to peers that could not be read, and the times of the next attempts.
  *
  * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
  */
@@ -29,7 +29,7 @@ final class LinkFailures {
         failed(peer, ReadProblem.NONE, nowNs);
     }
 
-    /** Notes that no link could be made. Returns whether the problem is another one than before. */
+    /** Notes that no link could be created. Returns whether the problem differs from the previous one. */
     boolean failed(Peer peer, ReadProblem problem, long nowNs) {
         Failure last = byId.put(peer.id(), new Failure(peer.epoch(), problem, nowNs + RETRY_NS));
         return last == null || !last.problem().equals(problem);
@@ -39,20 +39,25 @@ final class LinkFailures {
         byId.remove(peer.id());
     }
 
-    /** Forgets workers that are gone, to which no link is made again. */
+    /** Removes workers that are gone, to which no link is created again. */
     void retain(Members members) {
         byId.keySet()
                 .removeIf(id ->
                         members.find(id).filter(peer -> peer.state().isThere()).isEmpty());
     }
 
-    /** Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation. */
+    /**
+     * Returns whether to retry a peer that could not be read: not at every refresh, unless it is another incarnation.
+     */
     boolean mayTry(Peer peer, long nowNs) {
         Failure last = of(peer);
         return last == null || nowNs - last.retryAtNs() >= 0;
     }
 
-    /** Returns why no link could be made to this incarnation; {@link ReadProblem#NONE} when that is not known. */
+    /**
+     * Returns the reason why no link could be created to this incarnation; {@link ReadProblem#NONE} when that is not
+     * known.
+     */
     ReadProblem problem(Peer peer) {
         Failure last = of(peer);
         return last == null ? ReadProblem.NONE : last.problem();

@@ -35,10 +35,10 @@ public final class LinkLookup {
     /**
      * Returns the link to the receiver of a call.
      *
-     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
+     * @param deadlineNs end of the wait for a worker that is starting, on CLOCK_BOOTTIME; 0 to wait indefinitely
      * @param mayWait whether to wait also for the successor of a worker that has left in order
-     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when it is
-     * starting, and this thread must not wait
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when
+     *     it is starting, and this thread must not wait
      */
     public PeerLink require(String to, long deadlineNs, boolean mayWait) {
         PeerLink link = links.named(to);
@@ -51,9 +51,9 @@ public final class LinkLookup {
     /**
      * Returns the link to the worker with this id, even if the id is another worker's name.
      *
-     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
-     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when it is
-     * starting, and this thread must not wait
+     * @param deadlineNs end of the wait for a worker that is starting, on CLOCK_BOOTTIME; 0 to wait indefinitely
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used; when
+     *     it is starting, and this thread must not wait
      */
     public PeerLink require(int id, long deadlineNs) {
         return require(WorkerInfo.address(id), deadlineNs, false);
@@ -99,7 +99,7 @@ public final class LinkLookup {
         }
     }
 
-    /** Returns the link to a worker, but not one that ended while it waits for a successor. */
+    /** Returns the link to a worker; with {@code mayWait}, not to an incarnation that may be succeeded. */
     private Optional<PeerLink> find(String to, boolean mayWait) {
         return links.find(to).filter(link -> !mayWait || !link.mayBeSucceeded());
     }

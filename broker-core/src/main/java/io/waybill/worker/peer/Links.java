@@ -26,8 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The links of a worker to those peers that it talks with: created when one of both begins to call the other, ended when
- * the peer leaves. Nothing is opened for the other workers of the home.
+ * Links of a worker to the peers with which it communicates: created when one of both begins to call the other, ended
+ * when the peer leaves. Nothing is opened for the other workers of the home.
  *
  * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers of an unknown worker, one at a time;
  * {@link #current} and {@link #find} by any.
@@ -47,14 +47,14 @@ public final class Links {
     private final Map<Integer, List<String>> againById = new HashMap<>(); // guarded by refreshing: keys that run again
     private final LinkFailures failures = new LinkFailures(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
-    /** Of incarnations that have ended, until everything that they wrote for this worker is read. */
+    /** Links to incarnations that have ended, until all records that they wrote for this worker are read. */
     private final List<PeerLink> ended = new ArrayList<>(); // guarded by refreshing
 
     private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: any incarnation
     private final WantedPeers wanted; // guarded by refreshing
     private boolean closed; // guarded by refreshing
     private boolean awaitsLinks; // guarded by refreshing
-    private boolean hasChanged = true; // guarded by refreshing: what a refresh follows, since the last one
+    private boolean hasChanged = true; // guarded by refreshing: whether anything that a refresh follows has changed
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
@@ -81,7 +81,7 @@ public final class Links {
         return serves;
     }
 
-    /** Returns how tensors go to these peers, and come from them. */
+    /** Returns the transit of tensors to and from these peers. */
     public TensorTransit transit() {
         return transit;
     }
@@ -108,7 +108,9 @@ public final class Links {
         makeListener = listener;
     }
 
-    /** Sets the listener for links about to be closed, called by the permit's holder. Set it before the first refresh. */
+    /**
+     * Sets the listener for links about to be closed, called by the permit's holder. Set it before the first refresh.
+     */
     public void onDrop(Consumer<PeerLink> listener) {
         dropListener = listener;
     }
@@ -121,14 +123,17 @@ public final class Links {
         }
     }
 
-    /** Returns how long no refresh is needed without a change; 0 while links are to be made, retried or closed. */
+    /**
+     * Returns the time for which no refresh is needed without a change; 0 while links are to be created, retried or
+     * closed.
+     */
     public long restNs() {
         synchronized (refreshing) {
             return isComplete() ? membership.restNs() : 0;
         }
     }
 
-    /** Returns whether no link is to be made, retried or closed. */
+    /** Returns whether no link is to be created, retried or closed. */
     private boolean isComplete() {
         if (awaitsLinks || !failures.isEmpty() || !ended.isEmpty()) {
             return false;
@@ -141,7 +146,7 @@ public final class Links {
         return true;
     }
 
-    /** Sets how peers are notified of records for them. Set it before the first refresh. */
+    /** Sets the announcement that notifies peers of records for them. Set it before the first refresh. */
     public void announceBy(Announcement other) {
         announcement = other;
     }
@@ -161,7 +166,7 @@ public final class Links {
         List<Runnable> inform;
         synchronized (refreshing) {
             if (closed) {
-                return; // a link that is made now would never be closed
+                return; // a link that is created now would never be closed
             }
             own.contacts().take(this::contacted);
             hasChanged |= membership.refresh() | wanted.takeChanged();
@@ -256,7 +261,7 @@ public final class Links {
                 new CloseSteps().attempt(link::close).suppressIn(e);
             }
             if (e instanceof Error error && !(e instanceof InternalError) && !(e instanceof OutOfMemoryError)) {
-                throw error; // others are of this peer's files, or no thread: the other peers are linked all the same
+                throw error; // others concern this peer's files, or lack of threads: the other peers are linked anyway
             }
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are incomplete: retried at the next refresh
@@ -270,8 +275,8 @@ public final class Links {
     }
 
     /**
-     * Passes on what a peer shows about itself that decides what calls to it may expect. An incarnation that is starting has not published the keys
-     * that it runs again: those of the previous one are assumed.
+     * Passes on the entries of a peer's record that decide what calls to it may expect. An incarnation that is starting
+     * has not published the keys that it runs again: the keys of the previous one are assumed.
      */
     private void report(PeerLink link, Peer peer) {
         if (peer.state() == PeerState.READY && peer.record().isPresent()) {
@@ -336,7 +341,7 @@ public final class Links {
     }
 
     private void publish() {
-        // the ended ones first: responses of one incarnation come before those of the next
+        // links to ended incarnations first: responses of one incarnation come before those of the next
         List<PeerLink> all = new ArrayList<>(ended);
         all.addAll(byId.values());
         current = all.toArray(new PeerLink[0]);
@@ -367,12 +372,15 @@ public final class Links {
         return Optional.empty();
     }
 
-    /** Returns a worker as its record says now. */
+    /** Returns a worker as its record describes it now. */
     public Optional<Peer> peerNow(int id, String name) {
         return membership.read(new WorkerInfo(id, name));
     }
 
-    /** Links to the next incarnation of a peer, also if this worker does not serve, until it does no longer await it. Any thread. */
+    /**
+     * Links to the next incarnation of a peer, also if this worker does not serve, until it no longer awaits it. Any
+     * thread.
+     */
     public void awaits(int id, boolean next) {
         wanted.awaits(id, next);
     }
@@ -382,7 +390,10 @@ public final class Links {
         return membership.find(id);
     }
 
-    /** Looks up a peer that is present, or may be succeeded if {@code mayWait}, but has no link yet; throws the reason if it will get none. */
+    /**
+     * Looks up a peer that is present, or may be succeeded if {@code mayWait}, but has no link yet; throws the reason
+     * if it will get none.
+     */
     Peer look(String to, boolean mayWait) {
         synchronized (refreshing) {
             if (closed) {

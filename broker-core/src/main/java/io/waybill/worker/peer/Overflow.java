@@ -4,6 +4,6 @@ package io.waybill.worker.peer;
 public enum Overflow {
     /** The caller waits until there is room, or its deadline passes. */
     WAIT,
-    /** The call is rejected at once. */
+    /** The call is rejected immediately. */
     REFUSE
 }

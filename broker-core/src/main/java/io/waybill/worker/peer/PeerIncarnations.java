@@ -26,7 +26,7 @@ final class PeerIncarnations {
         listener = notified;
     }
 
-    /** Returns those that are linked, or were noted as present, and are no members any more. */
+    /** Returns the ids of peers that are linked, or were noted as present, and are no longer members. */
     List<Integer> departed(Members members, Set<Integer> linked) {
         Set<Integer> departed = new LinkedHashSet<>(present.keySet());
         departed.addAll(linked);

@@ -41,7 +41,7 @@ public final class PeerLink {
         LOST,
         /** The peer left; the responses that it had written are still read. */
         LEFT,
-        /** The peer's files can't be read; {@link #problem()} says why. */
+        /** The peer's files can't be read; {@link #problem()} has the reason. */
         UNREADABLE
     }
 
@@ -70,8 +70,8 @@ public final class PeerLink {
     private volatile long lookedFor;
     private volatile boolean swept; // written by the permit's holder, read by the housekeeper
     // Written by the thread that refreshes the links, read by the permit's holder and by callers.
-    private volatile long succeededUntilNs; // on CLOCK_BOOTTIME; 0: what the peer did not begin ends with it
-    private volatile long firstEpoch; // of the peer's incarnations that this one continues
+    private volatile long succeededUntilNs; // on CLOCK_BOOTTIME; 0: requests that the peer did not begin end with it
+    private volatile long firstEpoch; // first epoch of the peer's incarnations that this one continues
 
     PeerLink(
             Peer peer,
@@ -107,13 +107,14 @@ public final class PeerLink {
         return name;
     }
 
-    /** Returns the peer's epoch: how often its name was joined. */
+    /** Returns the peer's epoch: the number of joins under its name. */
     public long epoch() {
         return epoch;
     }
 
     /**
-     * Returns the epoch of the incarnation that sent a request: the peer's queue begins with what an earlier one left unread.
+     * Returns the epoch of the incarnation that sent a request: the peer's queue begins with requests that an earlier
+     * incarnation left unread.
      *
      * @param sentNs by the wall clock
      */
@@ -146,7 +147,7 @@ public final class PeerLink {
         return segments;
     }
 
-    /** Returns on which devices tensors arrive that are sent to the peer. */
+    /** Returns the devices on which tensors arrive that are sent to the peer. */
     public PeerRoutes devices() {
         return devices;
     }
@@ -209,22 +210,27 @@ public final class PeerLink {
         }
     }
 
-    /** Returns whether the peer has left in order, and what it had not begun waits for its successor. Any thread. */
+    /**
+     * Returns whether the peer has left in order, and the requests that it had not begun wait for its successor. Any
+     * thread.
+     */
     public boolean mayBeSucceeded() {
         return condition == Condition.LEFT && succeededUntilNs > 0;
     }
 
-    /** Returns until when a successor may come, on CLOCK_BOOTTIME; 0: there is none to come. */
+    /** Returns the time until which a successor may come, on CLOCK_BOOTTIME; 0 when none comes. */
     public long succeededUntilNs() {
         return succeededUntilNs;
     }
 
-    /** Returns whether the peer runs what another incarnation of it, which left in order, had not begun. */
+    /**
+     * Returns whether the peer runs the requests that another incarnation of it, which left in order, had not begun.
+     */
     public boolean continues(PeerLink ended) {
         return firstEpoch <= ended.epoch && ended.epoch <= epoch;
     }
 
-    /** Reads what the peer shows about itself. */
+    /** Reads the entries that the peer publishes in its record. */
     void shows(WorkerRecord record) {
         if (record.epoch() == epoch) {
             firstEpoch = Succession.firstEpochOf(record);
@@ -232,7 +238,7 @@ public final class PeerLink {
         devices.declared(record.settings());
     }
 
-    /** Returns whether this was left as unreadable, and the peer's cursors can't be read either. */
+    /** Returns whether this link was left as unreadable, and the peer's cursors can't be read either. */
     boolean hasCutCursors() {
         return condition == Condition.UNREADABLE && peerCursors.isCut();
     }
@@ -318,7 +324,7 @@ public final class PeerLink {
         return was;
     }
 
-    /** Announces what was written, and wakes the peer if it sleeps. Call when it may read that. */
+    /** Announces the written records, and wakes the peer if it sleeps. Call when the peer may read them. */
     public void ringIfAsleep() {
         try {
             reader.position().announce();

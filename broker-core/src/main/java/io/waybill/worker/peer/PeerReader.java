@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the two queues of one incarnation of a peer, and writes the positions after what was read to this worker's own
- * cursors.
+ * Reads the two queues of one incarnation of a peer, and writes the positions after the records that were read to this
+ * worker's own cursors.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}; {@link #cut},
  * {@link #isCutNow} and {@link #position} by any thread.
@@ -28,7 +28,7 @@ public final class PeerReader {
     private final boolean waitsForDisk;
     private final JournalTail requests; // null when this worker does not serve
     private final JournalTail responses;
-    // Written by the thread that made the link to the next incarnation, read by the permit's holder.
+    // Written by the thread that created the link to the next incarnation, read by the permit's holder.
     private volatile long responsesEnd = Long.MAX_VALUE;
     private boolean positioned;
     private boolean positionLost;
@@ -39,7 +39,7 @@ public final class PeerReader {
     private long damaged;
     private boolean isResponsePositionDue;
     private PeerCursorSlot announcements; // null until the peer has a slot for this worker
-    // How often the peer has announced records: at this poll, and when this worker began to read a queue to its end.
+    // Number of announcements of the peer: at this poll, and when this worker began to read a queue to its end.
     private long announced;
     private long requestsReadAt;
     private long responsesReadAt;
@@ -134,18 +134,23 @@ public final class PeerReader {
 
     // ---- what the peer has announced
 
-    /** Looks at how often the peer has announced records, before a poll of its queues. */
+    /** Reads the number of announcements of the peer, before a poll of its queues. */
     public void lookAtAnnouncements() {
         PeerCursorSlot slot = announcements;
         announced = slot == null ? 0 : slot.announced();
     }
 
-    /** Has the next poll read the peer's queues where that is {@linkplain JournalTail#isInPlace one read of memory}, whatever the peer has announced. */
+    /**
+     * Makes the next poll read the peer's queues where that is {@linkplain JournalTail#isInPlace one read of memory},
+     * independently of announcements.
+     */
     public void ignoreAnnouncements() {
         announced = 0;
     }
 
-    /** Looks for the slot in which the peer announces, and has the next poll read the peer's queues in any case. */
+    /**
+     * Searches for the slot in which the peer announces, and makes the next poll read the peer's queues in any case.
+     */
     public void findAnnouncements() {
         PeerCursorSlot slot = announcements;
         if (slot == null || !slot.isValid()) {
@@ -156,7 +161,9 @@ public final class PeerReader {
         responsesReadAt = 0;
     }
 
-    /** Returns whether the peer may have written requests that were not read; true for a peer that announces nothing. */
+    /**
+     * Returns whether the peer may have written requests that were not read; true for a peer that announces nothing.
+     */
     public boolean mayHaveRequests() {
         if (announced == 0 && requests.isInPlace()) {
             return requests.mayHaveNext();
@@ -167,17 +174,19 @@ public final class PeerReader {
         return announced == 0 || announced != requestsReadAt;
     }
 
-    /** Returns whether the peer may have written responses that were not read; true for a peer that announces nothing. */
+    /**
+     * Returns whether the peer may have written responses that were not read; true for a peer that announces nothing.
+     */
     public boolean mayHaveResponses() {
         return announced == 0 ? responses.mayHaveNext() : announced != responsesReadAt;
     }
 
-    /** Notes that no requests are left of those that were announced when it last looked. */
+    /** Notes that all requests are read that were announced at the last check. */
     public void requestsReadToEnd() {
         requestsReadAt = announced;
     }
 
-    /** Notes the same of responses. */
+    /** Notes that all responses are read that were announced at the last check. */
     public void responsesReadToEnd() {
         responsesReadAt = announced;
     }
@@ -249,7 +258,10 @@ public final class PeerReader {
         }
     }
 
-    /** Returns how many requests this link has read, without those of an earlier incarnation of this worker to itself. */
+    /**
+     * Returns the number of requests that this link has read, without requests of an earlier incarnation of this worker
+     * to itself.
+     */
     long requestsReadHere() {
         return requestsReadHere;
     }

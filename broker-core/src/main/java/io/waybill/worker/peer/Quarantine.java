@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 public final class Quarantine {
 
     private static final Logger LOG = LoggerFactory.getLogger(Quarantine.class);
-    /** After so many consecutive faults while one peer is read, its files are blamed whatever they look like. */
+    /** Number of consecutive faults while one peer is read after which its files are blamed, whatever their state. */
     private static final int MAX_ALIEN_FAULTS = 3;
     /**
      * Min time between checks without a result. A check costs some 50 us a peer, and foreign code that faults
@@ -78,8 +78,8 @@ public final class Quarantine {
     }
 
     /**
-     * Handles a failed read of a peer. The peer's own files are blamed, unless the cause is a fault: that may be of
-     * another file and have surfaced here.
+     * Handles a failed read of a peer. The peer's own files are blamed, unless the cause is a fault: a fault may belong
+     * to another file and have surfaced here.
      */
     public void failedToRead(PeerLink link, Throwable e) {
         if (!MappedFaults.is(e) || !leaveTheCut() && isSuspect(link)) {

@@ -26,7 +26,7 @@ public final class RecordReader {
         this.counters = counters;
     }
 
-    /** Returns where peers go whose files can't be read. */
+    /** Returns the quarantine of peers whose files can't be read. */
     public Quarantine quarantine() {
         return quarantine;
     }

@@ -1,18 +1,18 @@
 package io.waybill.worker.peer;
 
 /**
- * The requests of one peer that were read and not served: those that wait for a handler, and those to which an earlier
- * incarnation of this worker did not respond.
+ * The requests of one peer that were read and not served: requests that wait for a handler, and requests to which an
+ * earlier incarnation of this worker did not respond.
  *
- * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}, except where a method says
- * otherwise.
+ * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}, except where a method
+ * states otherwise.
  */
 public final class RequestBacklog {
 
     private static final long[] NONE = {};
 
     private final UnservedRequests unserved = new UnservedRequests();
-    // Written by the thread that made the link and by the recovery, read by the permit's holder and the housekeeper.
+    // Written by the thread that created the link and by the recovery, read by the permit's holder and the housekeeper.
     private volatile boolean recovered = true;
     private long[] unanswered = NONE; // read by an earlier incarnation; served in this order
     private int served;
@@ -22,7 +22,7 @@ public final class RequestBacklog {
         return unserved;
     }
 
-    /** Blocks serving until {@link #recovered}. By the thread that made the link, before it is polled. */
+    /** Blocks serving until {@link #recovered}. By the thread that created the link, before it is polled. */
     public void recovering() {
         recovered = false;
     }

@@ -86,9 +86,9 @@ public final class TensorTransit implements AutoCloseable {
     }
 
     /**
-     * Checks the device maps of this worker against what the workers declare that are there.
+     * Checks the device maps of this worker against the declarations of the workers that are present.
      *
-     * @throws IllegalArgumentException when one does not fit
+     * @throws IllegalArgumentException when a map does not fit
      */
     public void requireMaps(List<Peer> peers) {
         for (Peer peer : peers) {
@@ -103,14 +103,17 @@ public final class TensorTransit implements AutoCloseable {
         return devices;
     }
 
-    /** Starts or continues the account of what a peer leases, before its link is used. */
+    /** Starts or continues the account of a peer's leases, before its link is used. */
     void linked(PeerLink link) {
         if (ledger.open(link)) { // the link before may be closed later
             sender.receiverGone(link.id());
         }
     }
 
-    /** Ends the leases of a receiver whose last link was closed, unless that was left as unreadable: then its process may use them still. */
+    /**
+     * Ends the leases of a receiver whose last link was closed, unless that was left as unreadable: then its process
+     * may still use them.
+     */
     void unlinked(PeerLink link) {
         if (link.condition() != PeerLink.Condition.UNREADABLE) {
             sender.receiverGone(link.id());
@@ -139,7 +142,7 @@ public final class TensorTransit implements AutoCloseable {
     public boolean hasLeases(RecordView record) {
         try {
             return receiver.leases(record);
-        } catch (MalformedRecordException e) { // its handler's thread says so
+        } catch (MalformedRecordException e) { // its handler's thread reports it
             return true;
         }
     }
@@ -155,20 +158,26 @@ public final class TensorTransit implements AutoCloseable {
         }
     }
 
-    /** Gives up listeners of segments that do not return, and takes back what receivers of device memory have released. To be called at intervals. */
+    /**
+     * Abandons listeners of segments that do not return, and reclaims device memory that receivers have released. Call
+     * at intervals.
+     */
     public void look() {
         mapped.look();
         sender.look();
     }
 
-    /** Waits until receivers have released the device memory that is shared with them, up to a limit: without this worker nothing holds it. */
+    /**
+     * Waits until receivers have released the device memory that is shared with them, up to a limit: without this
+     * worker nothing holds it.
+     */
     public void awaitReceivers(Duration limit) {
         long untilNs = host.clock().monotonicNs() + limit.toNanos();
         boolean interrupted = false;
         sender.look();
         while (pool.leases().areShared() && host.clock().monotonicNs() - untilNs < 0) {
             host.threads().pause(LOOK_NS);
-            interrupted |= Thread.interrupted(); // a wait that has a limit goes on
+            interrupted |= Thread.interrupted(); // a wait that has a limit continues
             sender.look();
         }
         if (interrupted) {

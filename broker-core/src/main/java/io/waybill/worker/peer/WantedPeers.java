@@ -13,8 +13,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Peers to which a serving worker keeps a link while they are present: those that it, or an earlier incarnation, talked
- * with, and those that announced themselves. All of them, if the cursors may have lost some.
+ * Peers to which a serving worker keeps a link while they are present: peers with which it, or an earlier incarnation,
+ * communicated, and peers that announced themselves. All peers, if the cursors may have lost some.
  *
  * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
  */
@@ -48,8 +48,8 @@ final class WantedPeers {
     }
 
     /**
-     * Frees the slots of workers that were removed from the home, once no link uses them: their ids may be given again. Looks at
-     * most once a second, and only if claims came or went.
+     * Frees the slots of workers that were removed from the home, once no link uses them: their ids may be assigned
+     * again. Checks at most once a second, and only if claims came or went.
      */
     void dropRemoved(Members members, Set<Integer> linked, List<PeerLink> ended) throws IOException {
         Clock clock = own.home().host().clock();
@@ -93,7 +93,7 @@ final class WantedPeers {
         if (!hasChanged) {
             return false;
         }
-        hasChanged = false; // what was added before is seen by what follows
+        hasChanged = false; // peers added before are seen by the code that follows
         return true;
     }
 }

@@ -2,7 +2,7 @@
  * Peers: the links to the other workers of the home.
  *
  * <p>A {@link io.waybill.worker.peer.PeerLink} stands for one incarnation of a peer. It holds the reader of the peer's
- * queues, the account of what is in flight to it, and its doorbell. {@link io.waybill.worker.peer.Links} makes and ends
+ * queues, the account of calls in flight to it, and its doorbell. {@link io.waybill.worker.peer.Links} makes and ends
  * them.
  *
  * <h2>Starting points</h2>
