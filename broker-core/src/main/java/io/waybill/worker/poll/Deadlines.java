@@ -26,7 +26,7 @@ public final class Deadlines {
         return earliestNs.get();
     }
 
-    /** Forgets all deadlines, before the calls are checked; deadlines added meanwhile count again. */
+    /** Clears all deadlines, before the calls are checked; deadlines added meanwhile count. */
     public void restart() {
         earliestNs.set(Long.MAX_VALUE);
     }

@@ -50,15 +50,15 @@ public final class FaultAlarm {
     }
 
     /**
-     * Unparks a thread. That enters the virtual machine, where JDK 17 reports earlier faults of the calling thread: they are no failure of what that
-     * does.
+     * Unparks a thread. That enters the virtual machine, where JDK 17 reports earlier faults of the calling thread:
+     * they do not belong to the code that runs there.
      */
     void unpark(Thread waiting) {
         try {
             threads.unpark(waiting);
         } catch (InternalError e) {
             report(e);
-            threads.unpark(waiting); // the first one may have come to nothing
+            threads.unpark(waiting); // the first unpark may have had no effect
         }
     }
 

@@ -32,9 +32,9 @@ final class FutureWait implements WaitCondition {
     @Override
     public void park(long maxNs) {
         try {
-            threads.await(future, maxNs); // the waiting thread looks again, and its caller at the outcome
+            threads.await(future, maxNs); // the waiting thread checks the future again, and its caller the outcome
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // the thread that parks notes it
+            Thread.currentThread().interrupt(); // the thread that parks handles it
         }
     }
 

@@ -11,16 +11,17 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Polling by a thread of a bundle, in place of the poller, so that a plain handler runs on the thread that read its request: the leader. It
- * sleeps on the doorbell as a waiting caller does, with the rings diverted to it while the poller sleeps on, and leaves when nothing comes for some
- * milliseconds. One thread leads at a time.
+ * Polling by a thread of a bundle, the leader, in place of the poller, so that a plain handler runs on the thread that
+ * read its request. The leader sleeps on the doorbell as a waiting caller does, with the rings diverted to it while the
+ * poller continues to sleep, and stops when nothing comes for some milliseconds. One thread leads at a time.
  *
- * <p>The leader runs handlers of its own bundle, without the permit. In front of one that is {@linkplain HandlerEntry#isShort expected to be
- * short}, nothing else happens: the poller checks from time to time whether the leader comes back, and takes its place when it does not. In front of any
- * other, the leader hands over to the poller, which sleeps until a peer rings, and takes the lead again after it.
+ * <p>The leader runs handlers of its own bundle, without the permit. Before a handler that is
+ * {@linkplain HandlerEntry#isShort expected to be short}, nothing else happens: the poller checks from time to time
+ * whether the leader returns, and takes its place when it does not. Before any other handler, the leader hands over to
+ * the poller, which sleeps until a peer rings, and becomes the leader again after the handler.
  *
- * <p><b>Threads.</b> {@link #poll}, {@link #enter} and {@link #leave} by the leader; {@link #isLed(long)} by the poller;
- * {@link #mayRun} by the holder of the permit; the rest by any.
+ * <p><b>Threads.</b> {@link #poll}, {@link #enter} and {@link #leave} by the leader; {@link #isLed(long)} by the
+ * poller; {@link #mayRun} by the holder of the permit; the rest by any.
  */
 public final class HandlerPolling implements PolledTasks.Polling {
 
@@ -34,9 +35,12 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
-    /** With so many requests in one poll there is a backlog. */
+    /** Number of requests in one poll that counts as a backlog. */
     private static final int BEGUN = 8;
-    /** After so many requests of other bundles, and none of its own, a thread leaves the lead to one of theirs. */
+    /**
+     * Max number of requests of other bundles, with none of its own between them, before a thread leaves the lead to a
+     * thread of theirs.
+     */
     private static final int MAX_OF_OTHERS = 4;
 
     private final PollTimes times;
@@ -49,10 +53,10 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private final Poller poller;
     private volatile HandlerSlot leader; // set and cleared by itself, or cleared by the poller; null for none
     private volatile boolean isChecked; // written by the poller: it checks the leader from time to time
-    private volatile boolean ran; // a short handler since then; set by the leader, cleared by the poller
+    private volatile boolean ran; // whether a short handler ran since then; set by the leader, cleared by the poller
     private long turnSeen; // by the poller
-    private boolean passedOn; // by the holder of the permit: a request, and none came after it
-    // By the leader: its own requests in this poll, and how long they took.
+    private boolean passedOn; // by the holder of the permit: whether a request was passed on, and none came after it
+    // By the leader: the number of its own requests in this poll, and the time that they took.
     private int begun;
     private long busyNs;
     private int ofOthers; // requests since the last one of its own; by the leader
@@ -116,7 +120,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         boolean mine = false;
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
             self.hasLeft = false;
-            if (executor.polled().taskWaits()) { // passed on by a thread that polled before, or by this one
+            if (executor.polled().taskWaits()) { // passed on by a previous polling thread, or by this one
                 prepare(self, executor.polled().areShort());
                 if (mine) {
                     permit.release();
@@ -183,7 +187,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     /**
-     * Waits until the holder has released the permit, who may need this processor for that. Returns whether the calling thread has it.
+     * Waits until the holder, which may need this processor for that, has released the permit. Returns whether the
+     * calling thread has the permit.
      */
     private boolean awaitPermit() {
         permit.awaitRelease(times.leaderRestNs());
@@ -191,8 +196,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     /**
-     * Ends the turn, and sleeps on the doorbell while the poller does, with the rings diverted to this thread. Returns false when nothing came, or another
-     * thread has the rings.
+     * Ends the turn, and sleeps on the doorbell while the poller sleeps, with the rings diverted to this thread.
+     * Returns false when nothing came, or another thread has the rings.
      */
     private boolean rest() {
         boolean diverts = poller.hasRings() || poller.tryDivertRings();
@@ -200,7 +205,10 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return diverts && poller.awaitRing(times.leaderRestNs());
     }
 
-    /** Counts a request of this thread's bundle in. Returns false when a thread of the bundle is to run it as any other. By the leader, with the permit. */
+    /**
+     * Counts a request of this thread's bundle as begun. Returns false when a thread of the bundle is to run it like
+     * any other request. By the leader, with the permit.
+     */
     public boolean begin(HandlerEntry entry, Runnable request) {
         return entry.executor().polled().begin(invocations.own().pooled, request);
     }
@@ -215,7 +223,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     private void prepare(HandlerSlot self, boolean isShort) {
-        self.polledFor = null; // what it polls inside of the handler, while that waits, runs elsewhere
+        self.polledFor = null; // requests that it polls inside the handler, while the handler waits, run elsewhere
         self.polledSinceNs = clock.bootNs();
         if (!isShort) {
             handOver(self);
@@ -224,7 +232,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         askForChecks();
     }
 
-    /** Has the poller check this thread from time to time: it may not come back from foreign code. */
+    /** Makes the poller check this thread from time to time: it may not return from foreign code. */
     private void askForChecks() {
         if (!ran) {
             ran = true;
@@ -234,7 +242,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
-    /** Leaves polling to the poller, which a peer rings for from now on. With the permit, if this thread has it. */
+    /** Leaves polling to the poller, for which peers ring from now on. With the permit, if this thread has it. */
     private void handOver(HandlerSlot self) {
         if (!LEADER.compareAndSet(this, self, null)) {
             return;
@@ -245,7 +253,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             poller.restoreRings(false);
             if (turns.isSleeping() && permit.isMine()) {
                 cursors.markAsleep();
-                wakes = turns.mayHaveWork(); // otherwise a peer that writes something sees the mark, and rings
+                wakes = turns.mayHaveWork(); // otherwise a peer that writes sees the mark, and rings
             } else {
                 wakes = !turns.isSleeping();
             }
@@ -257,7 +265,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
-    /** Takes the lead again, unless another thread has it, or a backlog is spread over threads. */
+    /** Makes this thread the leader again, unless another thread leads, or a backlog is spread over threads. */
     private void retake(HandlerSlot self, HandlerExecutor executor) {
         if (leader == null
                 && clock.bootNs() - pausedUntilNs >= 0
@@ -267,7 +275,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
-    /** Marks that the handler has ended. Returns whether this thread may poll on. */
+    /** Marks that the handler has ended. Returns whether this thread may continue to poll. */
     public boolean leave(HandlerSlot self, HandlerEntry entry) {
         HandlerExecutor executor = entry.executor();
         long nowNs = clock.bootNs();
@@ -283,15 +291,18 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         begun++;
         busyNs += Math.min(
-                tookNs, 2 * PollTimes.WORTH_A_THREAD_NS); // one that was kept from its processor does not count
-        if (begun >= BEGUN && busyNs >= begun * PollTimes.WORTH_A_THREAD_NS) { // others wait behind these
+                tookNs, 2 * PollTimes.WORTH_A_THREAD_NS); // time without a processor does not count
+        if (begun >= BEGUN && busyNs >= begun * PollTimes.WORTH_A_THREAD_NS) { // other requests wait behind these
             pausedUntilNs = nowNs + PollTimes.PAUSE_NS;
             LEADER.compareAndSet(this, self, null);
         }
         return leader == self && !executor.polled().taskWaits() && !executor.isClosed();
     }
 
-    /** See {@link HandlerSlot#leave}. If the leader does not come back in time, the poller wakes a thread for it. */
+    /**
+     * Leaves a task to the leader, as {@link HandlerSlot#keepTask} describes. If the leader does not return in time,
+     * the poller wakes a thread for the task.
+     */
     boolean leave(HandlerSlot self, HandlerEntry entry, Runnable task) {
         HandlerExecutor executor = entry.executor();
         if (!isThis(self, entry) || !entry.isShort() || !executor.polled().leave(self.pooled, task)) {
@@ -299,7 +310,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         self.hasLeft = true;
         askForChecks();
-        if (leader != self) { // taken over before the task waited
+        if (leader != self) { // replaced as the leader before the task waited
             executor.polled().help();
         }
         return true;
@@ -317,7 +328,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
 
     // ---- the holder of the permit
 
-    /** Notes that a request goes to a thread of its bundle, which may poll after it. */
+    /** Records that a request goes to a thread of its bundle, which may poll after it. */
     public void passedOn(HandlerEntry entry) {
         passedOn = entry.executor().polled().mayPoll();
         HandlerSlot self = leader;
@@ -329,7 +340,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
     }
 
-    /** Returns whether a request went to a thread since the last time, and forgets it. With the permit. */
+    /** Returns whether a request went to a thread since the last call, and clears the mark. With the permit. */
     boolean takePassedOn() {
         boolean taken = passedOn;
         passedOn = false;
@@ -349,7 +360,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return leader != null;
     }
 
-    /** Returns whether the leader is to be checked: it has run a short handler since the last time. */
+    /** Returns whether the leader is to be checked: it has run a short handler since the last call. */
     boolean takeCheck() {
         boolean checks = isLed() && ran;
         isChecked = checks;
@@ -358,7 +369,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     /**
-     * Returns whether a thread leads, and takes its place when it does not come back from foreign code.
+     * Returns whether a thread leads, and takes its place when it does not return from foreign code.
      *
      * @param nowNs on the boot clock
      */
@@ -368,7 +379,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         long sinceNs = seen.polledSinceNs;
-        long turn = seen.inlineTurn(); // of a non-blocking handler
+        long turn = seen.inlineTurn(); // turn of a non-blocking handler
         boolean isLate = sinceNs != 0 && nowNs - sinceNs > HandlerEntry.SHORT_NS
                 || turn != 0 && turn == turnSeen
                 || permit.isCaught(seen.thread());
@@ -381,7 +392,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         }
         poller.restoreRingsOf(seen);
         seen.executor.polled().handOver(seen.pooled);
-        seen.executor.polled().help(); // with what was left to it
+        seen.executor.polled().help(); // with the tasks that were left to it
         return false;
     }
 }

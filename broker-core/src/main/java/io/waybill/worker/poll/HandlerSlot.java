@@ -12,10 +12,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The handlers that one thread is inside of: a handler on a thread of its bundle, a non-blocking handler on a polling
+ * The handlers that one thread is inside: a handler on a thread of its bundle, a non-blocking handler on a polling
  * thread, or the second within the first, when a handler waits for a response and polls meanwhile.
- *
- * <p><b>Threads.</b> Written by its thread; read by the housekeeper.
  */
 public final class HandlerSlot implements HandlerStack {
 
@@ -37,12 +35,13 @@ public final class HandlerSlot implements HandlerStack {
     private int tasks;
     private boolean prepared;
     private Object spare; // for reuse by this thread; null for none
-    PoolThread pooled; // of the executor, set with it
-    volatile HandlerExecutor executor; // of its thread, set before that polls in place of the poller, which reads it
-    HandlerPolling leads; // while the thread polls in place of the poller; its own
-    boolean hasLeft; // a task to itself, since it began to poll; its own
-    HandlerExecutor polledFor; // while the thread polls for this executor, and is in no handler of it; its own
-    // On the boot clock; 0 while it is in no handler that it polled. Written by its thread, read by the poller.
+    PoolThread pooled; // thread of the executor, set with it
+    volatile HandlerExecutor executor; // set before its thread polls in place of the poller, which reads it
+    HandlerPolling leads; // set while the thread polls in place of the poller; by this thread only
+    boolean hasLeft; // whether it left a task to itself since it began to poll; by this thread only
+    HandlerExecutor polledFor; // while the thread polls for this executor, outside its handlers; by this thread only
+    // Time of entry into the handler that it polled, on the boot clock; 0 while it is in none. Written by its thread,
+    // read by the poller.
     volatile long polledSinceNs;
     // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between
     // are of one request.
@@ -50,7 +49,7 @@ public final class HandlerSlot implements HandlerStack {
     private HandlerCall outermost;
     private int inline;
     private long inlineTurns; // odd while the thread serves a request inline
-    private volatile boolean interrupted; // set by the housekeeper before it interrupts, cleared by the thread itself
+    private volatile boolean interrupted; // set by the housekeeper before it interrupts, cleared by the thread
 
     /** Creates the slot of the calling thread. */
     HandlerSlot(Thread thread) {
@@ -69,7 +68,7 @@ public final class HandlerSlot implements HandlerStack {
         return context;
     }
 
-    /** Returns since when it has been in the handler that it polled, on the boot clock. */
+    /** Returns the time at which it entered the handler that it polled, on the boot clock. */
     public long polledSinceNs() {
         return polledSinceNs;
     }
@@ -92,7 +91,7 @@ public final class HandlerSlot implements HandlerStack {
         if (before == null) {
             outermost = null;
         }
-        if (interrupted) { // it was meant for the handler that has ended
+        if (interrupted) { // the interrupt was meant for the handler that has ended
             interrupted = false;
             Thread.interrupted();
         }
@@ -106,7 +105,7 @@ public final class HandlerSlot implements HandlerStack {
         return kept;
     }
 
-    /** Keeps an object for this thread's next message inside another one. Returns false when there is one already. */
+    /** Keeps an object for this thread's next message inside another one. Returns false when it already keeps one. */
     @Override
     public boolean keepSpare(Object ended) {
         if (spare != null) {
@@ -139,10 +138,10 @@ public final class HandlerSlot implements HandlerStack {
     }
 
     /**
-     * Leaves a task to this thread for when the non-blocking handler that it is inside of has returned: if the thread leads, and the task is one
-     * of its own bundle and expected to be short. No other thread is woken.
+     * Leaves a task to this thread, which runs it when the non-blocking handler that it is inside has returned: if the
+     * thread leads, and the task is of its own bundle and expected to be short. No other thread is woken.
      *
-     * @return whether it does
+     * @return whether the task was left to this thread
      */
     @Override
     public boolean keepTask(HandlerEntry entry, Runnable task) {

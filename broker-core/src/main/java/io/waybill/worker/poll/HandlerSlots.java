@@ -48,7 +48,7 @@ public final class HandlerSlots {
         return inside == null ? CallOrigin.PROGRAM : inside;
     }
 
-    /** Iterates over all slots, while threads are added. The caller removes those whose thread has ended. */
+    /** Iterates over all slots, while threads are added. The caller removes the slots whose thread has ended. */
     public Iterator<HandlerSlot> all() {
         return slots.iterator();
     }

@@ -6,18 +6,21 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Workers of this process that threads poll for which have sent them something. Such a thread keeps the rings at those that sleep to itself while it sends, and polls in
- * their place afterwards, so that no thread is woken.
+ * Workers of this process, for which a thread polls that has sent them a message. While it sends, such a thread keeps
+ * to itself the rings for workers that sleep, and then polls in their place, so that no thread is woken.
  *
- * <p><b>Threads.</b> Any; what a thread keeps is its own.
+ * <p><b>Threads.</b> Any; the rings that a thread keeps are its own.
  */
 public final class NeighbourRings {
 
     private static final ThreadLocal<Kept> KEPT = new ThreadLocal<>();
-    /** Two neighbours could keep a thread for as long as they send each other messages. */
+    /**
+     * Max polls of a thread for its neighbours, two of which could otherwise occupy it for as long as they send each
+     * other messages.
+     */
     private static final int MAX_POLLS = 16;
 
-    private final Map<Path, Neighbour> neighbours = new ConcurrentHashMap<>(); // by their directories
+    private final Map<Path, Neighbour> neighbours = new ConcurrentHashMap<>(); // keyed by directory
 
     /** One worker, as others of its process see it. */
     private record Neighbour(WaitingCallers callers, Poller poller) {}
@@ -57,9 +60,9 @@ public final class NeighbourRings {
         neighbours.computeIfPresent(directory, (path, each) -> each.callers == callers ? null : each);
     }
 
-    /** Runs what sends messages, and then polls for the neighbours that were rung at. */
+    /** Runs an action that sends messages, and then polls for the neighbours that it rang. */
     public void sendAndPoll(Runnable sends) {
-        if (KEPT.get() != null) { // the one that it is inside of polls for these as well
+        if (KEPT.get() != null) { // the outer call polls for these as well
             sends.run();
             return;
         }
@@ -77,7 +80,7 @@ public final class NeighbourRings {
         }
     }
 
-    /** Returns whether the calling thread keeps a ring at this worker, and polls for it soon. */
+    /** Returns whether the calling thread keeps a ring for this worker, and polls for it afterwards. */
     public static boolean keeps(Path directory) {
         Kept kept = KEPT.get();
         Neighbour neighbour = kept == null ? null : kept.neighbours.get(directory);
@@ -90,7 +93,7 @@ public final class NeighbourRings {
         return true;
     }
 
-    /** Wakes those whose rings the calling thread keeps: it is about to wait, maybe for them. */
+    /** Wakes the workers whose rings the calling thread keeps: it is about to wait, perhaps for them. */
     static void passOn() {
         Kept kept = KEPT.get();
         if (kept != null) {

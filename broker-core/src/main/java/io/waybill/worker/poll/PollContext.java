@@ -7,10 +7,10 @@ import io.waybill.host.Host;
 import io.waybill.host.Threads;
 
 /**
- * Context of the threads that poll for one worker: what its poller, leaders and waiting callers share. Each takes it in place of
- * the parts that it consists of.
+ * Context of the threads that poll for one worker: the parts that its poller, leaders and waiting callers share. Each
+ * receives the context in place of its parts.
  *
- * <p><b>Threads.</b> Any; the javadoc of each part names those that may use it.
+ * <p><b>Threads.</b> Any; the javadoc of each part names the threads that may use it.
  */
 public final class PollContext {
 

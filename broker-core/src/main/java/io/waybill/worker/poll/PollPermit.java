@@ -31,9 +31,8 @@ public final class PollPermit {
     private final FaultAlarm faults;
     private final Threads threads;
     private volatile Thread holder;
-    // Threads to unpark when the permit is released; null for none. Each writes its own before it looks at the holder,
-    // and a holder reads them
-    // after it has released the permit.
+    // Threads to unpark when the permit is released; null for none. Each writes its own field before it reads the
+    // holder, and a holder reads both after it has released the permit.
     private volatile Thread waitingPoller;
     private volatile Thread waitingLeader;
     // Number of the listener call that the holder is inside of; 0 for none. Set by the holder, cleared by it or by the
@@ -72,7 +71,10 @@ public final class PollPermit {
         return waited;
     }
 
-    /** Parks the calling thread, a leader, until the permit is released, or for so long. It may be taken by another thread then. */
+    /**
+     * Parks the calling thread, a leader, until the permit is released, or {@code maxNs} have passed. Another thread
+     * may then take the permit.
+     */
     void awaitRelease(long maxNs) {
         waitingLeader = threads.current();
         if (!isFree()) {
@@ -142,7 +144,7 @@ public final class PollPermit {
         return revokedFrom != null;
     }
 
-    /** Returns how often the permit was revoked. Only by the holder. */
+    /** Returns the number of revocations. Only by the holder. */
     public long revocations() {
         return revocations;
     }

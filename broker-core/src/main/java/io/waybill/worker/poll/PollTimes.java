@@ -1,22 +1,29 @@
 package io.waybill.worker.poll;
 
 /**
- * Times of polling and waiting, in nanoseconds: the settings {@code polling.*}, and constants that follow from how polling works. When threads of
- * handlers are added is in {@link io.waybill.dispatch.ExecutorSettings}. The page {@code docs/design/polling.md} says who waits for what.
+ * Times of polling and waiting, in nanoseconds: the settings {@code polling.*}, and constants that follow from the way
+ * polling works. {@link io.waybill.dispatch.ExecutorSettings} has the times after which threads of handlers are added.
+ * The page {@code docs/design/polling.md} describes which thread waits for what.
  *
  * @param waiting decides the first two times where they are {@link #AUTO}
- * @param spin how long the poller, or a leader, polls without pause after the last message
- * @param callerSpin how long a thread polls for its own response before it sleeps
- * @param leaderRestNs how long a leader sleeps on the doorbell before it leaves that to the poller, and waits for the permit before it gives up
- * @param leaderCheckNs when the poller first checks a leader that has run a short handler; each time after twice as long
- * @param maxLeaderCheckNs the longest of these times: each check costs a wake-up, and the processor that it takes from that thread
- * @param maxSleepNs how long records stay unread whose sender was killed before it rang
- * @param maxIdleSleepNs the same after {@link #SLEEPS_BEFORE_IDLE} sleeps that nothing ended: each costs a worker at rest, whose caches are cold, 150 us
- * @param attemptNs what an attempt to poll again may lose before it ends. A single wait would tell little: the peer may still sleep itself, and both
- *     begin to poll again only when some waits in a row pay
- * @param restNs how long threads sleep at once after polling has not paid; twice as long each time that the next attempt loses, too
- * @param maxRestNs the longest of these times
- * @param listenerLimitNs a listener that takes longer loses the permit, so that other calls do not wait for it
+ * @param spin time that the poller, or a leader, polls without pause after the last message
+ * @param callerSpin time that a thread polls for its own response before it sleeps
+ * @param leaderRestNs time that a leader sleeps on the doorbell before it leaves that to the poller, and that it waits
+ *     for the permit before it stops leading
+ * @param leaderCheckNs time until the poller first checks a leader that has run a short handler; doubled for each later
+ *     check
+ * @param maxLeaderCheckNs upper bound of these times: each check costs a wake-up, and the processor that it takes from
+ *     that thread
+ * @param maxSleepNs max time that records stay unread whose sender was killed before it rang
+ * @param maxIdleSleepNs the same time after {@link #SLEEPS_BEFORE_IDLE} sleeps that nothing ended: each costs a worker
+ *     at rest, whose caches are cold, 150 us
+ * @param attemptNs time that an attempt to poll again may lose before it ends. A single wait would not be enough
+ *     evidence: the peer may still sleep itself, and both begin to poll again only when some waits in a row pay
+ * @param restNs time for which threads sleep immediately after polling has not paid; doubled each time that the next
+ *     attempt loses, too
+ * @param maxRestNs upper bound of these times
+ * @param listenerLimitNs max time in a listener; after it, its thread loses the permit, so that other calls do not wait
+ *     for it
  */
 public record PollTimes(
         Waiting waiting,
@@ -32,43 +39,52 @@ public record PollTimes(
         long maxRestNs,
         long listenerLimitNs) {
 
-    /** A time that follows from the wait strategy. */
+    /** Marker of a time that follows from the wait strategy. */
     public static final long AUTO = -1;
 
-    /** How long the poller waits for the permit before it looks by itself; the thread that releases it ends the wait. */
+    /**
+     * Max time that the poller waits for the permit before it checks by itself; the thread that releases it ends the
+     * wait.
+     */
     static final long STANDBY_NS = 50_000_000;
 
-    /** How long the poller leaves deadlines that have passed to the thread that has the permit. */
+    /** Time that the poller leaves deadlines that have passed to the thread that has the permit. */
     static final long OVERDUE_NS = 1_000_000;
 
-    /** How long the poller rests after an error, which may come again at once. */
+    /** Rest of the poller after an error, which may recur immediately. */
     static final long ERROR_REST_NS = 1_000_000;
 
-    /** Calls that take as long are worth a thread each, while others wait. */
+    /** Duration from which calls are worth a thread each, while other calls wait. */
     static final long WORTH_A_THREAD_NS = 5_000;
 
-    /** How long a leader tries to get the permit before it parks for it: the poller releases it once it sees that there is one. */
+    /**
+     * Max time that a leader tries to get the permit before it parks for it: the poller releases it once it sees that
+     * there is one.
+     */
     static final long PERMIT_NS = 20_000;
 
-    /** How long no thread leads after a backlog, which the poller spreads over threads. */
+    /** Time for which no thread leads after a backlog, which the poller spreads over threads. */
     static final long PAUSE_NS = 10_000_000;
 
-    /** How long a thread tries to get a permit that others release every few microseconds. */
+    /** Max time that a thread tries to get a permit that other threads release every few microseconds. */
     static final long LOOK_NS = 5_000_000;
 
-    /** How long a caller waits for its outcome before it looks by itself; the thread that completes it ends the wait. */
+    /**
+     * Max time that a caller waits for its outcome before it checks by itself; the thread that completes it ends the
+     * wait.
+     */
     static final long MAX_PARK_NS = 50_000_000;
 
-    /** How long a caller rests that waits for room, where polling does not pay. */
+    /** Rest of a caller that waits for room, where polling does not pay. */
     static final long ROOM_PARK_NS = 50_000;
 
-    /** What a wait costs more when the thread sleeps: system calls and wake-ups on both sides. */
+    /** Additional cost of a wait when the thread sleeps: system calls and wake-ups on both sides. */
     static final long WAKE_UP_NS = 100_000;
 
-    /** What was saved long ago does not count. */
+    /** Max balance: older savings do not count. */
     static final long MAX_BALANCE_NS = 50_000_000;
 
-    /** Sleeps in a row that nothing has ended, after which a worker is idle. */
+    /** Number of sleeps in a row that nothing has ended, after which a worker is idle. */
     static final int SLEEPS_BEFORE_IDLE = 20;
 
     private static final long MS = 1_000_000;
@@ -112,7 +128,7 @@ public record PollTimes(
                 100 * MS);
     }
 
-    /** The same with another strategy. */
+    /** Returns these times with another strategy. */
     public PollTimes with(Waiting other) {
         return new PollTimes(
                 other,
@@ -134,12 +150,12 @@ public record PollTimes(
         return waiting == Waiting.SPIN;
     }
 
-    /** Returns how long the poller, or a leader, polls without pause after the last message. */
+    /** Returns the time that the poller, or a leader, polls without pause after the last message. */
     long spinNs() {
         return spin == AUTO ? waiting.spinNs() : spin;
     }
 
-    /** Returns how long a thread polls for its own response before it sleeps. */
+    /** Returns the time that a thread polls for its own response before it sleeps. */
     long callerSpinNs() {
         return callerSpin == AUTO ? waiting.callerNs() : callerSpin;
     }

@@ -27,15 +27,14 @@ public final class PollTurns {
     private final SpinBalance balance;
     private final AtomicInteger pollingCallers = new AtomicInteger();
     private Polled polled; // set before the first thread polls
-    // Written by the thread that sleeps on the doorbell, read by callers: which one does, null for none; and until
-    // when,
-    // on the boot clock.
+    // Thread that sleeps on the doorbell, null for none; and the time until which it sleeps, on the boot clock. Written
+    // by that thread, read by callers.
     private final AtomicReference<Thread> sleeper = new AtomicReference<>();
     private volatile long sleepingUntilNs;
-    private volatile boolean unattended; // set by the housekeeper, which then wakes the poller; cleared by that
+    private volatile boolean unattended; // set by the housekeeper, which then wakes the poller; cleared by the poller
     private volatile long foundLate; // by the poller's thread
     private volatile boolean closed;
-    // By the housekeeper: the listener call that it saw last, and when first.
+    // By the housekeeper: the listener call that it saw last, and the time at which it first saw it.
     private long listenerSeen;
     private long listenerSinceNs;
 
@@ -61,7 +60,7 @@ public final class PollTurns {
         return closed;
     }
 
-    /** Returns whether polling gains anything. */
+    /** Returns the balance that decides whether threads poll. */
     SpinBalance balance() {
         return balance;
     }
@@ -80,7 +79,10 @@ public final class PollTurns {
         pollingCallers.getAndIncrement();
     }
 
-    /** Does so if a thread sleeps on the doorbell and none polls, and marks that no peer needs to ring. */
+    /**
+     * Begins the polling of a caller if a thread sleeps on the doorbell and none polls, and marks that no peer needs to
+     * ring.
+     */
     boolean tryBegin() {
         if (!isSleeping() || !permit.isFree()) {
             return false;
@@ -109,7 +111,10 @@ public final class PollTurns {
         sleeper.set(threads.current());
     }
 
-    /** Marks that the calling thread does not sleep. Returns whether it was marked so: another one may sleep in its place. */
+    /**
+     * Marks that the calling thread does not sleep. Returns whether it was marked as asleep: another thread may sleep
+     * in its place.
+     */
     boolean wakeUp() {
         return isSleeping() && sleeper.compareAndSet(threads.current(), null);
     }
@@ -124,16 +129,17 @@ public final class PollTurns {
     }
 
     /**
-     * Returns whether a thread sleeps on the doorbell, for which no peer rings, while no other polls: the one that took the turn is inside a handler
-     * that should return soon, or was caught in a listener.
+     * Returns whether a thread sleeps on the doorbell, without rings of peers, while no other thread polls: the thread
+     * that took the turn is inside a handler that should return soon, or was caught in a listener.
      */
     boolean isUnattended() {
         return isSleeping() && permit.isFree() && !cursors.isMarkedAsleep();
     }
 
     /**
-     * Reads what came without a ring, and lets peers ring again, if a thread sleeps and no other polls: at the end of the last caller that might have
-     * taken the permit, and did not, and by the thread that has just fallen asleep.
+     * Reads records that came without a ring, and lets peers ring again, if a thread sleeps and no other thread polls.
+     * Called at the end of the last caller that might have taken the permit, and did not, and by the thread that has
+     * just fallen asleep.
      */
     void attend() {
         if (isUnattended() && !callersPoll() && permit.tryAcquire()) {
@@ -141,12 +147,12 @@ public final class PollTurns {
         }
     }
 
-    /** Notes that the housekeeper is about to wake the poller. */
+    /** Marks that the housekeeper is about to wake the poller. */
     void seenUnattended() {
         unattended = true;
     }
 
-    /** Returns whether the housekeeper woke the poller, and forgets it. */
+    /** Returns whether the housekeeper woke the poller, and clears the mark. */
     boolean takeUnattended() {
         boolean seen = unattended;
         if (seen) {
@@ -155,7 +161,10 @@ public final class PollTurns {
         return seen;
     }
 
-    /** Counts records that were found after a rest which no ring and no release of the permit ended. For the poller's thread. */
+    /**
+     * Counts records that were found after a rest that no ring and no release of the permit ended. For the poller's
+     * thread.
+     */
     void countFoundLate() {
         foundLate++;
     }
@@ -167,8 +176,8 @@ public final class PollTurns {
     // ---- the turn
 
     /**
-     * Marks that a caller took the permit: while another thread sleeps, peers need not ring for what the caller finds
-     * itself.
+     * Marks that a caller took the permit: while another thread sleeps, peers need not ring for records that the caller
+     * finds itself.
      */
     void beginTurn() {
         if (isSleeping()) {
@@ -178,9 +187,9 @@ public final class PollTurns {
     }
 
     /**
-     * Releases the permit of a caller. If a thread sleeps on the doorbell, peers must ring again from now on. Records that they wrote
-     * before they see this are read here, because no peer rings for them and one poll reads only a part of a burst. A
-     * peer that rings ends that sleep, and with it this caller's turn.
+     * Releases the permit of a caller. If a thread sleeps on the doorbell, peers must ring again from now on. Records
+     * that they wrote before they see this are read here, because no peer rings for them, and one poll reads only a
+     * part of a burst. A peer that rings ends that sleep, and with it this caller's turn.
      */
     void endTurn() {
         int work = isSleeping() ? 1 : 0;
@@ -212,7 +221,7 @@ public final class PollTurns {
         }
     }
 
-    /** Returns {@link Polled#mayHaveWork()}; true when it can't find out. */
+    /** Returns {@link Polled#mayHaveWork()}; true when that can't be determined. */
     boolean mayHaveWork() {
         try {
             return polled.mayHaveWork();

@@ -9,10 +9,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background poller. Its thread runs a {@link PollerLoop}, which yields the poll permit to callers that poll for their own
- * responses, and takes it back when none does.
+ * Background poller. Its thread runs a {@link PollerLoop}, which yields the poll permit to callers that poll for their
+ * own responses, and takes it back when none does.
  *
- * <p>When that thread is blocked in a non-blocking handler, a second one takes its role; the first ends when it returns.
+ * <p>When that thread is blocked in a non-blocking handler, a second one takes its role; the first ends when it
+ * returns.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -40,7 +41,7 @@ public final class Poller {
     private final Turn roleSeen = new Turn(); // these two by the housekeeper
     private final Turn callerSeen = new Turn();
 
-    /** What a thread did when it was last checked. */
+    /** State of a thread at its last check. */
     private static final class Turn {
         private HandlerSlot slot;
         private long number;
@@ -69,7 +70,7 @@ public final class Poller {
         this.handlers = new HandlerPolling(context, this); // last: it uses a poller that is complete
     }
 
-    /** Returns what threads of handlers do before they rest. */
+    /** Returns the polling by threads of handlers, which they do before they rest. */
     public HandlerPolling handlers() {
         return handlers;
     }
@@ -88,7 +89,7 @@ public final class Poller {
 
     // ---- by the threads that poll
 
-    /** Gives the calling thread the role; the one that had it ends. */
+    /** Assigns the role to the calling thread; the thread that had it ends. */
     void begins(HandlerSlot self) {
         active = self;
         starting = false;
@@ -115,10 +116,10 @@ public final class Poller {
     }
 
     /**
-     * Runs a listener once, when the next messages come or are sent, or the poller is woken for another reason, on the thread that finds
-     * that.
+     * Runs a listener once, when the next messages come or are sent, or the poller is woken for another reason, on the
+     * thread that detects this.
      *
-     * @return false when it can't: a poller that spins does not look for it
+     * @return false when that is impossible: a poller that spins does not check for a listener
      */
     public boolean onMessages(Runnable listener) {
         if (times.spins()) {
@@ -135,7 +136,7 @@ public final class Poller {
             onMessages = null;
             try {
                 listener.run();
-            } catch (InternalError e) { // as in FaultAlarm.unpark(): a call that was sent does not fail for it
+            } catch (InternalError e) { // as in FaultAlarm.unpark(): not a failure of a call that was sent
                 report(e);
                 listener.run();
             }
@@ -174,15 +175,18 @@ public final class Poller {
     }
 
     /**
-     * Returns how often the poller found records after a rest that ended by its time, or by the housekeeper: their sender ended before it rang, or a
-     * handler blocked the thread that polled. Anything else is an error of this package: where a record may arrive, one thread polls, or one waits on the
-     * doorbell.
+     * Returns the number of times that the poller found records after a rest that ended by timeout, or by the
+     * housekeeper: their sender ended before it rang, or a handler blocked the thread that polled. Any other cause is
+     * an error of this package: where a record may arrive, one thread polls, or one waits on the doorbell.
      */
     public long foundLate() {
         return turns.foundLate();
     }
 
-    /** Returns whether the poller's thread, or a caller in its place, is inside a handler now, or the thread that polls inside a listener or an access policy. */
+    /**
+     * Returns whether the poller's thread, or a caller in its place, is inside a handler now, or the thread that polls
+     * inside a listener or an access policy.
+     */
     public boolean isInForeignCode() {
         HandlerSlot role = active;
         HandlerSlot caller = divertedTo.get();
@@ -192,9 +196,10 @@ public final class Poller {
     }
 
     /**
-     * Wakes a poller that sleeps while another thread has its turn, and does not poll. Starts another thread for the role when the poller's thread serves the same request at two checks, or is blocked
-     * in a listener, and no thread polls; and restores the rings that a caller has diverted which is caught in the same way. For the housekeeper. A handler blocks one thread at most: until it returns,
-     * its other requests don't run on a poller.
+     * Wakes a poller that sleeps while another thread has its turn, and does not poll. Starts another thread for the
+     * role when the poller's thread serves the same request at two checks, or is blocked in a listener, and no thread
+     * polls; also restores the rings that a caller has diverted, if it is caught in the same way. For the housekeeper.
+     * A handler blocks one thread at most: until it returns, its other requests don't run on a poller.
      */
     public void relieve() {
         turns.relieve(clock.monotonicNs());
@@ -229,7 +234,10 @@ public final class Poller {
 
     // ---- a caller that sleeps in the poller's place
 
-    /** Diverts the rings of peers to the calling thread, if the poller sleeps and no other thread has them. Returns whether it did. */
+    /**
+     * Diverts the rings of peers to the calling thread, if the poller sleeps and no other thread has them. Returns
+     * whether it did.
+     */
     boolean tryDivertRings() {
         if (!turns.isSleeping() || !divertedTo.compareAndSet(null, invocations.own())) {
             return false;
@@ -238,7 +246,9 @@ public final class Poller {
         return true;
     }
 
-    /** Returns whether the calling thread has the rings still. They may be taken from it while it is in foreign code. */
+    /**
+     * Returns whether the calling thread still has the rings. They may be taken from it while it is in foreign code.
+     */
     boolean hasRings() {
         return divertedTo.get() == invocations.own();
     }
@@ -253,9 +263,9 @@ public final class Poller {
     }
 
     /**
-     * Restores the rings that the calling thread has diverted, unless that was done for it.
+     * Restores the rings that the calling thread has diverted, unless another thread has done so.
      *
-     * @param passOn whether it took one, and did not poll after that: the poller is to do so
+     * @param passOn whether this thread took a ring, and did not poll after that: the poller is to do so
      */
     void restoreRings(boolean passOn) {
         if (hasRings()) {
@@ -266,7 +276,7 @@ public final class Poller {
         }
     }
 
-    /** Restores the rings that a thread has diverted which is late. */
+    /** Restores the rings that a late thread has diverted. */
     void restoreRingsOf(HandlerSlot late) {
         if (divertedTo.get() == late) {
             restoreRingsFrom(late);
@@ -276,11 +286,11 @@ public final class Poller {
     private void restoreRingsFrom(HandlerSlot slot) {
         try {
             doorbell.restore();
-        } catch (InternalError e) { // as in FaultAlarm.unpark(): it may have come to nothing
+        } catch (InternalError e) { // as in FaultAlarm.unpark(): it may have had no effect
             report(e);
             doorbell.restore();
         }
-        divertedTo.compareAndSet(slot, null); // last: the next one may divert them now
+        divertedTo.compareAndSet(slot, null); // last: another thread may divert them now
     }
 
     /** Wakes the thread that has diverted the rings. */

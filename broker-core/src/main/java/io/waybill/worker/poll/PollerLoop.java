@@ -7,20 +7,20 @@ import io.waybill.host.Threads;
 import org.agrona.concurrent.AgentTerminationException;
 
 /**
- * What a thread of the {@link Poller} runs, as long as it has the role: it polls while it has the permit, and otherwise waits for it, or sleeps on the
- * doorbell. No error ends it: without it, only callers read messages.
+ * Loop of a thread of the {@link Poller} while it has the role: polls while it has the permit, and otherwise waits for
+ * it, or sleeps on the doorbell. No error ends it: without it, only callers read messages.
  *
  * <p><b>Threads.</b> Belongs to its thread.
  */
 final class PollerLoop implements Runnable {
 
-    /** What comes next. */
+    /** Next step of the loop. */
     private enum State {
-        /** To get the permit. */
+        /** Acquires the permit. */
         STANDS_BY,
-        /** A poll, with the permit. */
+        /** Polls, with the permit. */
         POLLS,
-        /** To see what ended the sleep on the doorbell, for which it gave the permit back. */
+        /** Checks what ended the sleep on the doorbell, for which it released the permit. */
         SLEPT
     }
 
@@ -36,13 +36,13 @@ final class PollerLoop implements Runnable {
     private final Deadlines deadlines;
     private final Cursors cursors;
     private final Doorbell doorbell;
-    private HandlerSlot self; // of this thread; null before it runs
-    private boolean woken; // from its last sleep, by a ring or another thread
-    private boolean rested; // until the time was over, and has not polled since
-    private long checkNs; // until the next check of a leader
-    private int emptySleeps; // in a row, which nothing has ended
+    private HandlerSlot self; // slot of this thread; null before it runs
+    private boolean woken; // whether its last sleep was ended, by a ring or another thread
+    private boolean rested; // whether it rested until the timeout, and has not polled since
+    private long checkNs; // time until the next check of a leader
+    private int emptySleeps; // number of sleeps in a row that nothing has ended
     private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
-    private boolean spins; // since then
+    private boolean spins; // whether it spins since it last found something
 
     PollerLoop(PollContext context, Poller poller) {
         this.poller = poller;
@@ -73,14 +73,14 @@ final class PollerLoop implements Runnable {
                     failure = null;
                     recover(before);
                 }
-                Thread.interrupted(); // a handler may have left the interrupt set, and each wait would return at once
+                Thread.interrupted(); // a handler may have left the interrupt set, which would end each wait
                 threads.endRound();
                 next = switch (next) {
                     case STANDS_BY -> standBy();
                     case POLLS -> poll();
                     case SLEPT -> awake();
                 };
-            } catch (AgentTerminationException e) { // of a host that ends its threads
+            } catch (AgentTerminationException e) { // from a host that ends its threads
                 throw e;
             } catch (Throwable e) { // most likely a fault in a peer's file, which JDK 17 may report late, and anywhere
                 failure = e;
@@ -96,7 +96,7 @@ final class PollerLoop implements Runnable {
             turns.stopAfter(failure);
         } finally { // logging may fail, too, as where the memory is used up
             turns.wakeUp();
-            threads.park(this, PollTimes.ERROR_REST_NS); // it may surface again at once
+            threads.park(this, PollTimes.ERROR_REST_NS); // the error may surface again immediately
         }
     }
 
@@ -124,7 +124,10 @@ final class PollerLoop implements Runnable {
         return State.POLLS;
     }
 
-    /** Polls once, with the permit, which it keeps until a caller wants it, another thread has the role, or the worker closes. */
+    /**
+     * Polls once, with the permit, which it keeps until a caller wants it, another thread has the role, or the worker
+     * closes.
+     */
     private State poll() {
         int work = turns.poll();
         if (work == Polled.PERMIT_LOST) {
@@ -158,7 +161,7 @@ final class PollerLoop implements Runnable {
             idleSinceNs = nowNs;
         }
         long idleNs = nowNs - idleSinceNs;
-        boolean isExpected = handlers.takePassedOn(); // a thread that polls after it
+        boolean isExpected = handlers.takePassedOn(); // whether a request went to a thread that polls after it
         if (idleNs < times.spinNs() && !isExpected && !balance.sleepsAtOnce(nowNs)) {
             spins = true;
             threads.spin();
@@ -177,8 +180,8 @@ final class PollerLoop implements Runnable {
     }
 
     /**
-     * Leaves polling to callers, or to a leader, and sleeps on the doorbell. No peer needs to ring, until {@linkplain PollTurns#callerEnds the last of
-     * them} has left.
+     * Leaves polling to callers, or to a leader, and sleeps on the doorbell. No peer needs to ring, until
+     * {@linkplain PollTurns#callerEnds the last of them} has left.
      */
     private State handOver() {
         long timeoutNs = sleepUntil() - clock.bootNs();
@@ -189,7 +192,7 @@ final class PollerLoop implements Runnable {
             }
             permit.release();
         }
-        turns.attend(); // they may have left before this thread was seen to sleep
+        turns.attend(); // callers may have left before this thread was seen to sleep
         return sleepFor(timeoutNs);
     }
 
@@ -215,8 +218,8 @@ final class PollerLoop implements Runnable {
     }
 
     /**
-     * Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps: peers then need not ring, until
-     * the caller {@linkplain PollTurns#endTurn ends its turn}.
+     * Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps: peers
+     * then need not ring, until the caller {@linkplain PollTurns#endTurn ends its turn}.
      */
     private State sleep() {
         turns.readClock();
@@ -232,7 +235,7 @@ final class PollerLoop implements Runnable {
             turns.wakeUp();
             return lost();
         }
-        if (!poller.isActive(self)) { // after a long handler: the mark is that of the thread which has the role
+        if (!poller.isActive(self)) { // after a long handler: the mark belongs to the thread which has the role
             turns.wakeUp();
             turns.endTurn();
             return lost();
@@ -246,7 +249,7 @@ final class PollerLoop implements Runnable {
         return State.POLLS;
     }
 
-    /** Goes on after a sleep. */
+    /** Continues after a sleep. */
     private State awake() {
         boolean isLed = handlers.isLed(clock.bootNs());
         if (woken) {

@@ -1,11 +1,12 @@
 package io.waybill.worker.poll;
 
 /**
- * Whether this worker gains by polling in place of sleeping: the wake-ups that it saved, less the time for which it polled and nothing came. With
- * more runnable threads than processors, a thread that polls keeps the one away that has the work, for a time slice.
+ * Balance of polling in place of sleeping for one worker: the wake-ups that polling saved, less the time that was
+ * polled without success. With more runnable threads than processors, a polling thread keeps the thread that has the
+ * work from its processor for a time slice.
  *
- * <p>When more time was lost than saved, threads that wait sleep at once, for {@link PollTimes#restNs}, and for twice as long each time that the next attempt
- * loses, too.
+ * <p>When more time was lost than saved, threads that wait sleep immediately, for {@link PollTimes#restNs}, and for
+ * twice as long each time that the next attempt loses, too.
  *
  * <p><b>Threads.</b> Any; a race loses one wait.
  */
@@ -23,7 +24,7 @@ final class SpinBalance {
         this.nextRestNs = times.restNs();
     }
 
-    /** Returns whether a thread that waits is to sleep at once. */
+    /** Returns whether a thread that waits is to sleep immediately. */
     boolean sleepsAtOnce(long nowNs) {
         if (sleeps && nowNs - sleepsUntilNs >= 0) {
             balanceNs = times.attemptNs();
@@ -32,12 +33,12 @@ final class SpinBalance {
         return sleeps;
     }
 
-    /** Returns whether threads sleep at once, as of the last check of the time. */
+    /** Returns whether threads sleep immediately, as of the last check of the time. */
     boolean sleeps() {
         return sleeps;
     }
 
-    /** Notes that what a thread polled for came while it did. */
+    /** Records that the awaited event came while a thread polled for it. */
     void saved() {
         long balance = balanceNs;
         if (balance < PollTimes.MAX_BALANCE_NS) {
@@ -47,7 +48,7 @@ final class SpinBalance {
         }
     }
 
-    /** Notes that a thread polled for so long, and has nothing of it. */
+    /** Records that a thread polled for {@code polledNs} without success. */
     void lost(long polledNs, long nowNs) {
         long balance = balanceNs - polledNs;
         if (balance < 0 && !sleeps) {

@@ -13,15 +13,18 @@ public interface WaitCondition {
     void park(long maxNs);
 
     /**
-     * The calling thread waits where only a ring of the doorbell wakes it: the thread that meets the condition runs this. Null when it has stopped to wait
-     * there.
+     * Sets the action that the thread which meets the condition runs, while the calling thread waits where only a ring
+     * of the doorbell wakes it. Null when it has stopped waiting there.
      *
-     * @return false when that can't be: an interrupt is to end the wait, or the thread is a virtual one
+     * @return false when that is impossible: an interrupt is to end the wait, or the thread is a virtual one
      */
     default boolean wakenBy(Runnable ring) {
         return false;
     }
 
-    /** The waiting thread was interrupted while it was parked. It has the interrupt again when it has stopped waiting. */
+    /**
+     * Notifies of an interrupt of the waiting thread while it was parked. The thread has the interrupt again when it
+     * has stopped waiting.
+     */
     default void interrupted() {}
 }

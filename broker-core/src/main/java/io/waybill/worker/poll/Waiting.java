@@ -6,10 +6,10 @@ public enum Waiting {
     /** Polls without pause: lowest latency, one core. */
     SPIN(Long.MAX_VALUE, Long.MAX_VALUE),
 
-    /** Polls for some microseconds as long as that pays, then sleeps until a sender rings: the default. */
+    /** Polls for some microseconds while that pays, then sleeps until a sender rings: the default. */
     BALANCED(120_000, 500_000),
 
-    /** Sleeps almost at once. */
+    /** Sleeps almost immediately. */
     LOW_CPU(5_000, 20_000);
 
     private final long spinNs;
@@ -20,12 +20,12 @@ public enum Waiting {
         this.callerNs = callerNs;
     }
 
-    /** Returns how long to poll without pause after the last message. */
+    /** Returns the time to poll without pause after the last message. */
     long spinNs() {
         return spinNs;
     }
 
-    /** Returns how long a thread polls for its own response before it leaves that to the poller and sleeps. */
+    /** Returns the time that a thread polls for its own response before it leaves that to the poller and sleeps. */
     long callerNs() {
         return callerNs;
     }

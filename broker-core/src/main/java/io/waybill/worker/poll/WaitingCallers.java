@@ -74,8 +74,9 @@ public final class WaitingCallers {
     }
 
     /**
-     * Begins to poll in the place of a poller that sleeps, in front of a request for whose response the calling thread polls next: the peer that responds
-     * need not ring. Returns whether it has begun; then {@link #await} or {@link #end} follows at once.
+     * Begins to poll in place of a sleeping poller, before a request for whose response the calling thread polls next:
+     * the peer that responds need not ring. Returns whether it has begun; then {@link #await} or {@link #end} must
+     * follow immediately.
      */
     public boolean tryBegin() {
         return !balance.sleeps() && turns.tryBegin();
@@ -92,7 +93,7 @@ public final class WaitingCallers {
     }
 
     /**
-     * Does so.
+     * Waits until the call is completed, and polls meanwhile.
      *
      * @param begun whether {@link #tryBegin} has begun it, which this ends
      */
@@ -118,7 +119,7 @@ public final class WaitingCallers {
             parkFor(call);
         }
         if (!polls) {
-            turns.surfaceFaults(); // those of the send, where the call was completed meanwhile
+            turns.surfaceFaults(); // faults of the send, where the call was completed meanwhile
         }
     }
 
@@ -173,8 +174,8 @@ public final class WaitingCallers {
     }
 
     /**
-     * Sleeps in the place of the poller while that does: a response then wakes the thread that waits for it, and no other. Returns when the call is
-     * completed, or when another thread polls.
+     * Sleeps in place of the poller, while the poller sleeps: a response then wakes the thread that waits for it, and
+     * no other. Returns when the call is completed, or when another thread polls.
      */
     private void sleepFor(WaitCondition call) {
         if (!call.wakenBy(ring)) {
@@ -194,7 +195,9 @@ public final class WaitingCallers {
         call.wakenBy(null);
     }
 
-    /** Polls after each ring, until the call is completed. Returns whether another thread is to poll for the last one. */
+    /**
+     * Polls after each ring, until the call is completed. Returns whether another thread is to poll for the last ring.
+     */
     private boolean awaitRings(WaitCondition call) {
         while (!call.isMet() && !turns.isClosed() && poller.hasRings()) {
             if (!poller.awaitRing(PollTimes.MAX_PARK_NS)) {
@@ -267,13 +270,16 @@ public final class WaitingCallers {
         }
     }
 
-    /** Returns whether a listener took so long that its thread lost the permit, and has not returned. */
+    /**
+     * Returns whether a listener took longer than its limit, so that its thread lost the permit, and has not returned.
+     */
     public boolean isListenerLate() {
         return permit.hasCaught();
     }
 
     /**
-     * Runs a check while no thread polls, and therefore none is in a listener, unless {@linkplain #isListenerLate one is late}.
+     * Runs a check while no thread polls, and therefore none is in a listener, unless {@linkplain #isListenerLate one
+     * is late}.
      *
      * @return whether it ran; false when other threads polled all the time
      */
@@ -303,9 +309,9 @@ public final class WaitingCallers {
     }
 
     /**
-     * Polls on a thread that has sent this worker something, in place of the poller, which sleeps.
+     * Polls on a thread that has sent this worker a message, in place of the poller, which sleeps.
      *
-     * @return false when another thread polls, and may have missed what came last
+     * @return false when another thread polls, and may have missed the last message
      */
     boolean pollInPlace() {
         try {

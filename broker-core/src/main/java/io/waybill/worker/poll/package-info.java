@@ -1,5 +1,5 @@
 /**
- * Polling: which thread reads the peers' queues, and how threads wait.
+ * Polling: the thread that reads the peers' queues, and the waiting of threads.
  *
  * <p>One thread at a time has the {@link io.waybill.worker.poll.PollPermit}. The {@link io.waybill.worker.poll.Poller}
  * has it in the background; callers that wait for a response take it ({@link io.waybill.worker.poll.WaitingCallers}).
@@ -10,7 +10,7 @@
  * <h2>Starting points</h2>
  * <ul>
  * <li>{@link io.waybill.worker.poll.Poller} for the background thread
- * <li>{@link io.waybill.worker.poll.PollTurns} for how threads share the permit
+ * <li>{@link io.waybill.worker.poll.PollTurns} for the sharing of the permit by threads
  * </ul>
  */
 package io.waybill.worker.poll;
