@@ -5,13 +5,13 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
 
 /**
- * A message on its way into a queue: how its record is composed, and what follows when that is published. {@link QueueAppender} calls the
- * methods in the order in which they stand here.
+ * A message until it is published in a queue: composes its record, and takes the steps that follow the append.
+ * {@link QueueAppender} calls the methods in the order in which they stand here.
  *
  * <p><b>Threads.</b> Belongs to the thread that publishes it.
  *
- * <p><b>Errors.</b> Whatever {@link #compose} throws takes the message back. What the methods behind it throw is reported and counted, and
- * keeps none of the others from being called.
+ * <p><b>Errors.</b> An exception of {@link #compose} withdraws the message. An exception of a later method is reported
+ * and counted, and the other methods are still called.
  */
 public interface Publication {
 
@@ -29,14 +29,14 @@ public interface Publication {
     /** Writes the record. Under the lock of the appender. */
     void compose(MessageBuffer record);
 
-    // ---- behind the append
+    // ---- after the append
 
     /** Counts the message. Under the lock of the appender. */
     default void count(int recordBytes) {}
 
-    /** Lets the thread that checks deadlines know of its deadline. */
+    /** Notifies the thread that checks deadlines of its deadline. */
     default void expectOutcome() {}
 
-    /** Reports it to the listeners for events. */
+    /** Reports the message to the listeners for events. */
     default void report() {}
 }

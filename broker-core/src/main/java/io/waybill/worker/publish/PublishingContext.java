@@ -7,10 +7,10 @@ import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.TensorTransit;
 
 /**
- * What the writers of requests and of responses have in common.
+ * Dependencies that the writers of requests and of responses have in common.
  *
- * @param worker this one
- * @param maxRecordBytes of a record, without its tensors in segments
+ * @param worker this worker
+ * @param maxRecordBytes max size of a record, without its tensors in segments
  */
 public record PublishingContext(
         WorkerInfo worker,

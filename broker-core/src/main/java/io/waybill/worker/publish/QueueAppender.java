@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Appender of one of the worker's own queues, and the one way into it: a lock, and a buffer to compose a record in.
+ * Appender of one of the worker's own queues, and the only way into it: a lock, and a buffer to compose a record in.
  *
  * <p>The lock is held for less than a microsecond when the parts of the record are prepared before.
  *
- * <p><b>The line.</b> A message is published when {@link Journal#append} returns. What is thrown until then leaves this object, and the
- * writer takes the message back. Behind it the outcome can't be changed any more: each step is attempted, a failure is counted and
- * reported, and none is thrown.
+ * <p><b>The line.</b> A message is published when {@link Journal#append} returns. An exception until then leaves this
+ * object, and the writer withdraws the message. After the append the outcome can't be changed any more: each step is
+ * attempted, a failure is counted and reported, and none is thrown.
  */
 public final class QueueAppender {
 
@@ -42,7 +42,7 @@ public final class QueueAppender {
      * Creates the appender of a journal.
      *
      * @param archive of this queue
-     * @param faults where faults of mapped files go, whose owner is found by the next poll
+     * @param faults receives faults of mapped files, whose owner is found by the next poll
      */
     public QueueAppender(Journal journal, SentStorages archive, FaultAlarm faults, WorkerCounters counters) {
         this.journal = journal;
@@ -62,10 +62,10 @@ public final class QueueAppender {
     // ---- publishing
 
     /**
-     * Publishes a message, and does what follows. Any thread.
+     * Publishes a message, and takes the steps that follow. Any thread.
      *
-     * @param wallNs now
-     * @throws JournalFullException when there is no room. As with every exception from here, nothing was published
+     * @param wallNs current time on the wall clock
+     * @throws JournalFullException when there is no room; as with every exception from here, nothing was published
      */
     public void publish(Publication message, long wallNs) throws JournalFullException {
         lock();
@@ -78,11 +78,13 @@ public final class QueueAppender {
     }
 
     /**
-     * Publishes a message, and does what follows at once. Under the lock; {@link #follow} must be called behind it.
+     * Publishes a message, and takes the steps that follow immediately. Under the lock; {@link #follow} must be called
+     * after it.
      *
-     * @param through the fault injection in front of the journal; null for none
-     * @param wallNs now
-     * @throws JournalFullException when there is no room. As with every exception from here, nothing was published or kept
+     * @param through the fault injection before the journal; null for none
+     * @param wallNs current time on the wall clock
+     * @throws JournalFullException when there is no room; as with every exception from here, nothing was published or
+     *     kept
      */
     public void append(Publication message, RecordSender through, long wallNs) throws JournalFullException {
         if (composing) {
@@ -118,7 +120,7 @@ public final class QueueAppender {
         return journal.append(record, wallNs);
     }
 
-    // ---- behind the append: these do not throw
+    // ---- after the append: these do not throw
 
     /** Names the record to the plan of its tensors; fault injection may keep a request. Under the lock. */
     private void register(Publication message, long sequence) {
@@ -148,7 +150,10 @@ public final class QueueAppender {
         }
     }
 
-    /** Does what follows the append of a message: commits its leases, notifies its receiver, and reports it. Without the lock. */
+    /**
+     * Takes the steps that follow the append of a message: commits its leases, notifies its receiver, and reports it.
+     * Without the lock.
+     */
     public void follow(Publication message) {
         commit(message);
         announce(message.to(), message.id());
@@ -186,11 +191,11 @@ public final class QueueAppender {
     }
 
     /**
-     * Counts and reports a failure behind the append of a message. The first one is logged, the others at level DEBUG, as are faults of
-     * mapped files. Any thread.
+     * Counts and reports a failure after the append of a message. The first one is logged, the others at level DEBUG,
+     * as are faults of mapped files. Any thread.
      *
      * @param id of the message; {@link MessageId#NONE} for several
-     * @param what could not be done
+     * @param what the step that failed
      */
     private void failedBehind(long id, String what, Throwable e) {
         counters.countPublishingError();
@@ -231,7 +236,7 @@ public final class QueueAppender {
         }
     }
 
-    /** Ends the journal, which gives back what it has reserved; later callers get an error. */
+    /** Ends the journal, which releases the space that it has reserved; later callers get an error. */
     public void end() {
         lock.lock();
         try {
@@ -241,7 +246,7 @@ public final class QueueAppender {
         }
     }
 
-    /** Gives back what the journal has reserved beyond the needs of a writer at rest. */
+    /** Releases the space that the journal has reserved beyond the needs of a writer at rest. */
     public void shrinkReserve() {
         lock.lock();
         try {

@@ -5,13 +5,14 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
 
 /**
- * Destination of composed records in place of the journal: the fault injection in front of it. Chosen once, when the worker joins.
+ * Destination of composed records in place of the journal: the fault injection before it. Chosen once, when the worker
+ * joins.
  *
  * <p><b>Threads.</b> {@link #put} and {@link #follow} under the lock of the appender.
  */
 public interface RecordSender extends AutoCloseable {
 
-    /** In place of a sequence: the record was kept, and is published later. */
+    /** Result in place of a sequence: the record was kept, and is published later. */
     long KEPT = -1;
 
     /**
@@ -21,7 +22,7 @@ public interface RecordSender extends AutoCloseable {
      */
     long put(MessageBuffer record, PeerLink to, long wallNs) throws JournalFullException;
 
-    /** Publishes what comes behind the record that was put last. Its failures change nothing about that one. */
+    /** Publishes the records that follow the record that was put last. Its failures do not affect that record. */
     default void follow(MessageBuffer record, PeerLink to, long wallNs) throws JournalFullException {}
 
     /** Discards records that were kept. */

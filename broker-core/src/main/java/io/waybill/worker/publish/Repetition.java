@@ -8,10 +8,10 @@ import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 
 /**
- * A recorded message that is sent again under its id, with the flag that says so.
+ * A recorded message that is sent again under its id, with the flag of a repetition.
  *
- * @param changes what differs from the recorded one
- * @param counts is given the length of the record, to count the message
+ * @param changes applies the differences from the recorded message
+ * @param counts receives the length of the record, to count the message
  */
 public record Repetition(RecordView recorded, PeerLink to, Consumer<MessageBuffer> changes, IntConsumer counts)
         implements Publication {

@@ -3,9 +3,9 @@ package io.waybill.worker.publish;
 import io.waybill.worker.peer.PeerLink;
 
 /**
- * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself, and until it has read what earlier
- * incarnations sent to themselves; records for peers would otherwise be a backlog to skip at the next such call. While nothing is
- * written they do not move.
+ * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself, and until it
+ * has read the requests that earlier incarnations sent to themselves; records for peers would otherwise be a backlog to
+ * skip at the next such call. While nothing is written they do not move.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -14,7 +14,7 @@ public final class SelfTails {
 
     private final QueueAppender requests;
     private final QueueAppender responses;
-    private final long requestsOfEarlierEnd; // index behind the last one
+    private final long requestsOfEarlierEnd; // index after the last one
     private long requestsPassed;
     private long responsesPassed;
     private long nextNs;
@@ -27,7 +27,10 @@ public final class SelfTails {
         this.responsesPassed = responses.journal().size();
     }
 
-    /** Returns whether the queues need not be read over this link, because it is to the worker itself, which has read all that is for it. */
+    /**
+     * Returns whether the queues need not be read over this link, because it is to the worker itself, which has read
+     * all that is for it.
+     */
     public boolean rests(PeerLink link) {
         return link.isSelf()
                 && link.isQuiet()
