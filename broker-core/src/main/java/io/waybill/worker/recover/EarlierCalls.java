@@ -82,7 +82,7 @@ public final class EarlierCalls {
         this.responses = new StoredResponse(transit.receiver());
     }
 
-    /** Adds a claim to the outcome of a call that an earlier incarnation made. All failures come by the future. */
+    /** Adds a claim to the outcome of a call that an earlier incarnation made. All failures complete the future. */
     public CompletableFuture<Response> claim(long id, OutcomeClaim.Way way, Duration timeout) {
         try {
             return begun(id, way, timeout);

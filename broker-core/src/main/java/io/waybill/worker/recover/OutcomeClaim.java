@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class OutcomeClaim {
 
-    /** Whether the request is sent again. */
+    /** Way to the outcome: without or with another send of the request. */
     public enum Way {
         /** Waits for the response, which is or will be recorded. */
         WAIT,
@@ -94,7 +94,7 @@ public final class OutcomeClaim {
         lostSinceNs = 0;
     }
 
-    /** Notes that the peer's responses can't be opened. Returns whether this has lasted that long. */
+    /** Notes that the peer's responses can't be opened. Returns whether this has lasted for {@code limitNs}. */
     boolean isUnsearchableFor(long limitNs, long nowNs) {
         unsearchableSinceNs = unsearchableSinceNs == 0 ? nowNs : unsearchableSinceNs;
         return nowNs - unsearchableSinceNs >= limitNs;

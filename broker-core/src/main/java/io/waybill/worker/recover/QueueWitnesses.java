@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects evidence of how far a worker's queues were written before it joined: its own notes, and how far its peers
- * have read.
+ * Collects evidence of the ends of a worker's queues before it joined: its own notes, and the read positions of its
+ * peers.
  *
  * <p>Used by the thread that joins.
  */
@@ -41,8 +41,8 @@ public final class QueueWitnesses {
     }
 
     /**
-     * Reads the worker's own cursors and those of the workers that it talked with: of all that ever joined its home, if its own
-     * do not show exactly which; of none, if its name is new.
+     * Reads the worker's own cursors and the cursors of the workers with which it communicated: of all workers that
+     * ever joined its home, if its own do not show exactly which; or of none, if its name is new.
      */
     public static QueueWitnesses hear(WorkerDirectory own, Roll roll) throws IOException {
         QueueWitnesses witnesses = new QueueWitnesses(own, roll);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * Finds the requests of a peer that earlier incarnations had read without responding, when the peer appears for the
  * first time in this incarnation. Until then the peer's requests are not served, so that they are begun in their order.
  *
- * <p><b>Threads.</b> Called by the thread that makes links, one at a time; searches on a separate thread, which runs
+ * <p><b>Threads.</b> Called by the thread that creates links, one at a time; searches on a separate thread, which runs
  * while there is something to search.
  */
 public final class Recovery {

@@ -3,12 +3,12 @@ package io.waybill.worker.recover;
 import java.time.Duration;
 
 /**
- * Settings of what happens to calls when a worker ends and returns.
+ * Settings of the recovery of calls when a worker ends and returns.
  *
- * @param returnLimit how long calls that may be run again wait for their worker to return; {@link Duration#ZERO} for
- * not at all: they then end with the incarnation that they were sent to
- * @param successionLimit how long, after this worker left in order, calls that it had not begun wait for the next one of its name; {@link Duration#ZERO} for
- * not at all
+ * @param returnLimit max time that calls that may be run again wait for their worker to return; {@link Duration#ZERO}
+ *     for no wait: they then end with the incarnation that they were sent to
+ * @param successionLimit max time that calls that this worker had not begun when it left in order wait for the next
+ *     worker of its name; {@link Duration#ZERO} for no wait
  */
 public record RecoverySettings(Duration returnLimit, Duration successionLimit) {
 

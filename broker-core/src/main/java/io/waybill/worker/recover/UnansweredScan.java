@@ -36,7 +36,7 @@ public final class UnansweredScan {
      *
      * @param epoch of this incarnation, as records have it
      * @param responses the worker's own responses
-     * @param responsesBefore how many of them earlier incarnations wrote
+     * @param responsesBefore number of responses that earlier incarnations wrote
      */
     public UnansweredScan(int workerId, long epoch, JournalSettings settings, Path responses, long responsesBefore) {
         this.workerId = workerId;

@@ -27,11 +27,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the requests of earlier incarnations whose outcome the last of them did not read: those without a response, and
- * those whose response it had not read when it ended; also ids that were assigned to requests in files that no longer
- * exist. The positions are taken when this object is created, before anything is read in this incarnation.
+ * Finds the requests of earlier incarnations whose outcome the last of them did not read: requests without a response,
+ * and requests whose response it had not read when it ended; also ids that were assigned to requests in files that no
+ * longer exist. The positions are taken when this object is created, before anything is read in this incarnation.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. Time: reads everything after
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. Time: reads all records after
  * the oldest incomplete request and after the last response that was read.
  */
 public final class UnclaimedScan {
@@ -53,9 +53,9 @@ public final class UnclaimedScan {
     /**
      * Creates a scan.
      *
-     * @param earlierRequests how many requests earlier incarnations wrote
+     * @param earlierRequests number of requests that earlier incarnations wrote
      * @param firstCounter of this incarnation
-     * @param asking returns which ids may belong to requests that are no longer recorded
+     * @param asking returns the ids that may belong to requests that are no longer recorded
      */
     public UnclaimedScan(
             WorkerDirectory directory,

@@ -5,7 +5,7 @@
  * <ul>
  * <li>{@link io.waybill.worker.recover.Recovery} for requests that an earlier incarnation had read
  * <li>{@link io.waybill.worker.recover.EarlierCalls} for calls that an earlier incarnation had made
- * <li>{@link io.waybill.worker.recover.QueueWitnesses} for what is known of queues whose files are lost
+ * <li>{@link io.waybill.worker.recover.QueueWitnesses} for the evidence of queues whose files are lost
  * </ul>
  */
 package io.waybill.worker.recover;
