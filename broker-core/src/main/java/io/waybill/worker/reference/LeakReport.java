@@ -4,7 +4,10 @@ import io.waybill.rref.status.ReferenceStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs which references were not released when their worker closed, and where they are. For the thread that closes. */
+/**
+ * Logs the references that were not released when their worker closed, with the worker at the other end. For the thread
+ * that closes.
+ */
 final class LeakReport {
 
     private static final Logger LOG = LoggerFactory.getLogger(LeakReport.class);

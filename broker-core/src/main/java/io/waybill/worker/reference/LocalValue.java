@@ -64,7 +64,7 @@ final class LocalValue extends ResponseFields {
         return payload.duplicate();
     }
 
-    /** Puts tensors on their devices when they are asked for first, on the thread that asks. */
+    /** Puts tensors on their devices when they are first requested, on the requesting thread. */
     @Override
     public synchronized List<Tensor> tensors() {
         if (isKept && !closed.get()) {

@@ -42,7 +42,7 @@ public final class ReceivedReferences {
         return NONE;
     }
 
-    /** Decodes the references of a record; those that are not {@linkplain #take taken} must be declined. */
+    /** Decodes the references of a record; references that are not {@linkplain #take taken} must be declined. */
     public static List<ForkData> table(RecordView record) throws RejectedMessageException {
         return record.hasReferences() ? ForkTable.decode(record.copyReferences()) : List.of();
     }

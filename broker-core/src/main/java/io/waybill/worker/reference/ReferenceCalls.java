@@ -36,7 +36,7 @@ public interface ReferenceCalls {
      */
     void requireMayBlock();
 
-    /** Waits until a future is done, or for so long; does not poll. Returns whether it is done. */
+    /** Waits until a future is done, or {@code maxNs} have passed; does not poll. Returns whether it is done. */
     boolean await(Future<?> future, long maxNs) throws InterruptedException;
 
     /** Returns the timeout, shortened to the remaining time of the handler that this thread is inside; 0 for none. */

@@ -28,8 +28,8 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * Handle of a reference. A program's handle is counted in the reference; one among the arguments of a request leases
- * the request's handle.
+ * Handle of a reference. A program's handle is counted in the reference; a handle among the arguments of a request
+ * leases the request's handle.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -133,7 +133,7 @@ public final class ReferenceHandle implements RRef {
     /**
      * Reads the value once it has been created.
      *
-     * @param untaken releases what was taken of the value when no caller waits any more
+     * @param untaken releases the object taken from the value when no caller waits any more
      */
     private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
         CompletableFuture<T> notified = new CompletableFuture<>();
@@ -210,7 +210,7 @@ public final class ReferenceHandle implements RRef {
         }
         if (!(reference instanceof UserReference user)) {
             return this.<Void>read(value -> null, none -> {}).exceptionally(failure -> {
-                home.references().requireUsable(reference, "confirmation()"); // with an error of its handler it is
+                home.references().requireUsable(reference, "confirmation()"); // usable with an error of its handler
                 return null;
             });
         }

@@ -23,7 +23,8 @@ import java.util.Map;
  *                             counters: {num_owner_rrefs, num_forks, num_pending_users, num_pending_futures}}
  * </pre>
  *
- * Every worker that serves has it, with or without bundles. Ids are texts such as {@code 3.1041}: the worker that made it, and its counter.
+ * Every worker that serves has it, with or without bundles. Ids are texts such as {@code 3.1041}: the worker that
+ * created it, and its counter.
  *
  * <p><b>Threads.</b> Thread-safe.
  */

@@ -75,7 +75,7 @@ public final class SentReferences {
                 .putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
     }
 
-    /** Takes back what a message that was not published would have taken along; null for what it has none of. */
+    /** Releases the references and tensors that were prepared for a message that was not published; null for none. */
     public static void takeBack(SentReferences sharing, Plan plan) {
         try {
             if (sharing != null) {
@@ -88,7 +88,7 @@ public final class SentReferences {
         }
     }
 
-    /** Releases the forks of a message that was not sent: each of them, and then throws what the first failure threw. */
+    /** Releases the forks of a message that was not sent: each of them, and then throws the first failure. */
     public void abandon() {
         CloseSteps steps = new CloseSteps();
         for (int i = 0; i < shared.size(); i++) {

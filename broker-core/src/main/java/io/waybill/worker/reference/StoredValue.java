@@ -24,9 +24,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value that this worker owns: its bytes in wire format, its tensors in the worker's own segments, from which they
- * are sent without another copy, those on a device too, or in live storages as they are, and its references. It may also
- * be kept on the disk.
+ * A value that this worker owns: its bytes in wire format, its tensors, and its references. The tensors, also those on
+ * a device, are in the worker's own segments, from which they are sent without another copy; tensors in live storages
+ * stay there. It may also be kept on the disk.
  *
  * <p><b>Threads.</b> Any; immutable apart from being kept. <b>Ownership.</b> Holds one count of each storage, each
  * reference, and its file, until it is closed.
@@ -52,7 +52,8 @@ public final class StoredValue implements OwnedValue {
     }
 
     /**
-     * Copies a value; the caller keeps the original. Tensors over {@linkplain Storage#isLive live} storages are kept as they are.
+     * Copies a value; the caller keeps the original. Tensors over {@linkplain Storage#isLive live} storages are kept as
+     * they are.
      *
      * @throws CallException when there is no room, or a tensor on a device can't be copied
      */
@@ -94,7 +95,7 @@ public final class StoredValue implements OwnedValue {
         return ReferenceHandle.all(references, ReferenceHandle::retainInValue);
     }
 
-    /** Creates a value that an earlier incarnation kept; takes over its storages. */
+    /** Creates a value that an earlier incarnation kept, and becomes the owner of its storages. */
     static StoredValue restored(KeptValue kept, ValueKeeper keeper) {
         StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages(), List.of());
         restored.isKeptAs(kept.id(), keeper);

@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps values of this worker on its disk: on request, or all of them if so configured. Takes over values of earlier
+ * Keeps values of this worker on its disk: on request, or all of them if so configured. Restores values of earlier
  * incarnations in {@link #restore}.
  *
  * <p><b>Threads.</b> Any. A value is written on the thread that created it, if that may block; files are removed, and
@@ -121,7 +121,7 @@ public final class ValueKeeper {
         }
     }
 
-    // ---- forgetting
+    // ---- removal
 
     /** Removes a value that no worker can reach any more. */
     void forget(RRefId id) {
@@ -153,7 +153,7 @@ public final class ValueKeeper {
 
     // ---- restoring
 
-    /** Takes over the values that earlier incarnations kept, before a peer can fetch one. */
+    /** Restores the values that earlier incarnations kept, before a peer can fetch one. */
     void restore(TensorBuffers buffers) {
         try {
             for (RRefId id : values.list()) {

@@ -53,8 +53,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Connects the references of a worker to its calls: sends control messages as requests, handles those of peers, and
- * notifies the references of peers that join and end.
+ * Connects the references of a worker to its calls: sends control messages as requests, handles the control messages of
+ * peers, and notifies the references of peers that join and end.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -62,7 +62,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerReferences.class);
     private static final Provider PROVIDER = new Provider("waybill-references", "1");
-    /** Ids of different incarnations do not overlap: each incarnation has 2^32 of them. */
+    /** Number of bits for the ids of one incarnation: ids of different incarnations do not overlap. */
     private static final int IDS_PER_INCARNATION_BITS = 32;
 
     private static final int INCARNATIONS_MASK = 0xffff;
@@ -163,7 +163,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return new Holder(link.id(), (int) link.epochAt(sentNs));
     }
 
-    // ---- what others say
+    // ---- messages of peers
 
     private void control(Message message, Outbox outbox) throws RejectedMessageException {
         ControlMessage control = ControlMessage.decode(message.type(), message.payload());
@@ -201,10 +201,10 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     }
 
     /**
-     * Takes the references of a response, which may be used at once: the worker that shared them keeps them alive until
-     * their owners know of this one.
+     * Takes the references of a response, which may be used immediately: the worker that shared them keeps them alive
+     * until their owners know of this one.
      *
-     * @throws RejectedMessageException when they can't be taken; those that could be read were released
+     * @throws RejectedMessageException when they can't be taken; the references that could be read were released
      */
     public ReceivedReferences takeResponded(RecordView response, PeerLink from) throws RejectedMessageException {
         if (!response.hasReferences()) {
@@ -233,7 +233,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         }
     }
 
-    // ---- what this worker says
+    // ---- messages of this worker
 
     @Override
     public void send(ControlMessage message, int to, ControlOutcome outcome) {
@@ -295,19 +295,19 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return StoredValue.copy(array, length, tensors, held, transit);
     }
 
-    /** Returns what puts tensors of values on their devices. */
+    /** Returns the receiver that puts tensors of values on their devices. */
     TensorReceiver receiver() {
         return transit.receiver();
     }
 
-    /** Takes over the values that earlier incarnations of this worker kept. */
+    /** Restores the values that earlier incarnations of this worker kept. */
     public void restore() {
         if (serves) {
             keeper.restore(transit.pool());
         }
     }
 
-    // ---- what an operator reads
+    // ---- reports for an operator
 
     @Override
     public void onReleasedForDead(Holder dead, int forks) {
@@ -337,7 +337,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         LOG.warn("The references of a message of worker {} can't be given back: {}", link, why.getMessage());
     }
 
-    /** Returns when {@link #tick} is due next, on the monotonic clock. */
+    /** Returns the time at which {@link #tick} is due next, on the monotonic clock. */
     public long nextDueNs() {
         return references.nextDueNs();
     }

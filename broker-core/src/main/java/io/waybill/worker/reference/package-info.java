@@ -1,5 +1,5 @@
 /**
- * Remote references: how a worker's references travel in its messages, and the values that it owns.
+ * Remote references: the transport of a worker's references in its messages, and the values that it owns.
  *
  * <p>The protocol itself is {@code io.waybill.rref}; this package implements its transport and the handles of programs.
  *
