@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the access policies about requests. A policy is foreign: what it throws refuses the request, and while it does not return
- * another thread takes over the permit and refuses the request in its place.
+ * Asks the access policies about requests. A policy is foreign code: an exception that it throws refuses the request,
+ * and while it does not return, another thread takes the permit and refuses the request in its place.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, except where stated.
  */
@@ -29,16 +29,17 @@ final class AccessGate {
     private final AccessPolicies policies;
     private final PollPermit permit;
     private final long uid;
-    // What a policy is being asked about, for who takes the permit from a thread that does not return.
+    // Request that a policy is being asked about, for the thread that takes the permit from a thread that does not
+    // return.
     private PeerRequest asking;
     private InstalledPolicy asked;
 
-    /** What becomes of a request. */
+    /** Decision about a request. */
     enum Verdict {
         ALLOWED,
-        /** It was responded to. */
+        /** Refused, and responded to. */
         REFUSED,
-        /** A policy is away. */
+        /** Waits: a policy is away. */
         WAITS,
         /** The policy did not return in time; the request belongs to another thread. */
         PERMIT_LOST
@@ -66,7 +67,10 @@ final class AccessGate {
         return behindOthers || !now.isComplete() ? Verdict.WAITS : ask(request, now);
     }
 
-    /** Control messages can remove a policy that refuses everything; those of references only keep counts in step. */
+    /**
+     * Returns whether policies are asked about a type of request: not about control messages, which can remove a policy
+     * that refuses everything, nor about messages that only keep the counts of references in step.
+     */
     private static boolean isAskedAbout(int typeCode) {
         return typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
                 && (!Route.isOfReferences(typeCode) || typeCode == MessageType.SCRIPT_RREF_FETCH_CALL.code());

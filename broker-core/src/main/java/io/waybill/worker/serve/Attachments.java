@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The tensors and references that came with one request. Pooled with the {@link PeerRequest}.
+ * Tensors and references of one request. Pooled with the {@link PeerRequest}.
  *
  * <p><b>Threads.</b> Belongs to the thread that the exchange belongs to.
  */
@@ -20,8 +20,8 @@ final class Attachments {
 
     private final ServingContext context;
     private final Consumer<Throwable> onReleaseFailure;
-    private ReceivedTensors tensors; // null without
-    private RequestReferences references; // null without
+    private ReceivedTensors tensors; // null without tensors
+    private RequestReferences references; // null without references
 
     /**
      * Creates an empty object.
@@ -104,7 +104,10 @@ final class Attachments {
         return references != null && references.creates();
     }
 
-    /** Releases the leases of the request after another thread completed it. By that thread, or the one of a deferred response, or both. */
+    /**
+     * Releases the leases of the request after another thread completed it. By that thread, or the thread of a deferred
+     * response, or both.
+     */
     synchronized void giveUp() {
         if (tensors != null) {
             tensors.release(onReleaseFailure);

@@ -10,7 +10,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Counts and logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
+/**
+ * Counts and logs the exceptions of handlers: each distinct place once with its stack, so that a handler that always
+ * fails does not fill the disk. Thread-safe.
+ */
 final class HandlerErrorLog implements HandlerErrors {
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);

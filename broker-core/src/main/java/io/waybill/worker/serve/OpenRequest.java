@@ -6,7 +6,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The request that an {@link PeerRequest} has in flight.
+ * The request that a {@link PeerRequest} has in flight.
  *
  * <p><b>Threads.</b> Written by the thread that owns the exchange, read by the housekeeper. The housekeeper may read a
  * request that is already completed, never one that is not yet in flight.
@@ -24,7 +24,8 @@ public final class OpenRequest {
     }
 
     private final HandlerCall request;
-    // Of the housekeeper alone: sequence of the request whose deferred response it first saw awaited, and when.
+    // Of the housekeeper alone: the sequence of the request whose deferred response it saw awaited, and the time at
+    // which it first did.
     private long seenSequence;
     private long seenSinceNs;
     private PeerLink link; // null: none in flight
@@ -40,7 +41,7 @@ public final class OpenRequest {
         return request;
     }
 
-    /** Returns how long the housekeeper has seen this request. */
+    /** Returns the time for which the housekeeper has seen this request. */
     public long seenForNs(long sequence, long nowNs) {
         if (seenSequence != sequence) {
             seenSequence = sequence;
@@ -57,7 +58,7 @@ public final class OpenRequest {
 
     /** Ends the request: its response is in the journal, or it waits elsewhere. */
     void close() {
-        LINK.setRelease(this, null); // not before that
+        LINK.setRelease(this, null); // not before the response is in the journal, or the request waits elsewhere
     }
 
     /** Returns the link; null for none. */

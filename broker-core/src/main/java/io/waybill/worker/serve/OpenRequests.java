@@ -37,7 +37,9 @@ public final class OpenRequests {
         return false;
     }
 
-    /** Returns how many are in flight. Exact while no thread polls, since the polling thread begins requests. */
+    /**
+     * Returns the number of requests in flight. Exact while no thread polls, since the polling thread begins requests.
+     */
     public int count() {
         int count = 0;
         for (OpenRequest each : all) {

@@ -62,7 +62,10 @@ public final class ParkedRequests {
         size++;
     }
 
-    /** Returns how often a request that had left was parked again; a reader that sees it change must retry. */
+    /**
+     * Returns the number of times that a request that had left was parked again; a reader that sees it change must
+     * retry.
+     */
     public long parkedAgain() {
         return parkedAgain;
     }

@@ -13,14 +13,14 @@ import io.waybill.worker.poll.Polled;
 import java.lang.ref.WeakReference;
 
 /**
- * Parks requests whose handler, interceptor or access policy is away, and brings them back to the dispatcher once it returned, or was away for too
- * long.
+ * Parks requests whose handler, interceptor or access policy is away, and brings them back to the dispatcher once it
+ * returned, or was away for too long.
  *
  * <p><b>Threads.</b> Belongs to the holder of the poll permit, except where stated.
  */
 final class ParkingLot {
 
-    /** How often expired requests are looked for. */
+    /** Interval of the checks for expired requests. */
     private static final long CHECK_NS = 10_000_000;
 
     private final HandlerRegistry registry;
@@ -59,17 +59,19 @@ final class ParkingLot {
         return interceptors.isAway(key);
     }
 
-    /** Returns whether a request with this id waits. Looks at all of them. */
+    /** Returns whether a request with this id waits. Searches all of them. */
     boolean hasId(long id) {
         return parked.hasId(id);
     }
 
-    /** Notes that the threads of a handler take more requests again, or that the policies changed. Called by any thread. */
+    /**
+     * Notes that the threads of a handler take more requests again, or that the policies changed. Called by any thread.
+     */
     void roomCame() {
         roomCame = true;
     }
 
-    /** Parks a request; one that had left returns to its former position. */
+    /** Parks a request; a request that had left returns to its former position. */
     void park(PeerRequest request, HandlerKey key, ParkedRequests.Parked left) {
         if (left == null && parked.size() >= registry.parking().maxMessages()) {
             if (key == AccessGate.UNDECIDED) {
@@ -104,7 +106,7 @@ final class ParkingLot {
     /**
      * Serves parked requests after the handlers changed, and rejects expired ones.
      *
-     * @return how many left parking, or {@link Polled#PERMIT_LOST}
+     * @return number of requests that left parking, or {@link Polled#PERMIT_LOST}
      */
     int unpark(RequestDispatcher by) {
         HandlerTable table = registry.table();

@@ -22,16 +22,19 @@ public final class PeerReceiver implements Polled {
     private static final int POLLS_PER_CLOCK_READ = 64;
     private static final long ALL_INTERVAL_NS = 1_000_000;
     private static final long UNANNOUNCED_INTERVAL_NS = 100_000_000;
-    /** With so few links, a look at the place of each next record takes less time than one at what was announced, which is one more cache line. */
+    /**
+     * Number of links up to which reading the position of each next record takes less time than reading the
+     * announcements, which are one more cache line.
+     */
     private static final int FEW_LINKS = 3;
 
-    /** Which queues a poll reads. */
+    /** Queues that a poll reads. */
     private enum Reads {
-        /** Those of peers that have announced something. */
+        /** Queues of peers that have announced something. */
         ANNOUNCED,
-        /** All that are read in place, and those of peers that have announced something. */
+        /** Queues that are read in place, and queues of peers that have announced something. */
         ALL,
-        /** All, and it looks for the slots in which peers announce. */
+        /** All queues; the poll also searches for the slots in which peers announce. */
         ALL_AND_SLOTS
     }
 
@@ -49,7 +52,7 @@ public final class PeerReceiver implements Polled {
     private boolean allDue;
     private long nextAllNs;
     private boolean unannouncedDue = true;
-    private Reads reads = Reads.ALL_AND_SLOTS; // of this poll
+    private Reads reads = Reads.ALL_AND_SLOTS; // queues that this poll reads
     private long nextUnannouncedNs;
 
     PeerReceiver(
@@ -76,8 +79,9 @@ public final class PeerReceiver implements Polled {
     }
 
     /**
-     * {@inheritDoc} Responses that no call waits for are read once a millisecond. Queues in which a peer has announced nothing for this worker
-     * are read ten times a second: its retention waits for the position behind the records for others.
+     * {@inheritDoc} Responses that no call waits for are read once a millisecond. Queues in which a peer has announced
+     * nothing for this worker are read ten times a second: its retention waits for the position after the records for
+     * others.
      */
     @Override
     public int poll() {
@@ -111,7 +115,7 @@ public final class PeerReceiver implements Polled {
         return work;
     }
 
-    /** Serves requests that were read before. Returns how many, or {@link Polled#PERMIT_LOST}. */
+    /** Serves requests that were read before. Returns their number, or {@link Polled#PERMIT_LOST}. */
     private int serveWaiting() {
         int work = 0;
         while (serving.hasRepeats()) {
@@ -136,7 +140,7 @@ public final class PeerReceiver implements Polled {
         return pollSafely(link, all);
     }
 
-    /** Takes over from a holder that lost the permit inside a listener, and may have left work incomplete. */
+    /** Continues for a holder that lost the permit inside a listener, and may have left work incomplete. */
     private void takeOver() {
         revocationsSeen = permit.revocations();
         serving.takeOver();

@@ -23,7 +23,8 @@ import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.HandlerSlot;
 
 /**
- * A request of a peer: from reading its record until its response is in the journal. Pooled, with everything that a request needs, and reused.
+ * A request of a peer: from reading its record until its response is in the journal. Pooled, with everything that a
+ * request needs, and reused.
  *
  * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that
  * responds.
@@ -94,7 +95,7 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         return delivered;
     }
 
-    /** Takes over the request in the buffer. Its position must not count as read before this call. */
+    /** Takes the request in the buffer. Its position must not count as read before this call. */
     void arrivedFrom(PeerLink peer, long atIndex, Delivered how) {
         link = peer;
         counts.open(peer.id(), peer.name());
@@ -327,7 +328,10 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         return isFree;
     }
 
-    /** Returns whether the calling thread runs the handler while it polls, and goes on to use this object, which is free now. */
+    /**
+     * Returns whether the calling thread runs the handler while it polls, and continues to use this object, which is
+     * free now.
+     */
     boolean isKeptInline() {
         freedInline = inlineThread == context.exchanges().threads().current();
         return freedInline;

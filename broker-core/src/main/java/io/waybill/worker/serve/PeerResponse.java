@@ -6,7 +6,8 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 
 /**
- * Where the outcome of a peer's request goes: to the journal, together with what becomes of the value that it creates. Pooled with the {@link PeerRequest}.
+ * Sink for the outcome of a peer's request: passes it to the journal, together with the outcome of the value that the
+ * request creates. Pooled with the {@link PeerRequest}.
  *
  * <p><b>Threads.</b> Belongs to the thread that ends the request.
  */
@@ -51,7 +52,7 @@ final class PeerResponse implements ResponseSink {
             body.close();
             request.inFlight().close(); // the response is in the journal
             if (!returned) {
-                context.faults().surface(); // the thread may be one of the program
+                context.faults().surface(); // the thread may belong to the program
             }
         }
     }
@@ -100,7 +101,7 @@ final class PeerResponse implements ResponseSink {
         request.inFlight().close();
         request.exchange().endInterception();
         boolean isFree = request.release();
-        request.exchange().withdraw(); // not before: a storage that throws is charged to the handler
+        request.exchange().withdraw(); // not earlier: a storage that throws is charged to the handler
         ended(isFree, false);
     }
 }

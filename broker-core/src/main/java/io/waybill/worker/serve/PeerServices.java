@@ -11,17 +11,19 @@ import java.time.InstantSource;
 import java.util.random.RandomGenerator;
 
 /**
- * The calls that a handler makes on behalf of a peer's request, and the inputs that a replay must reproduce. Pooled with the {@link PeerRequest}.
+ * The calls that a handler makes on behalf of a peer's request, and the inputs that a replay must reproduce. Pooled
+ * with the {@link PeerRequest}.
  *
- * <p><b>Threads.</b> Belongs to the thread of the handler while it runs; {@link #id} and {@link #deadlineNs} are read by any.
+ * <p><b>Threads.</b> Belongs to the thread of the handler while it runs; {@link #id} and {@link #deadlineNs} are read
+ * by any.
  */
 final class PeerServices implements HandlerServices {
 
     private final ServingContext context;
     private final PeerRequest request;
     private final NestedCaller caller;
-    private Rpc rpc; // on behalf of the caller; null until a handler wants it
-    private Observer observer; // of the handler; null until it reads the clock or random numbers
+    private Rpc rpc; // calls on behalf of the caller; null until a handler wants them
+    private Observer observer; // clock of the handler; null until it reads the clock or random numbers
 
     PeerServices(ServingContext context, PeerRequest request) {
         this.context = context;

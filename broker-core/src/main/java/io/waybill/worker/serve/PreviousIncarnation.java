@@ -7,16 +7,16 @@ import io.waybill.handling.Failure;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.wire.RecordView;
 
-/** What is known of the worker's previous incarnations. Immutable. */
+/** Knowledge of the worker's previous incarnations. Immutable. */
 public final class PreviousIncarnation {
 
-    /** Records contain the low 32 bits of an epoch. */
+    /** Mask of the part of an epoch that records contain: the low 32 bits. */
     private static final long MASK_OF_RECORDED = 0xffff_ffffL;
 
     private final long epoch;
     private final boolean sameBoot;
     private final boolean cursorsAreExact;
-    private final long continued; // how many incarnations before this one left in order what they had not begun
+    private final long continued; // number of incarnations before this one that left in order what they had not begun
 
     private PreviousIncarnation(long epoch, long firstEpoch, boolean sameBoot, boolean cursorsAreExact) {
         this.epoch = epoch & MASK_OF_RECORDED;
@@ -43,7 +43,9 @@ public final class PreviousIncarnation {
         return request.epoch() != epoch;
     }
 
-    /** Returns whether a request was sent to an incarnation that this one continues, and so is run if it was not begun. */
+    /**
+     * Returns whether a request was sent to an incarnation that this one continues, and so is run if it was not begun.
+     */
     boolean isContinued(RecordView request) {
         return (epoch - request.epoch() & MASK_OF_RECORDED) <= continued;
     }
@@ -56,7 +58,10 @@ public final class PreviousIncarnation {
         return !sameBoot && request.deadlineNs() != 0;
     }
 
-    /** Returns the error of a request to a previous incarnation, or of one that was sent before, which may not be run again. */
+    /**
+     * Returns the error of a request to a previous incarnation, or of a request that was sent before, which may not be
+     * run again.
+     */
     Failure lost(RecordView request, Delivered delivered) {
         String call = "call " + MessageId.text(request.id());
         return Failure.of(

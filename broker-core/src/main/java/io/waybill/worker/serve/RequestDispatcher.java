@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Dispatches requests to their handlers: at once, on the bundle's threads, or, without a handler, after parking.
+ * Dispatches requests to their handlers: immediately, on the bundle's threads, or, without a handler, after parking.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, released while a non-blocking handler runs.
  */
@@ -55,12 +55,12 @@ public final class RequestDispatcher {
     private final ResponseWriter responses;
     private final PreviousIncarnation earlier;
     private final RepeatedRequests repeats;
-    private long sequence; // of the last request that was admitted
+    private long sequence; // number of the last request that was admitted
     private long nextReleaseNs;
     private volatile boolean leaving; // set by the thread that closes the worker
     private PeerRequest spare;
 
-    /** What reads requests again that wait, are repeated, or were not responded to by an earlier incarnation. */
+    /** Parts that read requests again which wait, are repeated, or were not responded to by an earlier incarnation. */
     record Again(RereadTails reread, PreviousIncarnation earlier, RepeatedRequests repeats) {}
 
     RequestDispatcher(
@@ -156,7 +156,9 @@ public final class RequestDispatcher {
         return serveOnce(request, null);
     }
 
-    /** Serves a request after the access policies were asked; {@code left} is its former position among the undecided. */
+    /**
+     * Serves a request after the access policies were asked; {@code left} is its former position among the undecided.
+     */
     boolean serveOnce(PeerRequest request, ParkedRequests.Parked left) {
         boolean behind = left == null && !parking.isEmpty() && parking.has(AccessGate.UNDECIDED);
         AccessGate.Verdict verdict = gate.ask(request, behind);
@@ -169,7 +171,7 @@ public final class RequestDispatcher {
         if (!parking.isEmpty() && Route.isNamed(request.view())) {
             HandlerKey key = Route.key(lookup.registry().table(), request.view());
             boolean passes = request.isNested() && parking.isHeld(key);
-            if (parking.has(key) && !passes) { // after those that came before it
+            if (parking.has(key) && !passes) { // after the requests that came before it
                 parking.park(request, key, null);
                 return true;
             }
@@ -200,7 +202,7 @@ public final class RequestDispatcher {
         sought.request = request;
         sought.mayHaveBegun = isForEarlier && !isLeft || request.delivered() == Delivered.AGAIN;
         HandlerSearch.Found found = search.find(sought);
-        if (found == HandlerSearch.Found.WAITS) { // in the journal, after those that came before it
+        if (found == HandlerSearch.Found.WAITS) { // in the journal, after the requests that came before it
             parking.park(request, Route.key(lookup.tableFor(view), view), left);
         }
         return found != HandlerSearch.Found.COUNTED
@@ -214,10 +216,10 @@ public final class RequestDispatcher {
         return true;
     }
 
-    /** The request that looks for its handler, and how the one that was found last would run it. */
+    /** Request that seeks its handler, and the way in which the last handler found would run it. */
     private final class Sought implements HandlerSearch.Seeker {
         private PeerRequest request;
-        private boolean mayHaveBegun; // in an earlier incarnation
+        private boolean mayHaveBegun; // whether a handler may have begun it in an earlier incarnation
         private boolean onPoller;
         private boolean here;
 
@@ -266,7 +268,10 @@ public final class RequestDispatcher {
         return sought.here ? runPolled(request, entry) : runInline(request);
     }
 
-    /** Decodes a request's tensors and references, and numbers it. Returns whether that went well; otherwise its caller gets an error. */
+    /**
+     * Decodes a request's tensors and references, and numbers it. Returns whether that succeeded; otherwise its caller
+     * gets an error.
+     */
     private boolean admit(PeerRequest request, HandlerEntry entry) {
         try {
             ReceivedTensors tensors = request.view().tensorCount() == 0
@@ -295,7 +300,9 @@ public final class RequestDispatcher {
         request.response().refuseDecoded(Failure.of(code, request.view().to(), text));
     }
 
-    /** Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one. */
+    /**
+     * Returns whether an earlier incarnation, which left in order, had not read the request, and left it to this one.
+     */
     private boolean isLeft(PeerRequest request) {
         RecordView view = request.view();
         return request.delivered() == Delivered.FIRST
@@ -362,12 +369,15 @@ public final class RequestDispatcher {
         return true;
     }
 
-    /** Returns how many exchanges are in use; at rest there is one at most, the next request's. Inexact while requests are served. */
+    /**
+     * Returns the number of exchanges in use; at rest there is one at most, the next request's. Inexact while requests
+     * are served.
+     */
     public int exchangesHeld() {
         return pool.held();
     }
 
-    /** Takes over from a holder that lost the permit inside an access policy. */
+    /** Continues for a holder that lost the permit inside an access policy. */
     void takeOver() {
         gate.takeOver();
     }
@@ -376,17 +386,20 @@ public final class RequestDispatcher {
         return !leaving && !parking.isEmpty();
     }
 
-    /** Looks for requests that need not wait any more. Called by any thread. */
+    /** Requests a search for requests that need not wait any more. Called by any thread. */
     public void roomCame() {
         parking.roomCame();
     }
 
-    /** Serves what waited; returns how many requests left parking, or {@link Polled#PERMIT_LOST}. */
+    /** Serves requests that waited; returns the number of requests that left parking, or {@link Polled#PERMIT_LOST}. */
     int unpark() {
         return parking.unpark(this);
     }
 
-    /** Serves the oldest request without a response from before. Returns whether this thread has the permit. */
+    /**
+     * Serves the oldest request to which an earlier incarnation did not respond. Returns whether this thread has the
+     * permit.
+     */
     boolean serveUnanswered(PeerLink link) {
         PeerRequest request = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
         link.backlog().unansweredTaken();

@@ -42,7 +42,7 @@ final class RequestPool {
         }
     }
 
-    /** Returns how many exchanges are neither unused here nor dropped. */
+    /** Returns the number of exchanges that are neither unused here nor dropped. */
     int held() {
         return open.slots() - free.size() - (last.get() == null ? 0 : 1);
     }

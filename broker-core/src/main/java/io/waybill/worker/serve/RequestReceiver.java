@@ -40,7 +40,8 @@ final class RequestReceiver {
     /**
      * Reads and serves requests of a peer, up to the limit of one poll.
      *
-     * @return how many records for this worker were read, at least 1 when the limit was reached, or {@link Polled#PERMIT_LOST}
+     * @return number of records for this worker that were read, at least 1 when the limit was reached, or
+     *     {@link Polled#PERMIT_LOST}
      */
     int poll(PeerLink link) {
         if (!link.reader().readsRequests() || !link.backlog().isRecovered()) {
@@ -107,7 +108,7 @@ final class RequestReceiver {
     /**
      * Serves requests to which an earlier incarnation of this worker did not respond; their peer may have ended.
      *
-     * @return how many, or {@link Polled#PERMIT_LOST}
+     * @return number of requests, or {@link Polled#PERMIT_LOST}
      */
     int serveUnanswered(PeerLink link) {
         int work = 0;

@@ -23,7 +23,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * References of a request that is being served: those among its arguments, and the one to the value that it creates.
+ * References of a request that is being served: the references among its arguments, and the reference to the value that
+ * it creates.
  *
  * <p>Belongs to the thread that owns the {@link PeerRequest}.
  */
@@ -33,7 +34,7 @@ final class RequestReferences implements InnerCreation {
     private final ReceivedReferences arguments;
     private final ForkData creates; // null when the request creates no value
     private final boolean around; // whether a message inside the request creates it
-    private boolean taken; // by that message; guarded by this
+    private boolean taken; // whether that message took the creation; guarded by this
 
     private RequestReferences(WorkerReferences home, ReceivedReferences arguments, ForkData creates, boolean around) {
         this.home = home;

@@ -5,14 +5,14 @@ import io.waybill.host.Clock;
 import io.waybill.wire.RecordView;
 
 /**
- * When one request passed the stages before its handler. Pooled with the {@link PeerRequest}.
+ * Times at which one request passed the stages before its handler. Pooled with the {@link PeerRequest}.
  *
  * <p><b>Threads.</b> Belongs to the thread that the request belongs to.
  */
 final class RequestTimes {
 
     long parkedSinceNs; // on the monotonic clock; 0: it was not parked
-    long unconfirmedNs; // since when it waited for owners of references, on the boot clock; 0: it did not
+    long unconfirmedNs; // time since which it waited for owners of references, on the boot clock; 0: it did not
     long queuedNs; // on the boot clock; 0: not queued
     long convertedNs; // wall clock; 0: not converted
     long begunNs; // wall clock; 0: not begun, or begun on the polling thread, which skips the clock read

@@ -24,15 +24,15 @@ final class ResponseBody extends ResponseWriter.Content {
     private SentReferences sharing;
     private long begunNs; // wall clock; 0 when no clock was read
     private long responder; // the number of the handler's provider; 0 for none
-    private byte[] observed = Observations.NO_BYTES; // of the handler, in record format
+    private byte[] observed = Observations.NO_BYTES; // observations of the handler, in record format
 
     /**
-     * Sets what is sent.
+     * Sets the response to send.
      *
      * @param composed belongs to the caller
-     * @param handlerBegunNs when the handler began, by the wall clock; 0 when the clock was not read
+     * @param handlerBegunNs time at which the handler began, by the wall clock; 0 when the clock was not read
      * @param provider the number of the handler's provider; 0 for none
-     * @param observations what the handler observed, in record format
+     * @param observations the handler's observations, in record format
      */
     void open(OutgoingResponse composed, long handlerBegunNs, long provider, byte[] observations) {
         response = composed;
@@ -41,7 +41,7 @@ final class ResponseBody extends ResponseWriter.Content {
         observed = observations;
     }
 
-    /** Forgets the response, and what travelled with it. */
+    /** Clears the response and its attachments. */
     void close() {
         if (response != null) {
             response = null;
@@ -134,7 +134,7 @@ final class ResponseBody extends ResponseWriter.Content {
         private final byte[] utf8;
         private final long
                 begunNs; // when the handler began, by the wall clock; 0 when none did, or the clock was not read
-        private final byte[] observed; // by the handler until then, in record format
+        private final byte[] observed; // observations of the handler until then, in record format
         private final long responder; // the number of the handler's provider; 0 when no handler was chosen
 
         /** Creates the error of a request whose handler began or observed something. */

@@ -32,8 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes the responses of a worker: prepares what they take along, and has them published. What was prepared for one that is not published is
- * taken back. Thread-safe.
+ * Writes the responses of a worker: prepares their tensors and references, and has them published. The preparation of a
+ * response that is not published is undone. Thread-safe.
  */
 public final class ResponseWriter {
 
@@ -69,7 +69,7 @@ public final class ResponseWriter {
                 || toppedUp() && appender.journal().isComfortable();
     }
 
-    /** Reserves more space at once, when the background reservation was outrun. */
+    /** Reserves more space immediately, when the background reservation was outrun. */
     private boolean toppedUp() {
         try {
             appender.journal().topUp();
@@ -79,7 +79,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** Returns when a response was written last, on the wall clock, without a clock read. */
+    /** Returns the time of the last response written, on the wall clock, without a clock read. */
     long latestNs() {
         return latestNs.getOpaque();
     }
@@ -90,7 +90,8 @@ public final class ResponseWriter {
     }
 
     /**
-     * Sends the response of a handler, whose request is set, or else an error, unless the journal accepts none. Does not throw.
+     * Sends the response of a handler, whose request is set, or else an error, unless the journal accepts none. Does
+     * not throw.
      *
      * @return whether the handler's response was sent
      */
@@ -254,12 +255,12 @@ public final class ResponseWriter {
             flags = other.flags;
         }
 
-        /** Sets where the outcome of the request is counted. */
+        /** Sets the counters for the outcome of the request. */
         final void countedBy(OperationCounts operation) {
             counts = operation;
         }
 
-        /** Sets the request, or the recorded response that this one takes the place of. */
+        /** Sets the request, or the recorded response that this one replaces. */
         final void respondsTo(ResponseWriter by, PeerLink caller, RecordView recorded) {
             writer = by;
             to = caller;
@@ -268,7 +269,7 @@ public final class ResponseWriter {
             flags = 0;
         }
 
-        /** Refers to the request no longer. */
+        /** Clears the request. */
         final void ended() {
             writer = null;
             to = null;
@@ -327,7 +328,10 @@ public final class ResponseWriter {
             }
         }
 
-        /** Reports by the thread that has begun the request; by another one if none has, as this one may have to go on polling. */
+        /**
+         * Reports on the thread that has begun the request; on another thread if none has, because this one may have to
+         * continue polling.
+         */
         @Override
         public final void report() {
             CallReports reports = writer.context.reports();
@@ -339,7 +343,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** Publishes a response. Returns whether it is published; an exception says that it is not. */
+    /** Publishes a response. Returns whether it is published; an exception means that it is not. */
     private boolean append(Content response) {
         long wallNs = clock.wallNs();
         response.wallNs = wallNs;

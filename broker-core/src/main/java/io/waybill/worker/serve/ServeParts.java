@@ -24,13 +24,13 @@ import io.waybill.worker.publish.SelfTails;
 import io.waybill.worker.reference.WorkerReferences;
 
 /**
- * The parts that serve the requests of one worker, each made before those that use it.
+ * The parts that serve the requests of one worker, each created before the parts that use it.
  *
- * <p><b>Threads.</b> Made by the thread that joins.
+ * <p><b>Threads.</b> Created by the thread that joins.
  */
 public final class ServeParts {
 
-    /** What other rooms have made. */
+    /** Parts that other packages have created. */
     public record Context(
             WorkerDirectory directory,
             HandlerRegistry registry,
@@ -93,7 +93,7 @@ public final class ServeParts {
                 serving, context.poller().handlers(), pool, new ParkingLot(serving, gate, parking), again);
     }
 
-    /** Returns what polls the peers. */
+    /** Returns the receiver that polls the peers. */
     public PeerReceiver receiver(Links links, ResponseReceiver ofCalls, RecordReader reader, SelfTails selfTails) {
         return new PeerReceiver(polling, links, ofCalls, new RequestReceiver(dispatcher, pool, reader), selfTails);
     }
