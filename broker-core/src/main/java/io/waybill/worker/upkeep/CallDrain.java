@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
 /**
- * Waits for the outcomes of this worker's calls. A call is over when its listener has returned: a program that ends then has seen every
- * outcome.
+ * Waits for the outcomes of this worker's calls. A call is over when its listener has returned: a program that ends
+ * then has seen every outcome.
  *
  * <p><b>Threads.</b> Any that may wait for other workers.
  */
@@ -51,7 +51,10 @@ public final class CallDrain {
         return left;
     }
 
-    /** Returns the number of open calls. It is zero only if it was while no thread polled: a thread that polls may be inside a listener. */
+    /**
+     * Returns the number of open calls. It is zero only if it was zero while no thread polled: a thread that polls may
+     * be inside a listener.
+     */
     private int open(BooleanSupplier isClosed) {
         int left = count();
         if (left > 0 || isClosed.getAsBoolean()) {

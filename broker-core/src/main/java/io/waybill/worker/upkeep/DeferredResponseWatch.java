@@ -17,16 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks for deferred responses that do not come: those of handlers that returned, so that no thread shows them.
+ * Watches for deferred responses that do not come: responses of handlers that returned, so that no thread shows them.
  *
  * <ul>
- *   <li>Long after its request's deadline one is stuck: it is counted as a call that does not come back, until it is given, and its request
- *       gets its outcome.
- *   <li>One of a request without a deadline is counted after a time of its own; its caller still waits, so the request stays open.
- *   <li>When its handler leaves, or the worker, it is given no more time than its deadline, and none when the drain limit has passed.
+ *   <li>A response is stuck when its request's deadline has long passed: it is counted as a call that does not return,
+ *       until it is given, and its request gets its outcome.
+ *   <li>A response to a request without a deadline is counted after a time of its own; its caller still waits, so the
+ *       request stays open.
+ *   <li>When its handler or the worker leaves, a response gets no more time than its deadline, and none when the drain
+ *       limit has passed.
  * </ul>
  *
- * <p><b>Threads.</b> The housekeeper's, but for {@link #leave}.
+ * <p><b>Threads.</b> The housekeeper's, except for {@link #leave}.
  */
 final class DeferredResponseWatch {
 

@@ -56,7 +56,7 @@ public record FileSpace(SafeFiles files) implements DiskSpace {
                 opened.punchHole(from, Math.min(to, size) - from);
             }
             if (from <= size && to > size) {
-                opened.truncate(size); // which frees what is reserved behind the end: a hole can't be punched there
+                opened.truncate(size); // which frees the space reserved after the end: a hole can't be punched there
             }
         } catch (IOException e) {
             notGivenBack(file, e);

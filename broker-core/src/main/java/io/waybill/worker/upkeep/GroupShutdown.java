@@ -46,7 +46,7 @@ public final class GroupShutdown {
     private final WorkerCounters counters;
     private IdleInterval own = IdleInterval.BUSY;
     private long activity;
-    private IdleInterval shown; // null until something is
+    private IdleInterval shown; // null until an interval is shown
     private long shownAtNs;
 
     public GroupShutdown(UpkeepContext context) {
@@ -62,7 +62,7 @@ public final class GroupShutdown {
      * Waits until the work of this worker and the others has ended.
      *
      * @param others names or ids; its own is ignored
-     * @return a description of what had not ended at the limit; empty when all has
+     * @return description of the work that had not ended at the limit; empty when all has ended
      */
     public synchronized String await(Collection<String> others, Duration limit) {
         waits.requireMayBlock();
@@ -130,7 +130,8 @@ public final class GroupShutdown {
     }
 
     /**
-     * Returns the workers that have not ended: those that are busy, or else those whose idle intervals are too short.
+     * Returns the workers that have not ended: workers that are busy, or else workers whose idle intervals are too
+     * short.
      */
     private List<String> left(Membership members, Collection<String> others) throws IOException {
         Map<String, IdleInterval> times = new LinkedHashMap<>();

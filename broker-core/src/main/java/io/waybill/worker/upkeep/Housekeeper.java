@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background maintenance, off the path of a call: {@link JournalUpkeep}, {@link PeerUpkeep} and the {@link Watchdog} at their intervals, and
- * the refresh of the clocks. A change of the home's workers ends its
- * wait at once, where the host reports it.
+ * Background maintenance, off the path of a call: {@link JournalUpkeep}, {@link PeerUpkeep} and the {@link Watchdog} at
+ * their intervals, and the refresh of the clocks. A change of the home's workers ends its wait immediately, where the
+ * host reports it.
  *
  * <p><b>Threads.</b> One of its own. <b>Errors.</b> A turn that throws is reported to the {@link FaultAlarm}, and the
  * next one follows at the usual interval.
@@ -31,29 +31,38 @@ public final class Housekeeper implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
     private static final long TICK_NS = 20_000_000;
-    /** While little is written: the turns of many workers would take the processors from their calls. */
+    /**
+     * Interval of turns while little is written: the turns of many workers would take the processors from their calls.
+     */
     private static final long SLOW_TICK_NS = 80_000_000;
-    /** What the queues may grow between two turns before that is not little any more: far less than is reserved and loaded ahead of them. */
+    /**
+     * Max growth of the queues between two turns that counts as little: far less than is reserved and loaded ahead of
+     * them.
+     */
     private static final long LITTLE_BYTES = 64 << 10;
 
     private static final long LOOK_NS = 50_000_000;
-    /** Messages don't end a wait: after this time a burst finds space and pages prepared ahead of it again. */
+    /** Max rest. Messages don't end it: after this time a burst finds space and pages prepared ahead of it again. */
     private static final long MAX_REST_NS = 250_000_000;
-    /** The same after a time without messages, while a handler runs, and where the poller spins. */
+    /** Max rest after a time without messages, while a handler runs, and where the poller spins. */
     private static final long MAX_WATCHING_REST_NS = 1_000_000_000;
-    /** The same for one that has nothing to watch, until the next message: a worker that others have forgotten uses next to nothing. */
+    /**
+     * Max rest of a housekeeper that has nothing to watch, until the next message: a worker that others have forgotten
+     * uses next to nothing.
+     */
     private static final long MAX_LONG_REST_NS = 5_000_000_000L;
 
     private static final long LONG_REST_AFTER_NS = 10_000_000_000L;
 
     /**
-     * Interval of file checks. A truncated file may look like one that ends there. A check costs some 20 us per peer.
+     * Interval of file checks. A truncated file may appear as a file that ends there. A check costs some 20 us per
+     * peer.
      */
     private static final long FILE_LOOK_NS = 1_000_000_000;
 
     private static final long CLOCK_NS = 100_000_000;
     private static final long END_LIMIT_NS = 10_000_000_000L;
-    /** In addition to the wait. */
+    /** Min time beyond the wait that counts as a pause of this process. */
     private static final long PAUSE_NS = 1_000_000_000;
 
     private final Clock clock;
@@ -104,7 +113,7 @@ public final class Housekeeper implements Agent {
         this.idle = new ChangeIdleStrategy(clock, changes, threads);
     }
 
-    /** Sets what is called after each turn at which there had been messages. */
+    /** Sets the listener that is called after each turn at which there had been messages. */
     void onActivity(Runnable listener) {
         onActivity = listener;
     }
@@ -136,7 +145,7 @@ public final class Housekeeper implements Agent {
     public int doWork() {
         if (idle.hasChanged()) {
             nextLookNs = clock.monotonicNs();
-            if (peers.isUnreadable()) { // changes may end every wait at once
+            if (peers.isUnreadable()) { // changes may end every wait immediately
                 threads.pause(TICK_NS);
             }
         }

@@ -15,7 +15,7 @@ import org.agrona.concurrent.Agent;
  * Updates the index by id from the journal. While calls are sent or served it uses 2% of its thread's time and falls
  * behind; without calls it catches up.
  *
- * <p>A worker with few records has none: a lookup reads them in a few milliseconds, and opening the index takes the
+ * <p>A worker with few records has no index: a lookup reads them in a few milliseconds, and opening the index takes the
  * library, its memory and two threads. The first step follows 3 s after the start. A worker that was busy completes the
  * index when it leaves, for up to a million records, which take about a second: otherwise each later lookup reads the
  * whole journal.
@@ -26,13 +26,15 @@ public final class Indexer implements Agent, AutoCloseable {
 
     private static final long FIRST_STEP_NS = 3_000_000_000L;
     private static final long IDLE_PAUSE_NS = 500_000_000L;
-    /** While few calls are made, or none. */
+    /** Pause while few calls are made, or none. */
     private static final long RESTING_PAUSE_NS = 5_000_000_000L;
 
     private static final long MAX_PAUSE_NS = 1_000_000_000L;
     private static final int RECORDS_PER_STEP = 1_000;
     private static final int MAX_LAST_STEPS = 1_000;
-    /** A lookup reads fewer records without an index in a few milliseconds. */
+    /**
+     * Min number of records of an indexed journal: a lookup reads fewer records without an index in a few milliseconds.
+     */
     private static final long MIN_RECORDS = 20_000;
 
     private static final int SHARE_WHEN_BUSY = 50;

@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps a worker's own two queues writable: reserves space and loads pages ahead of the writers, publishes the low watermarks, and finds
- * damage.
+ * Keeps a worker's own two queues writable: reserves space and loads pages ahead of the writers, publishes the low
+ * watermarks, and finds damage.
  *
  * <p><b>Threads.</b> The housekeeper's.
  */
@@ -35,7 +35,7 @@ public final class JournalUpkeep {
         this.responsePages = new PageToucher(responses, context.host().calls());
     }
 
-    /** Returns how many bytes were written since the last call; less than 0 when a file was left. */
+    /** Returns the number of bytes that were written since the last call; less than 0 when a file was left. */
     long grown() {
         long written = requests.writtenTo() + responses.writtenTo();
         long grown = written - writtenBefore;
@@ -51,12 +51,12 @@ public final class JournalUpkeep {
     /**
      * Throws when the queues can't be written any more.
      *
-     * @throws HomeException which says what is damaged or lost
+     * @throws HomeException which names the damage or loss
      */
     void requireWhole() throws HomeException {
         String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
         try {
-            own.turn(); // in any case: it notes how far the queues are written
+            own.turn(); // in any case: it notes the ends of the queues
         } catch (LostFileException e) {
             if (damage.isEmpty()) {
                 throw new HomeException("one of its files is lost: " + e.getMessage(), e);
@@ -69,7 +69,7 @@ public final class JournalUpkeep {
 
     /** Reserves space ahead of the writers. */
     void topUp() {
-        // the responses first: they complete what others wait for
+        // the responses first: they complete calls of others
         boolean full = !topUp(responses);
         full |= !topUp(requests);
         if (diskFull && !full) {
@@ -91,7 +91,7 @@ public final class JournalUpkeep {
         }
     }
 
-    /** Publishes which requests are completed, and loads the pages that are written next. */
+    /** Publishes the low watermarks of completed requests, and loads the pages that are written next. */
     void prepare() {
         finished.update();
         requestPages.touch();

@@ -13,8 +13,8 @@ import org.agrona.collections.Long2LongHashMap;
 
 /**
  * Publishes one low watermark per peer: every request below it that was addressed to this worker has completed. Also
- * publishes from which position in this worker's responses those to the other requests follow, so that a later
- * incarnation of this worker need not search further back.
+ * publishes the position in this worker's responses from which the responses to the other requests follow, so that a
+ * later incarnation of this worker need not search further back.
  *
  * <p><b>Threads.</b> The housekeeper, and at the end the thread that closes the worker. The requests in flight are read
  * during concurrent changes: a watermark may be too low, never too high.

@@ -25,15 +25,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Publishes the figures of a worker in its directory: once a second, if a count has changed since, and a last time when the worker leaves.
+ * Publishes the figures of a worker in its directory: once a second, if a count has changed since, and a last time when
+ * the worker leaves.
  *
- * <p><b>Threads.</b> One of its own. <b>Errors.</b> A file that can't be written is logged once; the worker goes on, and the next attempt follows.
+ * <p><b>Threads.</b> One of its own. <b>Errors.</b> A file that can't be written is logged once; the worker continues,
+ * and the next attempt follows.
  */
 public final class MetricsPublisher implements Agent, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPublisher.class);
     private static final long INTERVAL_NS = 1_000_000_000L;
-    /** After as many looks without a change, until there are messages: what else changes is published later. */
+    /** Interval after some checks without a change, until there are messages: other changes are published later. */
     private static final long RESTING_INTERVAL_NS = 5_000_000_000L;
 
     private static final int LOOKS_BEFORE_REST = 10;

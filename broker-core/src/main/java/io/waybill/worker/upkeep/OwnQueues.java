@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Monitors a worker's own queues, off the path of a call: writes to the cursors how far they are written, and checks
- * that their files exist and are complete.
+ * Monitors a worker's own queues, off the path of a call: writes their ends to the cursors, and checks that their files
+ * exist and are complete.
  *
  * <p><b>Threads.</b> The housekeeper, and at the end the thread that closes the worker: one at a time.
  */
@@ -27,7 +27,7 @@ public final class OwnQueues {
     private static final long LOOK_NS = 400_000_000;
 
     private static final long NOTE_NS = 100_000_000;
-    /** After so long without a record a queue gives back what it has reserved beyond its first reserve. */
+    /** Time without a record after which a queue releases the space that it has reserved beyond its first reserve. */
     private static final long REST_NS = 10_000_000_000L;
 
     private static final Logger LOG = LoggerFactory.getLogger(OwnQueues.class);
@@ -48,7 +48,7 @@ public final class OwnQueues {
         private final QueueNote note;
         private final QueueWatch watch;
         private Written last; // null when nothing was appended
-        private Written shrunkAt; // null when nothing was given back
+        private Written shrunkAt; // null when nothing was released
         private long lastChangedNs;
 
         Watched(QueueAppender appender, QueueNote note, SafeFiles files) throws IOException {
@@ -95,7 +95,7 @@ public final class OwnQueues {
         }
     }
 
-    /** Writes to the cursors how far the queues are written, and which ids were assigned. */
+    /** Writes to the cursors the ends of the queues, and the ids that were assigned. */
     public synchronized void note() {
         for (Watched queue : queues) {
             Written written = written(queue);

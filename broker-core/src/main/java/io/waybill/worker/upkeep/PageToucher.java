@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Loads the pages that a journal will write next into memory, so that the writer takes no page fault. How far ahead
- * depends on how much was written since the last time.
+ * Loads the pages that a journal will write next into memory, so that the writer takes no page fault. The distance
+ * depends on the amount that was written since the last time.
  *
  * <p>For one background thread.
  */

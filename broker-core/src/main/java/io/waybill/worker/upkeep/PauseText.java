@@ -8,8 +8,8 @@ final class PauseText {
     /**
      * Returns the line.
      *
-     * @param pausedMs how long no thread of the housekeeper ran
-     * @param collectedMs how long the JVM collected garbage since shortly before
+     * @param pausedMs time for which no thread of the housekeeper ran
+     * @param collectedMs time for which the JVM collected garbage since shortly before
      */
     static String of(long pausedMs, long collectedMs) {
         boolean isCollection = collectedMs >= pausedMs / 2;

@@ -13,7 +13,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Finds peers that join and leave, and files of theirs that were truncated.
  *
- * <p><b>Threads.</b> The housekeeper's. <b>Ownership.</b> Its maker keeps {@code changes}, and closes it with the housekeeper.
+ * <p><b>Threads.</b> The housekeeper's. <b>Ownership.</b> Its creator keeps {@code changes}, and closes it with the
+ * housekeeper.
  */
 public final class PeerUpkeep {
 
@@ -39,7 +40,7 @@ public final class PeerUpkeep {
         return changes;
     }
 
-    /** Looks at the home. An unreadable home may become readable again. */
+    /** Checks the home. An unreadable home may become readable again. */
     void look() {
         try {
             links.refresh();
@@ -54,12 +55,12 @@ public final class PeerUpkeep {
         }
     }
 
-    /** Returns whether the last look at the home failed. */
+    /** Returns whether the last check of the home failed. */
     boolean isUnreadable() {
         return unreadable;
     }
 
-    /** Raises the alarm when a file that is mapped here was truncated. It may look like one that ends there. */
+    /** Raises the alarm when a file that is mapped here was truncated. It may appear as a file that ends there. */
     void lookAtFiles() {
         for (PeerLink link : links.current()) {
             if (link.isCutNow()) {

@@ -23,12 +23,12 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Determines which files of this worker's queues peers still need, from how far they have read according to their
- * cursors. A claim to have read beyond the end is ignored.
+ * Determines which files of this worker's queues peers still need, from their read positions in their cursors. A claim
+ * to have read beyond the end is ignored.
  *
- * <p>A live peer that this worker talks with needs the unread part of a queue that it reads. One without a position needs
- * everything since it joined. A peer that ended without leaving may return, and is waited for as long as the settings say; one that left is
- * not. No peer is waited for that was {@linkplain Home#forget forgotten}.
+ * <p>A live peer with which this worker communicates needs the unread part of a queue that it reads. One without a
+ * position needs all files since it joined. A peer that ended without leaving may return, and is waited for as long as
+ * the settings state; a peer that left is not. No peer is waited for that was {@linkplain Home#forget forgotten}.
  *
  * <p><b>Threads.</b> One.
  */
@@ -80,7 +80,7 @@ public final class QueueReaders {
         this.peers = peers;
     }
 
-    /** Reads which peers are present. */
+    /** Reads the list of peers that are present. */
     void look() throws IOException {
         long nowNs = clock.monotonicNs();
         Set<Incarnation> there = new HashSet<>();
@@ -108,7 +108,7 @@ public final class QueueReaders {
      *
      * @param files of the queue, oldest first
      * @param newest the number of the file that is being written
-     * @throws IOException when this process can't find out, such as for lack of descriptors
+     * @throws IOException when this process can't determine it, such as for lack of descriptors
      */
     Need need(JournalQueue queue, List<QueueFile> files, int newest, Which which) throws IOException {
         Need need = Need.NONE;
@@ -197,7 +197,7 @@ public final class QueueReaders {
         return peer.record().map(record -> record.joinedAtMs()).orElse(0L);
     }
 
-    /** Returns the oldest file that was written to since then. */
+    /** Returns the oldest file that was written to since this time. */
     private static int writtenSince(long ms, List<QueueFile> files) {
         for (QueueFile file : files) {
             if (file.lastWrittenMs() >= ms) {

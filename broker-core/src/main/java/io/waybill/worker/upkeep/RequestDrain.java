@@ -9,11 +9,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * First part of an orderly close: no request is begun, and those in flight get their responses, up to a limit. Requests
- * that are not begun stay in the journal. The worker polls and calls meanwhile, because handlers may wait for responses
- * of others.
+ * First part of an orderly close: no request is begun, and the requests in flight get their responses, up to a limit.
+ * Requests that are not begun stay in the journal. The worker polls and calls meanwhile, because handlers may wait for
+ * responses of other workers.
  *
- * <p><b>Threads.</b> Belongs to the thread that closes, which must be none of those that it waits for.
+ * <p><b>Threads.</b> Belongs to the thread that closes, which must be none of the threads that it waits for.
  */
 public final class RequestDrain {
 
@@ -70,7 +70,7 @@ public final class RequestDrain {
         return left == 0 && waits.whileNotPolling(() -> left = open.count()) && left == 0;
     }
 
-    /** Returns how many exchanges of requests are in use; at rest there is one at most. */
+    /** Returns the number of exchanges of requests that are in use; at rest there is one at most. */
     public int exchangesHeld() {
         return serving.exchangesHeld();
     }

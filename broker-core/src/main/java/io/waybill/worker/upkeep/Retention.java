@@ -35,9 +35,9 @@ import org.slf4j.LoggerFactory;
  * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as no reader
  * needs them.
  *
- * <p>Requests that a live peer has not read stay, and those that this worker waits for a response to. What an ended
- * peer has not read stays for a limited time, but not when the quota is reached: a process that was killed must not
- * stop a node.
+ * <p>Requests that a live peer has not read stay, and requests to which this worker waits for a response. Records that
+ * an ended peer has not read stay for a limited time, but not when the quota is reached: a process that was killed must
+ * not stop a node.
  *
  * <p><b>Threads.</b> One of its own; {@link #wake} by any.
  */
@@ -87,7 +87,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** Returns what the writers may reserve until the next check. */
+    /** Returns the number of bytes that the writers may reserve until the next check. */
     private static long headroom(RetentionSettings settings, JournalSettings journal) {
         return 2 * journal.reserveBytes() + settings.maxBytes() / 16;
     }
@@ -162,7 +162,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** Checks once, and removes what is due. */
+    /** Checks once, and removes the files that are due. */
     void look() throws IOException {
         measure();
         readers.look();

@@ -32,7 +32,7 @@ public final class StuckCalls {
         return settings;
     }
 
-    /** Returns the listeners that are told of calls, which may be stuck as well. */
+    /** Returns the listeners for events of calls, which may be stuck as well. */
     CallListeners events() {
         return registry.events();
     }

@@ -23,7 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Syncs to the disk what a worker wrote: at an interval, or, with {@link Durability#EACH}, as soon as there are
+ * Syncs the writes of a worker to the disk: at an interval, or, with {@link Durability#EACH}, as soon as there are
  * unsynced writes. Writes during a sync share the next one. With {@code EACH}, peers are woken only after the records
  * for them are on the disk.
  *
@@ -67,7 +67,7 @@ public final class Syncer implements Announcement, Agent {
     }
 
     /**
-     * Opens the syncer that the durability asks for, after a sync of all files that earlier incarnations wrote.
+     * Opens the syncer that the durability requires, after a sync of all files that earlier incarnations wrote.
      *
      * @return null when nothing is synced
      * @throws IOException when that sync fails
@@ -153,7 +153,7 @@ public final class Syncer implements Announcement, Agent {
         if (ended) {
             throw new AgentTerminationException(true);
         }
-        takeAwaited(); // first: the records announced before are among those that are synced now
+        takeAwaited(); // first: the records announced before are among the records that are synced now
         boolean responded = sync(responseAppender, responses);
         if (responded) {
             cursors.responsesOnDisk(responses.onDiskBefore());

@@ -14,7 +14,7 @@ import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.publish.QueueAppender;
 
 /**
- * Dependencies of background maintenance: the worker that it looks after.
+ * Dependencies of background maintenance: the worker that it maintains.
  *
  * @param journal settings of both queues
  * @param requests the appender of this worker's requests, as is {@code responses} of its responses

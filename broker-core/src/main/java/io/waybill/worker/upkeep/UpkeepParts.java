@@ -10,14 +10,14 @@ import java.io.IOException;
 import java.util.function.Consumer;
 
 /**
- * The parts that maintain one worker in the background, each made before those that use it.
+ * The parts that maintain one worker in the background, each created before the parts that use it.
  *
- * <p><b>Threads.</b> Made and started by the thread that joins.
+ * <p><b>Threads.</b> Created and started by the thread that joins.
  */
 public final class UpkeepParts {
 
     /**
-     * Settings.
+     * Settings of background maintenance.
      *
      * @param quota of the worker's queues, which retention keeps
      */
@@ -31,7 +31,7 @@ public final class UpkeepParts {
     public final GroupShutdown groupShutdown;
     public final Syncer syncer; // null when nothing is synced
 
-    /** Makes the parts; the last step, a first sync, is the one that takes long and may fail. */
+    /** Creates the parts; only the last step, a first sync, takes long and may fail. */
     public UpkeepParts(
             UpkeepContext context, Settings settings, ServeParts served, PeerUpkeep peers, WorkerReferences references)
             throws IOException {

@@ -25,9 +25,10 @@ import org.slf4j.LoggerFactory;
  * <li>A call that runs long after its deadline is stuck: it is logged with its stack and counted, and its thread is
  * replaced.
  * <li>A handler with too many stuck calls is out of service until some return, or its bundle is restarted.
- * <li>A deferred response that is not given counts like a call that does not return: see {@link DeferredResponseWatch}.
+ * <li>A deferred response that does not come counts like a call that does not return: see
+ * {@link DeferredResponseWatch}.
  * <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request completed. Calls
- * on threads of the bundle end with those.
+ * on threads of the bundle end with these threads.
  * </ul>
  *
  * <p><b>Threads.</b> The housekeeper's.
@@ -49,7 +50,7 @@ public final class Watchdog {
     /**
      * Creates a watchdog.
      *
-     * @param innerLook looks at the messages that handlers dispatched from inside others
+     * @param innerLook checks the messages that handlers dispatched from inside others
      */
     public Watchdog(HandlerSlots invocations, OpenRequests open, Runnable innerLook, StuckCalls counted, Clock clock) {
         this.invocations = invocations;

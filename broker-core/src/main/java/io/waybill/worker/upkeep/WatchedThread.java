@@ -4,13 +4,13 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.exchange.HandlerCall;
 
 /**
- * What the {@link Watchdog} has seen of one thread: its call, since when, and the measures that it took. By the
- * housekeeper's thread alone.
+ * Observations of one thread by the {@link Watchdog}: its call, the time since which it has been in it, and the
+ * measures taken. By the housekeeper's thread alone.
  */
 final class WatchedThread {
 
     private HandlerCall invocation; // null for none
-    private long sequence; // 0 when its outcome was given without it
+    private long sequence; // 0 when it got its outcome from elsewhere
     private boolean again;
     private long sinceNs;
     private HandlerEntry keepsPoller; // null while it does not
@@ -58,7 +58,7 @@ final class WatchedThread {
         begin(null, 0, 0);
     }
 
-    /** Returns how long the call has been seen. */
+    /** Returns the time for which the call has been seen. */
     long ageNs(long nowNs) {
         return nowNs - sinceNs;
     }
