@@ -132,8 +132,7 @@ public final class InFlightCount {
                 }
                 try {
                     threads.waitOn(
-                            drained,
-                            Math.min(leftMs, MAX_WAIT_MS)); // bounded: the clock may be one that a test moves
+                            drained, Math.min(leftMs, MAX_WAIT_MS)); // bounded: the clock may be one that a test moves
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

@@ -191,8 +191,7 @@ public final class InnerRequests {
      */
     boolean begin(InnerRequest request, HandlerStack stack, AccessPolicies.Required policies) {
         RecordView view = request.view();
-        if (!stack.isInline()
-                && request.exchange().isExpired()) { // checked when it began, for a non-blocking handler
+        if (!stack.isInline() && request.exchange().isExpired()) { // checked when it began, for a non-blocking handler
             request.refuse(Failure.expired(view, context.clock(), "a handler began"));
             return true;
         }

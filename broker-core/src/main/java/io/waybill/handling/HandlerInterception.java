@@ -43,8 +43,7 @@ public final class HandlerInterception implements HandledMessage {
     private RecordView request;
     private Object[] attachments = new Object[FIRST_CAPACITY];
     private int at; // number of the interceptor whose after method is called
-    private int
-            first; // number from which on outwards all were called before the handler
+    private int first; // number from which on outwards all were called before the handler
     private OutgoingResponse response; // null when the outcome is an error, or outside of an after method
     private Failure failure; // null when the response is the outcome
     private Thread inside; // thread that is inside an after method; null for none

@@ -210,8 +210,7 @@ public final class TensorReceiver {
                     storages.add(arrived(i));
                     forDevice |= !view.targetDevice(i).isCpu();
                 }
-                List<Tensor> tensors =
-                        tensors(); // over host memory first: a wrong section is its sender's fault
+                List<Tensor> tensors = tensors(); // over host memory first: a wrong section is its sender's fault
                 DeviceMoves moves = isRequest ? DeviceMoves.ofRequest(converters) : new DeviceMoves(converters);
                 ReceivedTensors received = forDevice
                         ? new ReceivedTensors(this::convert, moves, storages, inlined, hostMemory, memory)

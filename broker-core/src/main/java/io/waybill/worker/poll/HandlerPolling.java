@@ -290,8 +290,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return false;
         }
         begun++;
-        busyNs += Math.min(
-                tookNs, 2 * PollTimes.WORTH_A_THREAD_NS); // time without a processor does not count
+        busyNs += Math.min(tookNs, 2 * PollTimes.WORTH_A_THREAD_NS); // time without a processor does not count
         if (begun >= BEGUN && busyNs >= begun * PollTimes.WORTH_A_THREAD_NS) { // other requests wait behind these
             pausedUntilNs = nowNs + PollTimes.PAUSE_NS;
             LEADER.compareAndSet(this, self, null);
