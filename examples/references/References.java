@@ -5,9 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.*;
 
-/**
- * Leaves a sum with a node, has a third worker fetch and double it, and gives it back. Arguments: the home, the node.
- */
+/** Leaves a sum with a node, has a third worker fetch and double it, and releases it. Arguments: the home, the node. */
 public final class References {
     public static void main(String[] args) throws Exception {
         MessageHandler twice = (message, outbox) -> {

@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 
 /**
  * Codec of {@link WorkerRecord}s as JSON. Input is untrusted: sizes, counts and ranges are checked, nothing is guessed.
@@ -204,6 +203,14 @@ final class WorkerRecordJson {
         }
 
         WorkerRecord toRecord() throws MalformedHomeFileException {
+            try {
+                return readRecord();
+            } catch (IllegalArgumentException e) { // a name, a group or a reachability
+                throw new MalformedHomeFileException(source + ": " + e.getMessage(), e);
+            }
+        }
+
+        private WorkerRecord readRecord() throws MalformedHomeFileException {
             long format = number("format", 1, Long.MAX_VALUE);
             if (format != FORMAT) {
                 throw new MalformedHomeFileException(
@@ -217,7 +224,7 @@ final class WorkerRecordJson {
                     (int) number("uid", Integer.MIN_VALUE, 0xffffffffL));
             return new WorkerRecord(
                     (int) number("id", 0, WorkerInfo.MAX_ID),
-                    name(),
+                    WorkerInfo.requireName(text("name")),
                     state(),
                     process,
                     number("joinedAtMs", 0, Long.MAX_VALUE),
@@ -226,14 +233,9 @@ final class WorkerRecordJson {
                     number("generation", 1, Long.MAX_VALUE),
                     serves,
                     atLeastOnce,
-                    checked(this::reachability),
-                    checked(() -> new Groups(groups)),
+                    reachability(),
+                    new Groups(groups),
                     settings);
-        }
-
-        private String name() throws MalformedHomeFileException {
-            String name = text("name");
-            return checked(() -> WorkerInfo.requireName(name));
         }
 
         /** Returns the reachability; a worker of an earlier version is local. */
@@ -245,14 +247,6 @@ final class WorkerRecordJson {
                         + how + "' with a carrier's name of " + carrier.length() + " characters");
             }
             return new Reachability(carrier);
-        }
-
-        private <T> T checked(Supplier<T> value) throws MalformedHomeFileException {
-            try {
-                return value.get();
-            } catch (IllegalArgumentException e) {
-                throw new MalformedHomeFileException(source + ": " + e.getMessage(), e);
-            }
         }
 
         private WorkerState state() throws MalformedHomeFileException {

@@ -115,10 +115,11 @@ public final class OptionalFields {
 
     /** Returns the size of the fields in a record, in bytes; 0 without any. */
     public int length() {
-        int values = fields.values().stream()
-                .mapToInt(value -> FIELD_HEADER + value.length)
-                .sum();
-        return fields.isEmpty() ? 0 : values + END_LENGTH;
+        int length = isEmpty() ? 0 : END_LENGTH;
+        for (byte[] value : fields.values()) {
+            length += FIELD_HEADER + value.length;
+        }
+        return length;
     }
 
     /** Encodes the fields in record format; no bytes without any. */

@@ -25,7 +25,9 @@ public record Groups(List<String> names) {
             throw new IllegalArgumentException(
                     "expected at most " + MAX + " different groups, found " + names.size() + " names");
         }
-        names.forEach(Groups::requireName);
+        for (String name : names) { // no method reference: a join loads few classes
+            requireName(name);
+        }
     }
 
     private static void requireName(String name) {
