@@ -41,7 +41,7 @@ record HomeProperties(String rollCycle, long directory, HomeIdentity identity) {
 
     private static final int MAX_BYTES = 4096;
     private static final Pattern ROLL_CYCLE = Pattern.compile("[A-Z0-9_]{1,64}");
-    private static final Pattern DIRECTORY_LINE = Pattern.compile("(?m)^directory=.*\\R?");
+    private static final String DIRECTORY_LINE = "(?m)^directory=.*\\R?"; // compiled after a move only
 
     HomeProperties {
         if (!ROLL_CYCLE.matcher(rollCycle).matches()) {
@@ -98,7 +98,7 @@ record HomeProperties(String rollCycle, long directory, HomeIdentity identity) {
     static void replaceDirectory(Path home, long directory, SafeFiles files) throws IOException {
         Path file = home.resolve(FILE);
         String text = new String(files.readSmall(file, MAX_BYTES), StandardCharsets.ISO_8859_1);
-        String others = DIRECTORY_LINE.matcher(text).replaceAll("");
+        String others = Pattern.compile(DIRECTORY_LINE).matcher(text).replaceAll("");
         String end = others.isEmpty() || others.endsWith("\n") ? "" : "\n";
         files.replaceAmongWriters(
                 file, (others + end + "directory=" + directory + "\n").getBytes(StandardCharsets.ISO_8859_1));

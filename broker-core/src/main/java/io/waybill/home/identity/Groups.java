@@ -2,7 +2,6 @@ package io.waybill.home.identity;
 
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.regex.Pattern;
 
 /**
  * Groups of a worker, by name. Their members define their purpose.
@@ -14,7 +13,7 @@ public record Groups(List<String> names) {
     /** Max groups of one worker. */
     public static final int MAX = 64;
 
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:.-]{1,127}");
+    private static final String NAME = "[A-Za-z0-9_:.-]{1,127}"; // compiled for names only: a join has none
 
     /** Value without groups. */
     public static final Groups NONE = new Groups(List.of());
@@ -31,7 +30,7 @@ public record Groups(List<String> names) {
     }
 
     private static void requireName(String name) {
-        if (!NAME.matcher(name).matches()) {
+        if (!name.matches(NAME)) {
             throw new IllegalArgumentException("expected a group's name that matches " + NAME + ", found another one");
         }
     }

@@ -14,14 +14,15 @@ import java.util.regex.Pattern;
  */
 public record HomeIdentity(String host, int firstId, int lastId) {
 
-    private static final Pattern HOST = Pattern.compile("[a-z0-9][a-z0-9.-]{0,62}");
-    private static final Pattern IDS = Pattern.compile("(0|[1-9][0-9]{0,4})-(0|[1-9][0-9]{0,4})");
+    private static final String HOST = "[a-z0-9][a-z0-9.-]{0,62}"; // both are compiled for given identities only
+    private static final String IDS = "(0|[1-9][0-9]{0,4})-(0|[1-9][0-9]{0,4})";
+    private static final String DEFAULT_HOST = "local";
 
     /** Default identity of a home. */
-    public static final HomeIdentity LOCAL = new HomeIdentity("local", 0, 511);
+    public static final HomeIdentity LOCAL = new HomeIdentity(DEFAULT_HOST, 0, 511);
 
     public HomeIdentity {
-        if (!HOST.matcher(host).matches()) {
+        if (!host.equals(DEFAULT_HOST) && !host.matches(HOST)) {
             throw new IllegalArgumentException("expected a host name that matches " + HOST + ", found '" + host + "'");
         }
         if (firstId < 0 || firstId > lastId || lastId > WorkerInfo.MAX_ID) {
@@ -36,7 +37,7 @@ public record HomeIdentity(String host, int firstId, int lastId) {
      * @throws IllegalArgumentException when a name or a range is malformed
      */
     public static HomeIdentity of(String host, String ids) {
-        Matcher matcher = IDS.matcher(ids);
+        Matcher matcher = Pattern.compile(IDS).matcher(ids);
         if (!matcher.matches()) {
             throw new IllegalArgumentException("expected worker ids as FIRST-LAST, found '" + ids + "'");
         }
@@ -45,7 +46,7 @@ public record HomeIdentity(String host, int firstId, int lastId) {
 
     /** Returns whether this is {@link #LOCAL}: a home that shares ids with no other host. */
     public boolean isLocal() {
-        return equals(LOCAL);
+        return firstId == LOCAL.firstId && lastId == LOCAL.lastId && host.equals(DEFAULT_HOST);
     }
 
     /**
