@@ -14,8 +14,9 @@ import org.osgi.annotation.versioning.ConsumerType;
  * {@code Broker} or a remote reference. Calls that an interceptor makes inside these methods are not intercepted.
  *
  * <p><b>Order.</b> The interceptor with the highest service ranking sees the request first and the response last; among
- * equals the oldest. The program's message, not the wrapped one, determines which interceptors are called. The journal
- * contains the wrapped message.
+ * equals the first by the names of bundle and component; those of a program have none, and the oldest sees it first.
+ * The program's message, not the wrapped one, determines which interceptors are called. The journal contains the
+ * wrapped message.
  *
  * <p><b>Pairing.</b> For every call of {@link #onRequest} that returned normally, exactly one of {@link #onResponse}
  * and {@link #onFailure} is called, once, by the same version of the interceptor: a replaced interceptor keeps the

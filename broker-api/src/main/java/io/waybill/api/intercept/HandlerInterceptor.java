@@ -11,7 +11,8 @@ import org.osgi.annotation.versioning.ConsumerType;
  * called for requests that the worker serves itself.
  *
  * <p><b>Order.</b> The interceptor with the highest service ranking is nearest to the handler: called last before it,
- * and first after it. Among equal rankings the oldest is nearest.
+ * and first after it. Among equal rankings the first is nearest, by the names of bundle and component;
+ * those of a program have none, and the oldest is nearest.
  *
  * <p><b>Pairing.</b> For every call of {@link #before} that returned normally, {@link #after} is called once, by the
  * same version of the interceptor, unless its bundle was removed at the drain limit, or the request was abandoned
