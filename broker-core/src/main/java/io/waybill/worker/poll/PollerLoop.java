@@ -66,12 +66,15 @@ final class PollerLoop implements Runnable {
         poller.begins(self);
         State next = State.STANDS_BY;
         Throwable failure = null;
+        boolean recovers = false;
         while (!turns.isClosed() && poller.isActive(self)) {
             try {
-                if (failure != null) {
+                recovers = failure != null;
+                if (recovers) {
                     Throwable before = failure;
                     failure = null;
                     recover(before);
+                    recovers = false;
                 }
                 Thread.interrupted(); // a handler may have left the interrupt set, which would end each wait
                 threads.endRound();
@@ -80,9 +83,10 @@ final class PollerLoop implements Runnable {
                     case POLLS -> poll();
                     case SLEPT -> awake();
                 };
-            } catch (AgentTerminationException e) { // from a host that ends its threads
-                throw e;
             } catch (Throwable e) { // most likely a fault in a peer's file, which JDK 17 may report late, and anywhere
+                if (recovers && e instanceof AgentTerminationException ended) { // the rest ended so: by the host
+                    throw ended;
+                }
                 failure = e;
                 next = State.STANDS_BY;
             }

@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.agrona.concurrent.AgentTerminationException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,6 +67,9 @@ class PollerTest {
         public void readClock() {
             if (errors.getCount() > 0) {
                 errors.countDown();
+                if (errors.getCount() == 1) { // it ends agents: but not when foreign code throws it
+                    throw new AgentTerminationException("planted");
+                }
                 throw new StackOverflowError("planted");
             }
         }
