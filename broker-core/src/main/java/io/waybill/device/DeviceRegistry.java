@@ -260,11 +260,12 @@ public final class DeviceRegistry implements Converters {
 
     private void awaitNext(Device device, GuardedConverter leaving, int step, String missing)
             throws RejectedMessageException {
+        boolean isAwaited = awaited.contains(device.type()); // first: the next one is registered before replaced()
         boolean isOutdated = leaving != byType.get(device.type());
         if (isOutdated) {
             return; // another one is registered
         }
-        if (!awaited.contains(device.type())) {
+        if (!isAwaited) {
             throw new RejectedMessageException(ErrorCode.DEVICE_UNAVAILABLE, missing + device.type());
         }
         boolean interrupted = !pause();

@@ -12,9 +12,11 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -130,6 +132,41 @@ class ReplacedConverterTest {
         registry.replaced("toy");
         assertThatThrownBy(sending::get)
                 .hasMessageContaining("Attempting to send a Tensor with unexpected device type toy");
+    }
+
+    @Test
+    void noMessageIsRefusedAtTheMomentAtWhichTheNextConverterIsThere() throws Exception {
+        registry.register("toy", first);
+        AtomicBoolean ends = new AtomicBoolean();
+        List<CompletableFuture<Void>> senders = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            senders.add(CompletableFuture.runAsync(
+                    () -> {
+                        while (!ends.get()) {
+                            send();
+                        }
+                    },
+                    each -> new Thread(each).start()));
+        }
+        DeviceConverter current = first;
+        for (int i = 0; i < 20_000 && senders.stream().noneMatch(CompletableFuture::isDone); i++) {
+            DeviceConverter next = new Toy("next");
+            registry.replacing("toy");
+            registry.remove("toy", current, LONG);
+            registry.register("toy", next);
+            registry.replaced("toy");
+            current = next;
+        }
+        ends.set(true);
+        CompletableFuture.allOf(senders.toArray(CompletableFuture[]::new)).get();
+    }
+
+    private void send() {
+        try {
+            registry.sent(registry.forSending(TOY));
+        } catch (RejectedMessageException e) {
+            throw new IllegalStateException(e.getMessage());
+        }
     }
 
     @Test
