@@ -107,8 +107,16 @@ public record PollTimes(
     private static void requireIn(String name, long ns, long minNs, long maxNs) {
         if (ns < minNs || ns > maxNs) {
             throw new IllegalArgumentException(
-                    name + ": expected " + Math.max(0, minNs) + " to " + maxNs + " ns, found " + ns + " ns");
+                    name + ": expected " + text(Math.max(0, minNs)) + " to " + text(maxNs) + ", found " + text(ns));
         }
+    }
+
+    /** Returns a time in the largest unit of the settings in which it is a whole number. */
+    private static String text(long ns) {
+        if (ns % (1_000 * MS) == 0) {
+            return ns == 0 ? "0" : ns / (1_000 * MS) + "s";
+        }
+        return ns % MS == 0 ? ns / MS + "ms" : ns % 1_000 == 0 ? ns / 1_000 + "us" : ns + "ns";
     }
 
     /** Returns the default times of a strategy. */

@@ -16,16 +16,20 @@ import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
+import io.waybill.host.Threads;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongPredicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -38,11 +42,25 @@ class LeaderTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final int CALLS = 20;
+    private static final PollTimes TIMES = new PollTimes(
+            Waiting.BALANCED,
+            PollTimes.AUTO,
+            PollTimes.AUTO,
+            4_000_001,
+            200_001,
+            300_001,
+            1_000_001,
+            2_000_001,
+            2_000_000,
+            20_000_000,
+            640_000_000,
+            100_000_000);
 
     @TempDir
     private Path directory;
 
-    private final Host host = Host.real();
+    private final Set<Long> waits = ConcurrentHashMap.newKeySet(); // max times, in nanoseconds
+    private final Host host = Host.real().withThreads(new Noting());
     private final ManualClock clock = new ManualClock();
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
@@ -61,6 +79,26 @@ class LeaderTest {
     private Poller poller;
     private HandlerPolling polling;
     private HandlerEntry entry;
+
+    /** Notes how long threads wait at most. */
+    private final class Noting implements Threads {
+        @Override
+        public Thread start(String name, Runnable body) {
+            return Host.real().threads().start(name, body);
+        }
+
+        @Override
+        public void park(Object blocker, long maxNs) {
+            waits.add(maxNs);
+            Threads.super.park(blocker, maxNs);
+        }
+
+        @Override
+        public boolean await(LongPredicate wait, long maxNs) {
+            waits.add(maxNs);
+            return Threads.super.await(wait, maxNs);
+        }
+    }
 
     /** Never has anything to poll. */
     private class Counted implements Polled {
@@ -123,7 +161,7 @@ class LeaderTest {
     }
 
     private PollContext context(Host of) {
-        return new PollContext("a", PollTimes.of(Waiting.BALANCED), of, worker.cursors(), worker.doorbell());
+        return new PollContext("a", TIMES, of, worker.cursors(), worker.doorbell());
     }
 
     @AfterEach
@@ -265,11 +303,7 @@ class LeaderTest {
         CountDownLatch over = new CountDownLatch(1);
         Thread sleeper = host.threads().start("sleeper", () -> {
             turns.sleepUntil(Long.MAX_VALUE);
-            try {
-                over.await();
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
-            }
+            await(over);
             turns.wakeUp();
         });
         Waits.until("it sleeps", turns::isSleeping);
@@ -279,6 +313,14 @@ class LeaderTest {
         } finally {
             over.countDown();
             sleeper.join();
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -311,6 +353,62 @@ class LeaderTest {
         } finally {
             poller.close();
         }
+    }
+
+    @Test
+    void thePollerSleepsAsLongAsIsSetAndLongerOnceTheWorkerIsIdle() {
+        sleepAtOnce();
+        try {
+            poller.start(new Counted());
+            Waits.until("it sleeps for max-sleep: " + waits, () -> waits.contains(TIMES.maxSleepNs()));
+            Waits.until("it sleeps for max-idle-sleep: " + waits, () -> waits.contains(TIMES.maxIdleSleepNs()));
+        } finally {
+            poller.close();
+        }
+    }
+
+    @Test
+    void thePollerChecksALeaderAfterTheTimesThatAreSet() {
+        CountDownLatch over = new CountDownLatch(1);
+        sleepAtOnce();
+        try {
+            poller.start(new Counted());
+            Waits.until("it sleeps", turns::isSleeping);
+            poll = () -> {
+                if (polling.isLed()) { // on the leader's thread
+                    poll = () -> {};
+                    permit.release();
+                    while (over.getCount() > 0) { // one short handler after the other
+                        polling.enter(entry);
+                        host.threads().pause(50_000);
+                    }
+                    turns.close();
+                }
+            };
+            host.threads().start("leader", () -> polling.poll(executor, null));
+            Waits.until("it checks after leader-check: " + waits, () -> waits.contains(TIMES.leaderCheckNs()));
+            Waits.until("and after max-leader-check: " + waits, () -> waits.contains(TIMES.maxLeaderCheckNs()));
+        } finally {
+            over.countDown();
+            poller.close();
+        }
+    }
+
+    @Test
+    void aLeaderWaitsAsLongAsIsSet() throws Exception {
+        Thread leader = leadWithoutThePermit();
+        Waits.until("it has left", () -> {
+            clock.advance(Duration.ofNanos(50_000));
+            return !leader.isAlive();
+        });
+        assertThat(waits).as("waits for the permit").contains(TIMES.leaderRestNs());
+        permit.release();
+        waits.clear();
+        whileThePollerSleeps(() -> {
+            sleepAtOnce();
+            polling.poll(executor, null);
+        });
+        assertThat(waits).as("waits on the doorbell").contains(TIMES.leaderRestNs());
     }
 
     /** Starts a thread that leads while this one has the permit, and polling does not pay. */

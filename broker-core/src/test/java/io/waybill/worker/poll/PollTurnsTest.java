@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
-import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -59,10 +58,14 @@ class PollTurnsTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), Host.real()).join("a", JoinOptions.defaults());
-        Cursors cursors = worker.cursors();
-        turns = new PollTurns(
-                "a", permit, cursors, new FaultAlarm(Host.real().threads()), PollTimes.of(Waiting.BALANCED));
-        turns.open(polled);
+        turns = turns(PollTimes.of(Waiting.BALANCED));
+    }
+
+    private PollTurns turns(PollTimes times) {
+        PollTurns made = new PollTurns(
+                "a", permit, worker.cursors(), new FaultAlarm(Host.real().threads()), times);
+        made.open(polled);
+        return made;
     }
 
     @AfterEach
@@ -253,5 +256,30 @@ class PollTurnsTest {
         assertThat(permit.leaveForeign(second))
                 .as("whether the thread still has it")
                 .isFalse();
+    }
+
+    @Test
+    void takesThePermitFromAListenerAfterTheTimeThatIsSet() {
+        PollTimes d = PollTimes.of(Waiting.BALANCED);
+        turns = turns(new PollTimes(
+                d.waiting(),
+                d.spin(),
+                d.callerSpin(),
+                d.leaderRestNs(),
+                d.leaderCheckNs(),
+                d.maxLeaderCheckNs(),
+                d.maxSleepNs(),
+                d.maxIdleSleepNs(),
+                d.attemptNs(),
+                d.restNs(),
+                d.maxRestNs(),
+                7_000_000));
+        takeTurn();
+        permit.enterForeign();
+        turns.relieve(0);
+        turns.relieve(6_999_999);
+        assertThat(permit.isFree()).as("whether it was taken early").isFalse();
+        turns.relieve(7_000_000);
+        assertThat(permit.isFree()).as("whether it was taken after 7 ms").isTrue();
     }
 }
