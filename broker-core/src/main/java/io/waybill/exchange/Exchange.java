@@ -210,7 +210,7 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
     }
 
     /** Returns the failure that an interceptor decided; null for none. */
-    private Failure handle(HandlerStack stack, InboundMessage message) throws RejectedMessageException {
+    private Failure handle(HandlerStack stack, InboundMessage message) throws Exception {
         ContextScope ofRequest = stack.context().mark();
         source.reportBegun(stack);
         stack.context().leave(ofRequest); // removes anything that converters and listeners left behind

@@ -95,7 +95,7 @@ public final class HandlerInterception implements HandledMessage {
      * @return the failure that interceptors decided; null when they decided none
      */
     public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox, ThreadContext thread)
-            throws RejectedMessageException {
+            throws Exception {
         Failure failed = chain == null || !chain.isIntercepting() ? null : before(message, outbox);
         ContextScope before = thread.mark();
         try {

@@ -125,7 +125,7 @@ final class ProgramExtensions implements AutoCloseable {
             commands().add(providerOf(type), command);
         }
         if (extension instanceof MessageHandler handler) {
-            addHandler(handler, declared(type, HandlesMessage.class).value());
+            addHandler(handler, null, declared(type, HandlesMessage.class).value());
         }
     }
 
@@ -159,9 +159,10 @@ final class ProgramExtensions implements AutoCloseable {
     /**
      * Installs a handler.
      *
+     * @param delivery null for the one that the handler's class declares
      * @throws IllegalArgumentException when a key is not one, or another handler has it
      */
-    void addHandler(MessageHandler handler, String... texts) {
+    void addHandler(MessageHandler handler, DeliveryPolicy delivery, String... texts) {
         Class<?> type = handler.getClass();
         Provider provider = providerOf(type);
         List<HandlerKey> keys = handlerKeys(texts);
@@ -174,7 +175,6 @@ final class ProgramExtensions implements AutoCloseable {
                                 + other.name() + " and one of " + provider.name());
             }
         }
-        Delivery delivery = type.getAnnotation(Delivery.class);
         registry.add(new HandlerSpec(
                 keys,
                 handler,
@@ -182,8 +182,13 @@ final class ProgramExtensions implements AutoCloseable {
                 provider,
                 0,
                 type.getClassLoader(),
-                delivery == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(delivery.value()),
+                delivery == null ? declaredDelivery(type) : delivery,
                 executor));
+    }
+
+    private static DeliveryPolicy declaredDelivery(Class<?> type) {
+        Delivery declared = type.getAnnotation(Delivery.class);
+        return declared == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(declared.value());
     }
 
     static List<HandlerKey> handlerKeys(String... texts) {

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.event.CallEvents;
+import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
@@ -10,6 +11,7 @@ import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tool.ToolCommand;
 import io.waybill.device.DeviceSettings;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
@@ -96,7 +98,22 @@ public final class Waybill {
     public Waybill with(String key, MessageHandler handler) {
         Objects.requireNonNull(handler);
         ProgramExtensions.handlerKeys(key);
-        extensions.add(installed -> installed.addHandler(handler, key));
+        extensions.add(installed -> installed.addHandler(handler, null, key));
+        return this;
+    }
+
+    /**
+     * Adds a handler with a delivery guarantee, which a lambda can't declare by an annotation.
+     *
+     * @param delivery {@link Delivery#AT_MOST_ONCE} or {@link Delivery#AT_LEAST_ONCE}; replaces the annotation of the
+     *     handler's class
+     * @throws IllegalArgumentException when the key is no key, or the delivery is none
+     */
+    public Waybill with(String key, MessageHandler handler, String delivery) {
+        Objects.requireNonNull(handler);
+        ProgramExtensions.handlerKeys(key);
+        DeliveryPolicy policy = DeliveryPolicy.parse(delivery);
+        extensions.add(installed -> installed.addHandler(handler, policy, key));
         return this;
     }
 

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
@@ -192,6 +193,44 @@ class WaybillTest {
                     .allMatch(status -> status.delivery() == DeliveryPolicy.AT_LEAST_ONCE)
                     .allMatch(status -> status.provider().name().equals(Count.class.getName()));
         }
+    }
+
+    @Test
+    void handlersMayThrowAnyException() throws IOException {
+        try (Worker server = Waybill.connect(home, "server")
+                        .with("text.count", (message, outbox) -> {
+                            throw new IOException("the disk is gone");
+                        })
+                        .join();
+                Worker client = Waybill.connect(home, "client").join()) {
+            assertThat(server.pendingCalls()).isZero();
+            assertThatThrownBy(() -> client.call(count("to be")))
+                    .hasMessageContaining("the disk is gone")
+                    .asInstanceOf(type(CallException.class))
+                    .extracting(CallException::code)
+                    .isEqualTo(ErrorCode.HANDLER_FAILED);
+        }
+    }
+
+    @Test
+    void deliversToALambdaAsDeclared() throws IOException {
+        MessageHandler seven = (message, outbox) -> outbox.respond(Value.of(7));
+        try (Worker server = Waybill.connect(home, "server")
+                .with("text.often", seven, Delivery.AT_LEAST_ONCE)
+                .with("text.once", new Count(null), Delivery.AT_MOST_ONCE) // declares otherwise
+                .with("text.default", seven)
+                .join()) {
+            assertThat(server.parts.registry.statuses())
+                    .filteredOn(status -> status.key().text().startsWith("text."))
+                    .extracting(status ->
+                            status.key().text() + " " + status.delivery().text())
+                    .containsExactlyInAnyOrder(
+                            "text.often at-least-once", "text.once at-most-once", "text.default at-most-once");
+        }
+        Waybill waybill = Waybill.connect(home, "server");
+        assertThatThrownBy(() -> waybill.with("text.count", seven, "twice"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("a handler's delivery is at-most-once or at-least-once, not \"twice\"");
     }
 
     @Test

@@ -3,7 +3,6 @@ package io.waybill.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Message;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -70,7 +69,7 @@ class ContextReplayTest {
     }
 
     /** Adds a value for the message inside. */
-    private static void around(Message message, Outbox outbox) throws RejectedMessageException {
+    private static void around(Message message, Outbox outbox) throws Exception {
         CallContext more = CallContext.current().with("around", "yes");
         var scope = more.makeCurrent();
         try {

@@ -27,8 +27,9 @@ public interface MessageHandler {
      * Handles one request. The broker journals the content of the outbox when this method returns, and drops it when
      * this method throws.
      *
-     * @throws RejectedMessageException to reject the message: the caller receives its code and text. Any other
-     *     exception fails the call with {@link ErrorCode#HANDLER_FAILED}
+     * @throws RejectedMessageException to reject the message: the caller receives its code and text
+     * @throws Exception to fail the call with {@link ErrorCode#HANDLER_FAILED}: the caller receives the exception's
+     *     text, and the worker logs it with its stack
      */
-    void handle(Message message, Outbox outbox) throws RejectedMessageException;
+    void handle(Message message, Outbox outbox) throws Exception;
 }

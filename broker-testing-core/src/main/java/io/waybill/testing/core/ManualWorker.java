@@ -201,7 +201,7 @@ public final class ManualWorker implements Caller {
             failure = failure(e);
         } catch (InnerFailure e) {
             failure = e;
-        } catch (RuntimeException e) {
+        } catch (Exception e) {
             failure = new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, ID, e.toString(), e);
         }
         if (failure == null && outbox.isDeferred()) {

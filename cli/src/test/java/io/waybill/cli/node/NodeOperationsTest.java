@@ -30,7 +30,7 @@ class NodeOperationsTest {
         operations.close();
     }
 
-    private void call(String operation) throws RejectedMessageException {
+    private void call(String operation) throws Exception {
         registry.table()
                 .forKey(HandlerKey.parse(operation))
                 .handler()

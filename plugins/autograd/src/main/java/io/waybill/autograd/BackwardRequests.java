@@ -1,7 +1,6 @@
 package io.waybill.autograd;
 
 import io.waybill.api.Message;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
@@ -22,7 +21,7 @@ public final class BackwardRequests implements MessageHandler {
     }
 
     @Override
-    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+    public void handle(Message message, Outbox outbox) throws Exception {
         autograd.referencePasses().handle(message, outbox);
     }
 }

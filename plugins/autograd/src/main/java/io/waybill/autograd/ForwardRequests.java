@@ -2,7 +2,6 @@ package io.waybill.autograd;
 
 import io.waybill.api.Message;
 import io.waybill.api.MessageType;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
@@ -27,7 +26,7 @@ public final class ForwardRequests implements MessageHandler {
     }
 
     @Override
-    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+    public void handle(Message message, Outbox outbox) throws Exception {
         if (message.type() == MessageType.FORWARD_AUTOGRAD_REQ) {
             autograd.forward().handle(message, outbox);
         } else {

@@ -1,7 +1,6 @@
 package io.waybill.autograd;
 
 import io.waybill.api.Message;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.LeavesLast;
 import io.waybill.api.handler.MessageHandler;
@@ -28,7 +27,7 @@ public final class PassRequests implements MessageHandler, LeavesLast {
     }
 
     @Override
-    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+    public void handle(Message message, Outbox outbox) throws Exception {
         autograd.backward().handle(message, outbox);
     }
 

@@ -99,7 +99,7 @@ class SwapTest {
     @NonBlocking
     private record Forward(Versions versions) implements MessageHandler {
         @Override
-        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        public void handle(Message message, Outbox outbox) throws Exception {
             new ForwardRequests(versions.version).handle(message, outbox);
         }
     }
@@ -108,7 +108,7 @@ class SwapTest {
     @NonBlocking
     private record Pass(Versions versions) implements MessageHandler {
         @Override
-        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        public void handle(Message message, Outbox outbox) throws Exception {
             new PassRequests(versions.version).handle(message, outbox);
         }
     }
@@ -116,7 +116,7 @@ class SwapTest {
     @HandlesMessage("RREF_BACKWARD_REQ")
     private record Backward(Versions versions) implements MessageHandler {
         @Override
-        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        public void handle(Message message, Outbox outbox) throws Exception {
             new BackwardRequests(versions.version).handle(message, outbox);
         }
     }

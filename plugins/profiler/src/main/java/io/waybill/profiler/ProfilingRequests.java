@@ -1,7 +1,6 @@
 package io.waybill.profiler;
 
 import io.waybill.api.Message;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.NonBlocking;
@@ -24,7 +23,7 @@ public final class ProfilingRequests implements MessageHandler {
     }
 
     @Override
-    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+    public void handle(Message message, Outbox outbox) throws Exception {
         profiler.handler().handle(message, outbox);
     }
 }

@@ -233,7 +233,7 @@ class ScriptOpsBundleTest {
         return framework.getBundleContext().registerService(Script.class, script, null);
     }
 
-    private static Value respond(String function, Value... arguments) throws RejectedMessageException {
+    private static Value respond(String function, Value... arguments) throws Exception {
         ServiceReference<MessageHandler> reference =
                 reference("function:" + function).orElseThrow();
         assertThat(reference.getProperty("waybill.non.blocking"))
@@ -322,7 +322,7 @@ class ScriptOpsBundleTest {
         }
     }
 
-    private static Value sumOfOnes(MessageHandler handler) throws RejectedMessageException {
+    private static Value sumOfOnes(MessageHandler handler) throws Exception {
         RecordingOutbox ones = new RecordingOutbox();
         handler.handle(call("aten::ones", Value.ints(2, 3)), ones);
         RecordingOutbox sum = new RecordingOutbox();
