@@ -24,12 +24,16 @@ import io.waybill.bench.call.HandlerTimes;
 import io.waybill.bench.call.RoundTrip;
 import io.waybill.bench.call.Throughput;
 import io.waybill.bench.measure.Figures;
+import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import java.io.IOException;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -60,6 +64,7 @@ import picocli.CommandLine.Spec;
             "",
             "Examples:",
             "  waybill bench rtt --json",
+            "  waybill bench rtt --csv figures.csv --note quiet",
             "  waybill bench rtt --call raw --handler non-blocking --warm-up 20",
             "  waybill bench callers --callers 1,4,16",
             "  waybill bench throughput --in-flight 256",
@@ -100,13 +105,36 @@ public final class BenchCommand implements Runnable {
                 .type(boolean.class)
                 .description("Prints one JSON object.")
                 .build();
+        OptionSpec csv = OptionSpec.builder("--csv")
+                .type(Path.class)
+                .paramLabel("<file>")
+                .description("Appends a line for each figure to a CSV file.")
+                .build();
+        OptionSpec note = OptionSpec.builder("--note")
+                .type(String.class)
+                .paramLabel("<text>")
+                .defaultValue("")
+                .description("Note in each of these lines, such as a commit.")
+                .build();
         Map<String, OptionSpec> options = bench.options();
-        Callable<Integer> run = () ->
-                measure(measurement(bench.name(), new BenchValues(options)), Boolean.TRUE.equals(json.getValue()));
+        Callable<Integer> run = () -> {
+            Measurement measurement = measurement(bench.name(), new BenchValues(options));
+            Path file = csv.getValue();
+            FigureHistory history = file == null ? null : new FigureHistory(file);
+            if (history != null) {
+                history.requireUsable();
+            }
+            Figures figures = measurement.run(this::progress);
+            show(figures, Boolean.TRUE.equals(json.getValue()));
+            if (history != null) {
+                history.append(occasion(bench, options, note.getValue()), figures.values());
+            }
+            return 0;
+        };
         CommandSpec made =
                 CommandSpec.wrapWithoutInspection(run).name(bench.name()).mixinStandardHelpOptions(true);
         options.values().forEach(made::addOption);
-        made.addOption(json);
+        made.addOption(json).addOption(csv).addOption(note);
         made.usageMessage()
                 .description(bench.description(), "It leaves out: " + bench.leavesOut() + ".")
                 .footer("", "Example:", "  waybill bench " + bench.name() + " " + bench.defaults() + " --json");
@@ -170,14 +198,27 @@ public final class BenchCommand implements Runnable {
         return new BenchDistribution(surroundings.requireDistribution());
     }
 
-    private int measure(Measurement measurement, boolean isJson) throws IOException {
-        Figures figures = measurement.run(this::progress);
+    private static FigureHistory.Occasion occasion(
+            BenchTable.Bench bench, Map<String, OptionSpec> options, String note) {
+        StringBuilder measurement = new StringBuilder("bench " + bench.name());
+        options.forEach((name, option) -> option.originalStringValues()
+                .forEach(value -> measurement.append(' ').append(name).append(' ').append(value)));
+        Runtime runtime = Runtime.getRuntime();
+        return new FigureHistory.Occasion(
+                LocalDate.now(ZoneOffset.UTC).toString(),
+                Build.version(),
+                measurement.toString(),
+                runtime.availableProcessors() + " processors, " + System.getProperty("os.arch") + ", JDK "
+                        + Runtime.version().feature(),
+                note);
+    }
+
+    private void show(Figures figures, boolean isJson) {
         if (isJson) {
             Json.print(surroundings.out(), json -> write(figures.values(), json));
         } else {
             print(figures.values());
         }
-        return 0;
     }
 
     private void progress(String what) {
