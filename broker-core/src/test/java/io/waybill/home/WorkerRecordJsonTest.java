@@ -72,8 +72,14 @@ class WorkerRecordJsonTest {
         refuses("\"remote\"", "\"near\"", "here: " + local + "near'");
         refuses("\"carrier-h2\"", "\"../h2\"", "here: Worker name must match");
         refuses("\"carrier-h2\"", "7", "here: expected VALUE_STRING as carrier, found VALUE_NUMBER_INT");
-        refuses("\"canary\"", "\"a b\"", "here: expected a group's name that matches");
-        refuses("\"canary\"", "\"" + "g".repeat(128) + "\"", "here: expected a group's name that matches");
+        refuses(
+                "\"canary\"",
+                "\"a b\"",
+                "here: expected a group's name that matches [A-Za-z0-9_:.-]{1,127}, found 'a b'");
+        refuses(
+                "\"canary\"",
+                "\"" + "g".repeat(128) + "\"",
+                "here: expected a group's name that matches [A-Za-z0-9_:.-]{1,127}, found '" + "g".repeat(127) + "…'");
         refuses("\"canary\"", "\"trainers\"", "here: expected at most 64 different groups, found 2 names");
         String many = IntStream.range(0, 64).mapToObj(n -> "\"g" + n + "\"").collect(Collectors.joining(","));
         refuses("\"canary\"", many, "here: expected at most 64 different groups, found 65 names");

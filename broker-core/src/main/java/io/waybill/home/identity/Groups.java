@@ -15,6 +15,8 @@ public record Groups(List<String> names) {
 
     private static final String NAME = "[A-Za-z0-9_:.-]{1,127}"; // compiled for names only: a join has none
 
+    private static final int MAX_SHOWN = 127;
+
     /** Value without groups. */
     public static final Groups NONE = new Groups(List.of());
 
@@ -31,7 +33,9 @@ public record Groups(List<String> names) {
 
     private static void requireName(String name) {
         if (!name.matches(NAME)) {
-            throw new IllegalArgumentException("expected a group's name that matches " + NAME + ", found another one");
+            String start = name.length() <= MAX_SHOWN ? name : name.substring(0, MAX_SHOWN) + "…";
+            throw new IllegalArgumentException(
+                    "expected a group's name that matches " + NAME + ", found '" + start + "'");
         }
     }
 
