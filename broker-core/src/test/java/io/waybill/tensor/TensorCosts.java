@@ -45,29 +45,20 @@ final class TensorCosts {
         Files.delete(directory);
     }
 
-    /** The first use of pages, with and without having touched them ahead. */
+    /** The first use of pages. */
     private static void fresh(Transit transit) throws Exception {
         long size = 256 << 20;
         HostStorage source = transit.host.allocate(size);
         UnsafeApi.setMemory(source.address(), size, (byte) 1);
         Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {size}, source);
-        Storage[] first = new Storage[2];
+        Storage[] first = new Storage[1];
         long made = time(() -> first[0] = transit.pool.allocate(size));
         long written = time(() -> transit.memory.copy(source.address(), first[0].address(), size));
-        // keeps a page, so that the rest of this segment is untouched but for it
-        long touched = time(() -> {
-            first[1] = transit.pool.allocate(4096);
-            while (transit.pool.touchAhead(8 << 20) > 0) {
-                // until all is touched
-            }
-        });
         System.out.printf(
-                "a segment of 256 MiB: made in %,d us, written first in %,d us; 64 MiB touched ahead in %,d us%n",
-                made / 1000, written / 1000, touched / 1000);
+                "a segment of 256 MiB: made in %,d us, written first in %,d us%n", made / 1000, written / 1000);
         transit.send(tensor);
         transit.sender.receiverGone(Transit.RECEIVER);
         first[0].release();
-        first[1].release();
         source.release();
     }
 

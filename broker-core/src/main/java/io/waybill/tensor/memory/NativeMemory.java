@@ -108,16 +108,6 @@ public final class NativeMemory {
         }
     }
 
-    /** Touches pages for writing without changing them; false when this kernel can't. */
-    public boolean populate(long address, long length) {
-        try {
-            calls.advise(address, length, Advice.POPULATE_WRITE);
-            return true;
-        } catch (NativeCallException e) {
-            return false;
-        }
-    }
-
     /** Frees memory when none of the buffers over it, nor any view of one, can be reached any more. */
     void freeWhenUnseen(List<ByteBuffer> buffers, long length, Runnable free) {
         AtomicInteger reachable = new AtomicInteger(buffers.size());

@@ -271,39 +271,6 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         extent.segment().drop(extent);
     }
 
-    /**
-     * Touches pages that were never used, so that the first message into them is as fast as the next. For a helper
-     * thread.
-     *
-     * @return number of touched bytes; 0 when there is nothing to do
-     */
-    public long touchAhead(long maxBytes) {
-        Region region;
-        synchronized (this) {
-            region = closed ? null : freshPart(maxBytes & -Pages.SIZE);
-        }
-        if (region == null || !memory.populate(region.address(), region.length())) {
-            if (region != null) {
-                region.letGo();
-            }
-            return 0;
-        }
-        region.letGo();
-        return region.length();
-    }
-
-    private Region freshPart(long maxBytes) {
-        for (Segment segment : segments) {
-            long length = Math.min(maxBytes, segment.freshBytes());
-            if (length > 0) {
-                usedBytes += length;
-                segment.taken();
-                return new Region(this, segment, segment.takeFresh(length), length);
-            }
-        }
-        return null;
-    }
-
     private CallException full(ErrorCode code, long bytes, IOException cause) {
         String text = "no room for " + bytes + " bytes of tensors: " + usedBytes() + " of " + config.totalBytes()
                 + " bytes (tensor.total-bytes) are in use, " + ownedBytes.get()

@@ -255,17 +255,6 @@ class SegmentPoolTest {
     }
 
     @Test
-    void touchesPagesAheadOfNeed() {
-        pool.allocate(4096).release();
-        assertThat(pool.touchAhead(MIB)).isEqualTo(MIB);
-        assertThat(pool.touchAhead(100 * MIB)).isEqualTo(3 * MIB - 4096);
-        assertThat(pool.touchAhead(MIB)).isZero();
-        assertThat(pool.usedBytes()).isZero();
-        pool.allocate(4 * MIB).release();
-        assertThat(pool.segmentCount()).isEqualTo(1);
-    }
-
-    @Test
     void removesItsFilesWhenItCloses() throws IOException {
         Path other = directory.resolve("other");
         SegmentPool second = new SegmentPool(
@@ -317,9 +306,6 @@ class SegmentPoolTest {
                 } catch (CallException full) {
                     assertThat(full.code()).isEqualTo(ErrorCode.DEVICE_FULL);
                 }
-            }
-            if (random.nextInt(20) == 0) {
-                pool.touchAhead(random.nextInt(100_000));
             }
         }
         live.forEach(SegmentPoolTest::checkAndRelease);
