@@ -24,7 +24,6 @@ import io.waybill.bench.call.HandlerTimes;
 import io.waybill.bench.call.RoundTrip;
 import io.waybill.bench.call.Throughput;
 import io.waybill.bench.measure.Figures;
-import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
@@ -32,8 +31,6 @@ import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -119,16 +116,11 @@ public final class BenchCommand implements Runnable {
         Map<String, OptionSpec> options = bench.options();
         Callable<Integer> run = () -> {
             Measurement measurement = measurement(bench.name(), new BenchValues(options));
-            Path file = csv.getValue();
-            FigureHistory history = file == null ? null : new FigureHistory(file);
-            if (history != null) {
-                history.requireUsable();
-            }
+            FigureHistory history = new FigureHistory(csv.getValue());
+            history.requireUsable();
             Figures figures = measurement.run(this::progress);
             show(figures, Boolean.TRUE.equals(json.getValue()));
-            if (history != null) {
-                history.append(occasion(bench, options, note.getValue()), figures.values());
-            }
+            history.append(occasion(bench, options, note.getValue()), figures.values());
             return 0;
         };
         CommandSpec made =
@@ -202,15 +194,9 @@ public final class BenchCommand implements Runnable {
             BenchTable.Bench bench, Map<String, OptionSpec> options, String note) {
         StringBuilder measurement = new StringBuilder("bench " + bench.name());
         options.forEach((name, option) -> option.originalStringValues()
-                .forEach(value -> measurement.append(' ').append(name).append(' ').append(value)));
-        Runtime runtime = Runtime.getRuntime();
-        return new FigureHistory.Occasion(
-                LocalDate.now(ZoneOffset.UTC).toString(),
-                Build.version(),
-                measurement.toString(),
-                runtime.availableProcessors() + " processors, " + System.getProperty("os.arch") + ", JDK "
-                        + Runtime.version().feature(),
-                note);
+                .forEach(value ->
+                        measurement.append(' ').append(name).append(' ').append(value)));
+        return FigureHistory.Occasion.now(measurement.toString(), note);
     }
 
     private void show(Figures figures, boolean isJson) {

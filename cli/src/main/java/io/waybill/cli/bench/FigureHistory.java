@@ -1,5 +1,6 @@
 package io.waybill.cli.bench;
 
+import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -7,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +20,7 @@ import java.util.stream.Collectors;
  * CSV file to which measurements append their figures, a line each, as {@code docs/performance/history.csv} has them.
  * Stateless.
  *
- * @param file is created with the first figures when it is missing
+ * @param file is created with the first figures when it is missing; null for none: figures are not kept then
  */
 record FigureHistory(Path file) {
 
@@ -34,7 +37,16 @@ record FigureHistory(Path file) {
      * @param measurement command with its options
      * @param machine processors and JDK
      */
-    record Occasion(String date, String build, String measurement, String machine, String note) {}
+    record Occasion(String date, String build, String measurement, String machine, String note) {
+
+        /** Returns the occasion of a measurement of this build on this machine. */
+        static Occasion now(String measurement, String note) {
+            Runtime runtime = Runtime.getRuntime();
+            String machine = runtime.availableProcessors() + " processors, " + System.getProperty("os.arch") + ", JDK "
+                    + Runtime.version().feature();
+            return new Occasion(LocalDate.now(ZoneOffset.UTC).toString(), Build.version(), measurement, machine, note);
+        }
+    }
 
     /**
      * Checks before a measurement that its figures can be appended.
@@ -42,6 +54,9 @@ record FigureHistory(Path file) {
      * @throws CommandFailedException when the file has other columns
      */
     void requireUsable() throws IOException, CommandFailedException {
+        if (file == null) {
+            return;
+        }
         String first;
         try (var lines = Files.lines(file, StandardCharsets.UTF_8)) {
             first = lines.findFirst().orElse(HEADER);
@@ -53,8 +68,11 @@ record FigureHistory(Path file) {
         }
     }
 
-    /** Appends the figures of a measurement. Those of a row in a list are told apart by the row's texts, or its first figure. */
+    /** Appends the figures of a measurement. The variant of a row in a list is the row's texts, or its first figure. */
     void append(Occasion occasion, Map<String, ?> figures) throws IOException {
+        if (file == null) {
+            return;
+        }
         List<String> lines = new ArrayList<>();
         if (!Files.exists(file) || Files.size(file) == 0) {
             lines.add(HEADER);
