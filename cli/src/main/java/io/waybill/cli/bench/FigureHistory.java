@@ -51,7 +51,7 @@ record FigureHistory(Path file) {
     /**
      * Checks before a measurement that its figures can be appended.
      *
-     * @throws CommandFailedException when the file has other columns
+     * @throws CommandFailedException when the file has other columns, or its folder is missing
      */
     void requireUsable() throws IOException, CommandFailedException {
         if (file == null) {
@@ -61,6 +61,11 @@ record FigureHistory(Path file) {
         try (var lines = Files.lines(file, StandardCharsets.UTF_8)) {
             first = lines.findFirst().orElse(HEADER);
         } catch (NoSuchFileException e) {
+            Path folder = file.toAbsolutePath().getParent();
+            if (!Files.isDirectory(folder)) {
+                throw new CommandFailedException(
+                        file + ": expected the folder " + folder + ", found none; make it first");
+            }
             return;
         }
         if (!first.equals(HEADER)) {

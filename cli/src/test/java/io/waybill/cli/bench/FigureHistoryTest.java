@@ -66,6 +66,15 @@ class FigureHistoryTest {
     }
 
     @Test
+    void refusesAMissingFolderBeforeTheMeasurement() {
+        Path folder = directory.resolve("none");
+        Path file = folder.resolve("figures.csv");
+        assertThatThrownBy(() -> new FigureHistory(file).requireUsable())
+                .isInstanceOf(CommandFailedException.class)
+                .hasMessage(file + ": expected the folder " + folder + ", found none; make it first");
+    }
+
+    @Test
     void hasTheColumnsOfTheProjectsOwnHistory() throws Exception {
         new FigureHistory(Path.of("../docs/performance/history.csv")).requireUsable();
     }
