@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 
@@ -42,6 +43,9 @@ public final class DeviceRegistry implements Converters {
     private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
     private final List<GuardedConverter> displaced = new ArrayList<>(); // guarded by changes; in use
     private final Set<String> awaited = ConcurrentHashMap.newKeySet(); // types whose next converter is expected
+    // Number of times that a converter was registered, or the next one became expected: a message that found none is
+    // refused only when neither happened since it looked.
+    private final AtomicInteger arrivals = new AtomicInteger();
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported
     private final DeviceSettings declared;
@@ -92,6 +96,7 @@ public final class DeviceRegistry implements Converters {
             }
             added.listen(mapped);
         }
+        arrivals.incrementAndGet(); // before replaced()
         notifyWaiting();
         return Optional.ofNullable(previous).map(GuardedConverter::guarded);
     }
@@ -148,6 +153,7 @@ public final class DeviceRegistry implements Converters {
      */
     public void replacing(String type) {
         awaited.add(type);
+        arrivals.incrementAndGet(); // before remove()
     }
 
     /** Ends {@link #replacing}. */
@@ -214,11 +220,12 @@ public final class DeviceRegistry implements Converters {
             return cpu();
         }
         for (int step = 0; ; step++) {
+            int seen = arrivals.get();
             GuardedConverter converter = byType.get(device.type());
             if (converter != null && converter.beginSending()) {
                 return available(device, converter, converter::endSending);
             }
-            awaitNext(device, converter, step, missing);
+            awaitNext(device, seen, step, missing);
         }
     }
 
@@ -229,11 +236,12 @@ public final class DeviceRegistry implements Converters {
         }
         requireDeclared(device);
         for (int step = 0; ; step++) {
+            int seen = arrivals.get();
             GuardedConverter converter = byType.get(device.type());
             if (converter != null && converter.beginReceiving()) {
                 return available(device, converter, converter::endReceiving);
             }
-            awaitNext(device, converter, step, NOT_RECEIVED);
+            awaitNext(device, seen, step, NOT_RECEIVED);
         }
     }
 
@@ -258,12 +266,11 @@ public final class DeviceRegistry implements Converters {
         return converter == null || converter.guarded() == cpu ? cpu : converter;
     }
 
-    private void awaitNext(Device device, GuardedConverter leaving, int step, String missing)
-            throws RejectedMessageException {
-        boolean isAwaited = awaited.contains(device.type()); // first: the next one is registered before replaced()
-        boolean isOutdated = leaving != byType.get(device.type());
-        if (isOutdated) {
-            return; // another one is registered
+    /** @param seen the number of {@link #arrivals} before the message found no converter */
+    private void awaitNext(Device device, int seen, int step, String missing) throws RejectedMessageException {
+        boolean isAwaited = awaited.contains(device.type());
+        if (seen != arrivals.get()) {
+            return; // another one may be registered
         }
         if (!isAwaited) {
             throw new RejectedMessageException(ErrorCode.DEVICE_UNAVAILABLE, missing + device.type());
