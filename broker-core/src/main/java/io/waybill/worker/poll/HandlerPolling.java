@@ -96,10 +96,11 @@ public final class HandlerPolling implements PolledTasks.Polling {
             return;
         }
         ofOthers = 0;
+        boolean passOn = true;
         try {
             self.leads = this;
             self.polledFor = executor;
-            pollFor(self, executor);
+            passOn = pollFor(self, executor);
         } catch (Throwable e) { // in any case: the permit must be released
             turns.stopAfter(e);
         } finally {
@@ -107,24 +108,29 @@ public final class HandlerPolling implements PolledTasks.Polling {
             self.polledFor = null;
             self.polledSinceNs = 0;
             LEADER.compareAndSet(this, self, null);
-            poller.restoreRings(false);
+            poller.restoreRings(passOn);
         }
         turns.surfaceFaults();
-        if (!turns.isSleeping()) { // otherwise peers ring for what they write from now on
+        if (turns.isSleeping()) {
+            turns.attend(); // its last poll may have ended inside a handler
+        } else {
             poller.wake();
         }
     }
 
-    private void pollFor(HandlerSlot self, HandlerExecutor executor) {
+    /** Polls while it leads. Returns whether another thread is to poll for the last ring. */
+    private boolean pollFor(HandlerSlot self, HandlerExecutor executor) {
         long idleSinceNs = 0;
         boolean mine = false;
+        boolean rung = false; // whether it took a ring, and has not polled since
         while (leader == self && !executor.isClosed() && !turns.callersPoll() && !turns.isClosed()) {
             self.hasLeft = false;
             if (executor.polled().taskWaits()) { // passed on by a previous polling thread, or by this one
                 prepare(self, executor.polled().areShort());
-                if (mine) {
-                    permit.release();
-                    mine = false;
+                mine = false;
+                if (rung) { // the task comes first
+                    rung = false;
+                    poller.wake();
                 }
                 executor.polled().runWaiting(self.pooled);
                 self.polledSinceNs = 0;
@@ -137,6 +143,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
             begun = 0;
             busyNs = 0;
             int work = mine ? turns.poll() : 0;
+            rung &= !mine;
             if (work != 0) {
                 mine = work != Polled.PERMIT_LOST;
                 if (mine) { // it may have run non-blocking handlers
@@ -166,7 +173,13 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 turns.balance().lost(idleNs, nowNs);
                 idleSinceNs = 0;
                 mine = false;
-                if (!rest()) {
+                boolean diverts = poller.hasRings() || poller.tryDivertRings();
+                turns.endTurn();
+                if (diverts && poller.hasRings()) { // a handler that the last look ran has restored them
+                    rung = poller.awaitRing(times.leaderRestNs());
+                    diverts = rung;
+                }
+                if (!diverts) {
                     break;
                 }
             }
@@ -175,6 +188,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         if (mine) {
             turns.endTurn();
         }
+        return rung;
     }
 
     private boolean tryAcquire() {
@@ -196,16 +210,6 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     /**
-     * Ends the turn, and sleeps on the doorbell while the poller sleeps, with the rings diverted to this thread.
-     * Returns false when nothing came, or another thread has the rings.
-     */
-    private boolean rest() {
-        boolean diverts = poller.hasRings() || poller.tryDivertRings();
-        turns.endTurn();
-        return diverts && poller.awaitRing(times.leaderRestNs());
-    }
-
-    /**
      * Counts a request of this thread's bundle as begun. Returns false when a thread of the bundle is to run it like
      * any other request. By the leader, with the permit.
      */
@@ -214,7 +218,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
     }
 
     /**
-     * Marks that the leader is about to enter a handler, and to release the permit. Returns its slot.
+     * Releases the permit, and marks that the leader is about to enter a handler. Returns its slot.
      */
     public HandlerSlot enter(HandlerEntry entry) {
         HandlerSlot self = invocations.own();
@@ -225,11 +229,17 @@ public final class HandlerPolling implements PolledTasks.Polling {
     private void prepare(HandlerSlot self, boolean isShort) {
         self.polledFor = null; // requests that it polls inside the handler, while the handler waits, run elsewhere
         self.polledSinceNs = clock.bootNs();
-        if (!isShort) {
+        if (isShort) {
+            askForChecks();
+        } else {
             handOver(self);
-            return;
         }
-        askForChecks();
+        if (permit.isMine()) {
+            permit.release();
+        }
+        if (!isShort) {
+            turns.attend(); // the poller may have fallen asleep after the hand-over
+        }
     }
 
     /** Makes the poller check this thread from time to time: it may not return from foreign code. */

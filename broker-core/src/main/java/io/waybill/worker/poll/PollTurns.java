@@ -138,13 +138,17 @@ public final class PollTurns {
 
     /**
      * Reads records that came without a ring, and lets peers ring again, if a thread sleeps and no other thread polls.
-     * Called at the end of the last caller that might have taken the permit, and did not, and by the thread that has
-     * just fallen asleep.
+     * Called by each thread that has released the permit, or might have taken it and did not, and by the thread that
+     * has just fallen asleep: the last of them sees what the others did.
      */
     void attend() {
-        if (isUnattended() && !callersPoll() && permit.tryAcquire()) {
+        if (tryAcquireUnattended()) {
             endTurn();
         }
+    }
+
+    private boolean tryAcquireUnattended() {
+        return isUnattended() && !callersPoll() && permit.tryAcquire();
     }
 
     /** Marks that the housekeeper is about to wake the poller. */
@@ -192,15 +196,17 @@ public final class PollTurns {
      * part of a burst. A peer that rings ends that sleep, and with it this caller's turn.
      */
     void endTurn() {
-        int work = isSleeping() ? 1 : 0;
-        while (work != 0 && isSleeping()) {
-            cursors.markAsleep();
-            work = pollAll();
-            if (work == Polled.PERMIT_LOST) {
-                return;
+        do {
+            int work = isSleeping() ? 1 : 0;
+            while (work != 0 && isSleeping()) {
+                cursors.markAsleep();
+                work = pollAll();
+                if (work == Polled.PERMIT_LOST) {
+                    return;
+                }
             }
-        }
-        permit.release();
+            permit.release();
+        } while (tryAcquireUnattended()); // a thread may have fallen asleep meanwhile
     }
 
     /** Polls like {@link Polled#poll()}; contains all errors. */

@@ -264,7 +264,7 @@ final class PollerLoop implements Runnable {
         }
         rested = turns.takeUnattended() || !woken;
         boolean polls = woken || !isLed || deadlines.earliestNs() <= clock.bootNs();
-        if (polls && permit.tryAcquire()) {
+        if (polls && (permit.tryAcquire() || woken && acquiresAfterHolder())) {
             turns.wakeUp();
             turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
             cursors.markAwake();
@@ -272,5 +272,23 @@ final class PollerLoop implements Runnable {
         }
         return sleepFor(sleepUntil()
                 - clock.bootNs()); // another thread polls, and sees when it ends its turn that this one sleeps
+    }
+
+    /**
+     * Waits until the holder releases the permit: its last look may have come before the record that this thread was
+     * rung for. A thread that takes it next looks again. Returns whether this one does.
+     */
+    private boolean acquiresAfterHolder() {
+        while (!turns.isClosed()) {
+            if (permit.tryAcquireOrWait()) {
+                return true;
+            }
+            threads.park(this, PollTimes.STANDBY_NS);
+            boolean isReleased = !permit.waitsNoMore();
+            if (isReleased) {
+                return permit.tryAcquire();
+            }
+        }
+        return false;
     }
 }

@@ -335,7 +335,6 @@ public final class RequestDispatcher {
             return runElsewhere(request, entry);
         }
         HandlerSlot slot = handlers.enter(entry);
-        permit.release();
         boolean free;
         boolean pollsOn;
         try {

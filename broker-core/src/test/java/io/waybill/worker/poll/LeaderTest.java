@@ -29,6 +29,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
 import java.util.function.LongPredicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,30 +43,37 @@ class LeaderTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final int CALLS = 20;
-    private static final PollTimes TIMES = new PollTimes(
-            Waiting.BALANCED,
-            PollTimes.AUTO,
-            PollTimes.AUTO,
-            4_000_001,
-            200_001,
-            300_001,
-            1_000_001,
-            2_000_001,
-            2_000_000,
-            20_000_000,
-            640_000_000,
-            100_000_000);
+    private static final PollTimes TIMES = times(1_000_001, 2_000_001);
+
+    private static PollTimes times(long maxSleepNs, long maxIdleSleepNs) {
+        return new PollTimes(
+                Waiting.BALANCED,
+                PollTimes.AUTO,
+                PollTimes.AUTO,
+                4_000_001,
+                200_001,
+                300_001,
+                maxSleepNs,
+                maxIdleSleepNs,
+                2_000_000,
+                20_000_000,
+                640_000_000,
+                100_000_000);
+    }
 
     @TempDir
     private Path directory;
 
     private final Set<Long> waits = ConcurrentHashMap.newKeySet(); // max times, in nanoseconds
+    private final List<String> robbed = new CopyOnWriteArrayList<>(); // threads that took a ring which was not theirs
+    private volatile Runnable rung = () -> {}; // after a leader's wait on the doorbell
+    private volatile Runnable unparked = () -> {};
     private final Host host = Host.real().withThreads(new Noting());
     private final ManualClock clock = new ManualClock();
     private final AtomicInteger polls = new AtomicInteger();
     private final AtomicInteger looks = new AtomicInteger(); // before a sleep
     private volatile int work; // of the next polls
-    private volatile Runnable look = () -> {};
+    private volatile IntSupplier look = () -> 0; // returns what was done
     private volatile Runnable poll = () -> {};
     private boolean hasWork;
     private boolean checks;
@@ -96,7 +104,21 @@ class LeaderTest {
         @Override
         public boolean await(LongPredicate wait, long maxNs) {
             waits.add(maxNs);
-            return Threads.super.await(wait, maxNs);
+            boolean leads = maxNs == TIMES.leaderRestNs();
+            if (leads && !poller.hasRings()) {
+                robbed.add(Thread.currentThread().getName());
+            }
+            boolean came = Threads.super.await(wait, maxNs);
+            if (leads && came) {
+                rung.run();
+            }
+            return came;
+        }
+
+        @Override
+        public void unpark(Thread thread) {
+            unparked.run();
+            Threads.super.unpark(thread);
         }
     }
 
@@ -112,8 +134,7 @@ class LeaderTest {
         @Override
         public int pollAll() {
             looks.incrementAndGet();
-            look.run();
-            return 0;
+            return look.getAsInt();
         }
 
         @Override
@@ -128,12 +149,7 @@ class LeaderTest {
     @BeforeEach
     void join() throws IOException {
         worker = Home.open(directory.resolve("home"), host).join("a", JoinOptions.defaults());
-        PollContext context = context(host.withClock(clock));
-        permit = context.permit();
-        turns = context.turns;
-        turns.open(new Counted());
-        poller = new Poller(context);
-        polling = poller.handlers();
+        open(TIMES);
         registry.addListener(new HandlerRegistry.Listener() {
             @Override
             public void changed() {}
@@ -160,8 +176,13 @@ class LeaderTest {
                 .get(0);
     }
 
-    private PollContext context(Host of) {
-        return new PollContext("a", TIMES, of, worker.cursors(), worker.doorbell());
+    private void open(PollTimes times) {
+        PollContext context = new PollContext("a", times, host.withClock(clock), worker.cursors(), worker.doorbell());
+        permit = context.permit();
+        turns = context.turns;
+        turns.open(new Counted());
+        poller = new Poller(context);
+        polling = poller.handlers();
     }
 
     @AfterEach
@@ -204,6 +225,7 @@ class LeaderTest {
             if (looks.get() == 1) {
                 ring();
             }
+            return 0;
         };
         whileThePollerSleeps(() -> {
             sleepAtOnce();
@@ -242,6 +264,123 @@ class LeaderTest {
     }
 
     @Test
+    void aLeaderWhoseLastLookRanAHandlerTakesNoRingOfTheThreadThatLeadsNow() throws Exception {
+        calls(LONG.toNanos());
+        CountDownLatch hasLeft = new CountDownLatch(1);
+        Thread next = new Thread(() -> polling.poll(executor, null), "next");
+        look = () -> {
+            if (looks.get() > 1) { // on the next leader, which has the rings
+                await(hasLeft);
+                return 0;
+            }
+            polling.enter(entry);
+            next.start();
+            Waits.until("another thread leads, and has the rings", () -> looks.get() > 1);
+            return Polled.PERMIT_LOST;
+        };
+        whileThePollerSleeps(() -> {
+            sleepAtOnce();
+            polling.poll(executor, null);
+            assertThat(looks).as("looks of two leaders").hasValue(2);
+            hasLeft.countDown();
+            assertThat(robbed)
+                    .as("threads that waited for the rings of another one: none of them polls after such a ring")
+                    .isEmpty();
+        });
+        next.join();
+    }
+
+    @Test
+    void aLeaderThatLeavesAfterARingPassesItOn() throws Exception {
+        look = () -> {
+            if (looks.get() == 1) {
+                ring();
+            }
+            return 0;
+        };
+        rung = () -> {
+            rung = () -> {};
+            worker.cursors().markAsleep(); // still
+            host.threads().start("closer", () -> executor.close(LONG));
+            Waits.until("its bundle leaves", executor::isClosed);
+        };
+        whileThePollerSleeps(() -> {
+            sleepAtOnce();
+            polling.poll(executor, null);
+            assertThat(polls).as("polls after the ring").hasValue(1);
+            assertThat(worker.doorbell().await(0))
+                    .as("whether the poller, which sleeps, is woken for what it was rung for")
+                    .isTrue();
+        });
+    }
+
+    @Test
+    void aLeaderThatLeavesInsideAHandlerLeavesTheRestToRings() throws Exception {
+        HandlerExecutor others =
+                registry.newExecutor(new Provider("other", "1.0.0"), ExecutorSettings.forProcessors(2));
+        try {
+            HandlerEntry other = add("text.other", others);
+            work = Polled.PERMIT_LOST;
+            poll = () -> {
+                polling.enter(entry); // a short one
+                for (int i = 0; i < CALLS; i++) {
+                    polling.passedOn(other);
+                }
+            };
+            whileThePollerSleeps(() -> {
+                polling.poll(executor, null);
+                assertThat(looks).as("looks once it has left").hasValue(1);
+                assertThat(isMarkedAsleep())
+                        .as("whether peers ring from then on: until now it polled for the sleeping poller")
+                        .isTrue();
+            });
+        } finally {
+            others.close(LONG);
+        }
+    }
+
+    /** The leader saw that the poller is awake, and releases the permit after that. */
+    @Test
+    void peersRingForAPollerThatFallsAsleepWhileALeaderEntersALongHandler() {
+        calls(LONG.toNanos());
+        List<String> seen = new ArrayList<>();
+        poll = () -> {
+            turns.close();
+            waitForThePermit();
+            unparked = () -> turns.sleepUntil(Long.MAX_VALUE);
+            polling.enter(entry);
+            seen.add("sleeps " + turns.isSleeping() + ", peers ring " + isMarkedAsleep());
+        };
+        work = Polled.PERMIT_LOST;
+        polling.poll(executor, null);
+        assertThat(seen).containsExactly("sleeps true, peers ring true");
+    }
+
+    /** As a poller does that stands by. */
+    private void waitForThePermit() {
+        Thread waiting = host.threads().start("waiting", permit::tryAcquireOrWait);
+        Waits.until("a thread waits for the permit", () -> !waiting.isAlive());
+    }
+
+    @Test
+    void aPollerThatIsRungWhileAThreadReleasesThePermitPollsAfterIt() {
+        open(times(LONG.toNanos(), LONG.toNanos()));
+        sleepAtOnce();
+        try {
+            poller.start(new Counted());
+            Waits.until("it sleeps", () -> turns.isSleeping() && permit.isFree());
+            Waits.until("another thread has the permit", permit::tryAcquire);
+            ring(); // after that thread has looked for the last time
+            Waits.until("the poller waits for its release: " + waits, () -> waits.contains(PollTimes.STANDBY_NS));
+            int before = polls.get();
+            permit.release();
+            Waits.until("the poller polls", () -> polls.get() > before);
+        } finally {
+            poller.close();
+        }
+    }
+
+    @Test
     void aLeaderLeavesWhenOnlyRequestsOfAnotherBundleCome() {
         HandlerExecutor others =
                 registry.newExecutor(new Provider("other", "1.0.0"), ExecutorSettings.forProcessors(2));
@@ -264,7 +403,6 @@ class LeaderTest {
         poll = () -> {
             polling.begin(entry, () -> {});
             HandlerSlot self = polling.enter(entry);
-            permit.release();
             String inside = "inside of it " + polling.isLed();
             polling.leave(self, entry);
             seen.add(inside + ", after it " + polling.isLed());

@@ -6,6 +6,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -25,7 +26,18 @@ class PollTurnsTest {
     @TempDir
     private Path directory;
 
-    private final PollPermit permit = new PollPermit(new FaultAlarm(Host.real().threads()));
+    private final PollPermit permit = new PollPermit(new FaultAlarm(new Threads() {
+        @Override
+        public Thread start(String name, Runnable body) {
+            return Host.real().threads().start(name, body);
+        }
+
+        @Override
+        public void unpark(Thread thread) {
+            released.run();
+        }
+    }));
+    private Runnable released = () -> {}; // where a thread waits for the permit
     private final Scripted polled = new Scripted();
     private WorkerDirectory worker;
     private PollTurns turns;
@@ -136,6 +148,24 @@ class PollTurnsTest {
 
         turns.endTurn();
         assertThat(polled.found).hasSize(2);
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aCallerReadsForAPollerThatFallsAsleepAtTheEndOfItsTurn() throws InterruptedException {
+        takeTurn();
+        Thread waiting = Host.real().threads().start("waiting", permit::tryAcquireOrWait);
+        waiting.join();
+        released = () -> turns.sleepUntil(Long.MAX_VALUE); // it saw that the permit was not free
+        polled.found.addAll(List.of(64, 8));
+
+        turns.endTurn();
+        assertThat(polled.found)
+                .as("polls that found something, of records whose senders saw a worker that polls")
+                .isEmpty();
+        assertThat(worker.cursors().isMarkedAsleep())
+                .as("whether peers ring from now on")
+                .isTrue();
         assertThat(permit.isFree()).isTrue();
     }
 
