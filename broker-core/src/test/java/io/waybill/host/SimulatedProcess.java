@@ -48,13 +48,13 @@ public final class SimulatedProcess {
      *
      * @param living the pids of the processes that live
      */
-    public SimulatedProcess(long pid, Set<Long> living, Clock clock, Invoker invoker, Disk disk) {
+    public SimulatedProcess(long pid, Set<Long> living, Invoker invoker, Disk disk) {
         this.pid = pid;
         this.disk = disk;
         this.living = living;
         this.threads = invoker.newGroup();
         NativeCalls calls = new NativeCalls(new SimulatedLibC());
-        this.host = new Host(clock, new SafeFiles(calls), new SimulatedProcesses(), threads, calls);
+        this.host = new Host(threads.clock(), new SafeFiles(calls), new SimulatedProcesses(), threads, calls);
         living.add(pid);
     }
 

@@ -8,6 +8,7 @@ public final class SimulatedTime implements Clock, Invoker.Schedule {
 
     private static final long WALL_AT_START_NS = 1_700_000_000_000_000_000L;
     private static final int MAX_TURN_NS = 4_000;
+    private static final int PREEMPTED_ONE_IN = 8;
     private static final int SPIN_NS = 2_000;
     /** A hundred times as many as a history has. */
     private static final long MAX_LOOKS = 2_000_000;
@@ -50,6 +51,11 @@ public final class SimulatedTime implements Clock, Invoker.Schedule {
     public void spin() {
         look();
         nowNs += SPIN_NS;
+    }
+
+    @Override
+    public boolean preempts() {
+        return random.nextInt(PREEMPTED_ONE_IN) == 0;
     }
 
     @Override

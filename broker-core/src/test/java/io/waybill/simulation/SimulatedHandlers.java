@@ -21,12 +21,15 @@ final class SimulatedHandlers {
 
     private static final String PLAIN = "sim.plain";
     private static final String POLLED = "sim.polled";
+    private static final String BRIEF = "sim.brief";
     private static final String LATE = "sim.late";
     private static final String SLOW = "sim.slow";
     private static final String FAILING = "sim.failing";
     private static final String NESTED = "sim.nested";
     private static final String INNER = "sim.inner";
     private static final int MAX_SLOW_NS = 8_000_000;
+    private static final int BRIEF_PAUSES_ONE_IN = 4;
+    private static final int MAX_BRIEF_NS = 200_000; // more or less than a short handler takes
     private static final int LEFT_ONE_IN = 8;
 
     private final Random random;
@@ -53,6 +56,13 @@ final class SimulatedHandlers {
         Handling plain = member -> (message, outbox) -> outbox.response().int64("n", message.int64("n"));
         kinds.put(PLAIN, plain);
         kinds.put(POLLED, plain);
+        kinds.put(BRIEF, member -> (message, outbox) -> {
+            long number = message.int64("n");
+            if (random.nextInt(BRIEF_PAUSES_ONE_IN) == 0) {
+                member.process().host().threads().pause(random.nextInt(MAX_BRIEF_NS));
+            }
+            outbox.response().int64("n", number);
+        });
         kinds.put(
                 LATE,
                 member -> (message, outbox) -> deferred.add(new Deferred(member, message.int64("n"), outbox.later())));
@@ -86,7 +96,16 @@ final class SimulatedHandlers {
 
     /** Returns a call of the plainest operation. */
     static Request plain(String to, long number) {
-        Request request = Request.operation(to, PLAIN).timeout(Duration.ofMinutes(1));
+        return numbered(to, PLAIN, number);
+    }
+
+    /** Returns a call of an operation that takes some microseconds. */
+    static Request brief(String to, long number) {
+        return numbered(to, BRIEF, number);
+    }
+
+    private static Request numbered(String to, String operation, long number) {
+        Request request = Request.operation(to, operation).timeout(Duration.ofMinutes(1));
         request.body().int64("n", number);
         return request;
     }

@@ -13,6 +13,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.host.SimulatedProcess;
+import io.waybill.host.Threads;
 import io.waybill.intercept.InterceptorSpec;
 import io.waybill.intercept.Interceptors;
 import io.waybill.journal.JournalQueue;
@@ -76,6 +77,10 @@ final class SimulatedMember {
 
     SimulatedProcess process() {
         return process;
+    }
+
+    Threads threads() {
+        return process.host().threads();
     }
 
     void install(String operation, MessageHandler handler, boolean nonBlocking) {

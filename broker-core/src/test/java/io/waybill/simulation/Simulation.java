@@ -45,6 +45,8 @@ final class Simulation {
     private static final long MAX_END_NS = 300 * SECOND_NS;
     private static final long MAX_LATE_NS = SECOND_NS / 2;
     private static final long MAX_AWAKE_NS = 3_000_000; // with a new thread for the handler, and turns of all others
+    private static final int CALLS_IN_A_ROW = 60;
+    private static final long MAX_IN_A_ROW_NS = 100_000_000; // a fifth of a rest
     private static final int MAX_TROUBLED = 20;
     private static final int INTERCEPTORS_ONE_IN = 6;
     private static final long REST_NS = 10 * SECOND_NS;
@@ -173,6 +175,7 @@ final class Simulation {
             finish();
             judge();
             callAtRest();
+            callOneAfterTheOther();
         } finally {
             end();
         }
@@ -281,7 +284,7 @@ final class Simulation {
 
     /** Joins, unless the disk is in the way. */
     private void begin(String name) {
-        SimulatedProcess process = new SimulatedProcess(pids++, living, time, invoker, disk);
+        SimulatedProcess process = new SimulatedProcess(pids++, living, invoker, disk);
         try {
             SimulatedMember member = new SimulatedMember(name, process, home, SETTINGS);
             members.put(name, member);
@@ -346,6 +349,40 @@ final class Simulation {
                     problems.add("a call of " + caller.name() + ", at rest, to " + callee.name() + " took "
                             + tookNs / 1_000 + " us");
                 }
+            }
+        }
+    }
+
+    /** From a thread in each worker: no call waits until a rest is over, whatever the threads of both sides do at that moment. */
+    private void callOneAfterTheOther() {
+        Map<SimulatedMember, Thread> callers = new LinkedHashMap<>();
+        members.values()
+                .forEach(each -> callers.put(
+                        each, each.threads().start(each.name() + "-program", () -> callOneAfterTheOther(each))));
+        long untilNs = time.monotonicNs() + MAX_END_NS;
+        while (callers.entrySet().stream()
+                        .anyMatch(each -> each.getKey().threads().isAlive(each.getValue()))
+                && time.monotonicNs() - untilNs < 0) {
+            invoker.steps(STEPS, STEP_NS);
+        }
+    }
+
+    private void callOneAfterTheOther(SimulatedMember caller) {
+        for (int i = 0; i < CALLS_IN_A_ROW; i++) {
+            String to = anyName();
+            long beganNs = time.monotonicNs();
+            try (Response response = caller.worker().call(SimulatedHandlers.brief(to, i))) {
+                long given = response.int64("n");
+                if (given != i) {
+                    problems.add("call " + i + " in a row got the response to " + given);
+                }
+            } catch (CallException e) {
+                problems.add("call " + i + " in a row: " + e);
+            }
+            long tookNs = time.monotonicNs() - beganNs;
+            if (tookNs > MAX_IN_A_ROW_NS) {
+                problems.add("call " + i + " in a row, of " + caller.name() + " to " + to + ", took " + tookNs / 1_000
+                        + " us");
             }
         }
     }

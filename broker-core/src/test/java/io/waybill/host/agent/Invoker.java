@@ -15,11 +15,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs the threads of one worker, or of several in this JVM, one at a time: each goes on until it waits, and gives the turn to one whose wait
- * is over. A {@link Schedule} decides which that is, and how the time passes, so that the same schedule gives the same history.
+ * Runs the threads of one worker, or of several in this JVM, one at a time: each goes on until it waits, or, in the code of polling, until it
+ * is preempted, and gives the turn to one whose wait is over. A {@link Schedule} decides which that is, and how the time passes, so that the
+ * same schedule gives the same history.
  *
- * <p>Each has a stack of its own, and its thread-locals, monitors and interrupts are those of the JVM. What a thread does between two waits,
- * no other one sees half done.
+ * <p>Each has a stack of its own, and its thread-locals, monitors and interrupts are those of the JVM. What a thread does between two waits
+ * outside of that code, no other one sees half done.
  *
  * <p><b>Threads.</b> The thread that creates it is the program. It and the threads that it starts here call its groups, and the workers on
  * them; the program alone calls the rest. <b>Ownership.</b> Its creator closes it, which ends those that were abandoned.
@@ -45,6 +46,11 @@ public final class Invoker implements AutoCloseable {
 
         /** Lets the time of one look pass in a loop that waits by looking. */
         void spin();
+
+        /** Returns whether a thread that does not wait gives others a turn. */
+        default boolean preempts() {
+            return false;
+        }
     }
 
     /** Of a thread that spins, before others have turns: they cost more than its look. */
@@ -52,6 +58,7 @@ public final class Invoker implements AutoCloseable {
 
     private static final long LOOK_NS = 5_000_000_000L; // in real time
     private static final int MAX_LOOKS = 6; // at one turn
+    private static final StackWalker STACK = StackWalker.getInstance();
     private static final LongPredicate NOTHING = ns -> false;
 
     private final Clock clock;
@@ -409,6 +416,51 @@ public final class Invoker implements AutoCloseable {
             if (role != null) {
                 role.unparked = true;
             }
+        }
+
+        /** Lets others run first, if the schedule says so: a thread that asks who it is is about to take or give a right. */
+        @Override
+        public Thread current() {
+            Role role = requireTurn();
+            mayPreempt(role);
+            return role.thread;
+        }
+
+        private void mayPreempt(Role role) {
+            if (role != program && !abandoned && schedule.preempts() && isPolling()) {
+                rest(role, false, NOTHING, null, 0);
+            }
+        }
+
+        /** Returns whether the caller is the code of polling, which holds no lock. */
+        private static boolean isPolling() {
+            return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getClassName)
+                    .filter(name -> !name.startsWith(Invoker.class.getName()))
+                    .findFirst()
+                    .filter(name -> name.startsWith("io.waybill.worker.poll."))
+                    .isPresent());
+        }
+
+        /** Returns the clock, which lets others run first, too: what a thread does next depends on the time that it has read. */
+        public Clock clock() {
+            return new Clock() {
+                @Override
+                public long monotonicNs() {
+                    mayPreempt(current);
+                    return clock.monotonicNs();
+                }
+
+                @Override
+                public long bootNs() {
+                    mayPreempt(current);
+                    return clock.bootNs();
+                }
+
+                @Override
+                public long wallNs() {
+                    return clock.wallNs();
+                }
+            };
         }
 
         /** Lets the time pass, and only rarely runs others: a turn costs more than a look. */
