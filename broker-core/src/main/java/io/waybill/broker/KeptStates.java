@@ -1,5 +1,6 @@
 package io.waybill.broker;
 
+import io.waybill.api.state.StateFileException;
 import io.waybill.broker.file.StateFiles;
 import io.waybill.broker.file.StateRecord;
 import io.waybill.home.WorkerDirectory;
@@ -7,6 +8,7 @@ import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.failure.ForeignErrors;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * that can't be written stays in memory and is tried again.
  *
  * <p><b>Threads.</b> Thread-safe. Files are read by the thread that opens a store, and written by this object's own
- * thread.
+ * thread, or the one that syncs a store: one thread at a time, under the lock of its table.
  */
 public final class KeptStates implements Agent, AutoCloseable {
 
@@ -136,22 +138,51 @@ public final class KeptStates implements Agent, AutoCloseable {
         return written;
     }
 
-    private int write(StateTable table) {
-        StateTable.Changes changes = table.takeChanges();
-        if (changes == null) {
-            return 0;
-        }
+    /** Writes a store on the calling thread, unless it has not changed. */
+    void sync(StateTable table) {
         try {
-            if (changes.isKept()) {
-                files.write(table.ownerName(), table.name(), changes.entries());
-            } else {
-                files.remove(table.ownerName(), table.name());
+            writeChanges(table);
+        } catch (IOException | RuntimeException e) {
+            failing.add(table);
+            throw new StateFileException(
+                    "the store " + table.name() + " of " + table.ownerName() + " can't be written to "
+                            + files.file(table.ownerName(), table.name()) + ": " + ForeignErrors.describe(e)
+                            + "; its changes stay in memory, and the worker tries again",
+                    e);
+        }
+    }
+
+    /** Writes a store. Its changes stay when that fails. Returns whether there were any. */
+    private boolean writeChanges(StateTable table) throws IOException {
+        synchronized (table) { // a second thread waits for the changes that the first has taken
+            StateTable.Changes changes = table.takeChanges();
+            if (changes == null) {
+                return false;
+            }
+            boolean written = false;
+            try {
+                if (changes.isKept()) {
+                    files.write(table.ownerName(), table.name(), changes.entries());
+                } else {
+                    files.remove(table.ownerName(), table.name());
+                }
+                written = true;
+            } finally {
+                if (!written) {
+                    table.markChanged();
+                }
             }
             if (failing.remove(table)) {
                 LOG.info("The store {} of {} is on disk again", table.name(), table.ownerName());
             }
+            return true;
+        }
+    }
+
+    private int write(StateTable table) {
+        try {
+            return writeChanges(table) ? 1 : 0;
         } catch (IOException | RuntimeException e) {
-            table.markChanged();
             if (failing.add(table)) {
                 LOG.warn(
                         "The store {} of {} can't be written to {}; a restart would find what it was before. It is tried again every {}",

@@ -108,6 +108,11 @@ final class OwnedState implements StateStore {
     }
 
     @Override
+    public void sync() {
+        open().sync();
+    }
+
+    @Override
     public StateUsage usage() {
         return open().usage();
     }

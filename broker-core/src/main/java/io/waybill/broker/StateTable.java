@@ -146,6 +146,17 @@ final class StateTable {
         }
     }
 
+    /** Writes the pending changes, as {@link io.waybill.api.state.StateStore#sync} describes. */
+    void sync() {
+        if (policy().lifetime() != StatePolicy.Lifetime.ON_DISK) {
+            throw new IllegalStateException("the store " + name + " of " + ownerName()
+                    + " ends with the worker: expected StatePolicy.onDisk() to sync it");
+        }
+        if (kept != null) {
+            kept.sync(this);
+        }
+    }
+
     /** Returns the cell of a key, which counts as used now; null for none. */
     StateCell read(String key) {
         synchronized (owner) {

@@ -14,6 +14,7 @@ import io.waybill.api.state.StateStore;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.broker.file.StateFiles;
+import io.waybill.broker.file.StateRecord;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Host;
@@ -27,11 +28,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,6 +48,7 @@ class KeptStateTest {
 
     private static final StatePolicy ON_DISK = StatePolicy.KEEP.onDisk();
     private static final String OWNER = "org.acme.cache";
+    private static final StateSettings HOURLY = new StateSettings(Duration.ofHours(1), 1 << 20);
     private static final StateSettings SETTINGS = new StateSettings(Duration.ofMillis(10), 1 << 20);
 
     @TempDir
@@ -268,6 +273,84 @@ class KeptStateTest {
 
     private long brokersFailures() {
         return brokers.kept().failing();
+    }
+
+    @Test
+    void isOnDiskOnceItIsSynced() {
+        brokers.close();
+        join(HOURLY);
+        StateStore store = kept("responses");
+        store.put("a", Value.of(1));
+        store.sync();
+        assertThat(onDisk()).as("keys that a crash leaves").containsExactly("a");
+        store.sync();
+        store.put("b", Value.of(2));
+        store.remove("a");
+        store.sync();
+        assertThat(onDisk()).as("keys that a crash leaves").containsExactly("b");
+    }
+
+    /** Returns the keys in the file, as the next incarnation after a crash reads them. */
+    private List<String> onDisk() {
+        return new StateFiles(directory, 3, 8, host.files(), host.clock())
+                .read(OWNER, "responses").stream().map(StateRecord::key).toList();
+    }
+
+    @Test
+    void isOnDiskForEachThreadThatSyncsIt() throws Exception {
+        brokers.close();
+        join(HOURLY);
+        StateStore store = kept("responses");
+        store.put("large", Value.of(new byte[1 << 18])); // a write takes a while
+        List<CompletableFuture<Void>> threads = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            String name = "thread " + i;
+            threads.add(CompletableFuture.runAsync(
+                    () -> {
+                        for (int n = 0; n < 25; n++) {
+                            store.put(name + ", put " + n, Value.of(n));
+                            store.sync();
+                            assertThat(onDisk())
+                                    .as("keys on the disk after sync()")
+                                    .contains(name + ", put " + n);
+                        }
+                    },
+                    each -> new Thread(each).start()));
+        }
+        CompletableFuture.allOf(threads.toArray(CompletableFuture[]::new)).get(200, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void saysThatItCanNotBeSynced() throws IOException {
+        brokers.close();
+        join(HOURLY);
+        StateStore store = kept("responses");
+        Files.write(directory.resolve("state"), new byte[0]); // a file, where the directory should be
+        store.put("a", Value.of(1));
+        for (int i = 0; i < 2; i++) {
+            assertThatExceptionOfType(StateFileException.class)
+                    .as("sync() %d", i)
+                    .isThrownBy(store::sync)
+                    .withMessageContaining("the store responses of " + OWNER + " can't be written to " + file());
+        }
+        assertThat(brokersFailures()).isEqualTo(1);
+        assertThat(store.get("a")).contains(Value.of(1));
+        Files.delete(directory.resolve("state"));
+        store.sync();
+        assertThat(onDisk()).containsExactly("a");
+        assertThat(brokersFailures()).isZero();
+    }
+
+    @Test
+    void isSyncedOnlyWhereItIsOnDisk() {
+        StateStore memory = broker().state("memory");
+        assertThatThrownBy(memory::sync)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(
+                        "the store memory of org.acme.cache ends with the worker: expected StatePolicy.onDisk()");
+        StateStore store = kept("responses");
+        brokers.close();
+        assertThatThrownBy(store::sync).as("after the broker was revoked").isInstanceOf(IllegalStateException.class);
     }
 
     @Test

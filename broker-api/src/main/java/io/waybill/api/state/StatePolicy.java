@@ -31,8 +31,8 @@ public record StatePolicy(Duration maxAge, Duration maxIdle, WhenFull whenFull, 
         INCARNATION,
         /**
          * The entries are kept in a file of the worker, written in the background. After a crash, the next incarnation
-         * finds the values that were put more than the setting {@code state.write-interval} earlier; after an orderly
-         * end, all of them.
+         * finds the values that were put more than the setting {@code state.write-interval} earlier, and those before
+         * the last {@link StateStore#sync}; after an orderly end, all of them.
          */
         ON_DISK
     }

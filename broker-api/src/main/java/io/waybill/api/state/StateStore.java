@@ -77,6 +77,16 @@ public interface StateStore {
     /** Returns the entries whose key begins with a prefix, least recently used first. Does not count as a use. */
     List<StateEntry> entries(String prefix);
 
+    /**
+     * Returns once all changes before the call are on disk: the next incarnation of the worker finds them, whatever
+     * ends this one. Writes the whole store, on the calling thread, unless another thread has just done so: for
+     * acknowledgements, not for each change of a large store. In a replay there is no disk, and it returns immediately.
+     *
+     * @throws IllegalStateException also if the store is not {@linkplain StatePolicy#onDisk() on disk}
+     * @throws StateFileException if the store can't be written; the changes stay in memory, and the worker tries again
+     */
+    void sync();
+
     /** Returns the number and size of this store's entries. */
     StateUsage usage();
 }

@@ -162,6 +162,15 @@ final class ManualStore implements StateStore {
     }
 
     @Override
+    public void sync() {
+        broker.requireOpen();
+        if (policy.lifetime() != StatePolicy.Lifetime.ON_DISK) {
+            throw new IllegalStateException(
+                    "the store " + name + " ends with the worker: expected StatePolicy.onDisk() to sync it");
+        }
+    }
+
+    @Override
     public StateUsage usage() {
         sweep();
         return new StateUsage(cells.size(), 0, evicted);

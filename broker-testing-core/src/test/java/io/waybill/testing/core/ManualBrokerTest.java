@@ -140,6 +140,14 @@ class ManualBrokerTest {
     }
 
     @Test
+    void syncsTheStoresThatAWorkerHasOnDisk() {
+        broker.state("kept", StatePolicy.KEEP.onDisk()).sync();
+        assertThatIllegalStateException()
+                .isThrownBy(broker.state("responses")::sync)
+                .withMessageContaining("expected StatePolicy.onDisk() to sync it");
+    }
+
+    @Test
     void endsAsTheBundleDoes() {
         StateStore store = broker.state("responses");
         broker.schedule(MINUTE, () -> seen.add("never"));
