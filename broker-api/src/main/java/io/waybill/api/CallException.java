@@ -20,6 +20,17 @@ public class CallException extends RuntimeException {
     private final long messageId;
     private final ErrorCode rootCode;
     private final long rootMessageId;
+    private final Begun begun;
+
+    /** Whether code of the called worker's bundles, a handler or an interceptor in front of it, ran for a request. */
+    public enum Begun {
+        /** None ran, and none will: the call may be repeated by any means. */
+        NO,
+        /** It ran, or runs: what it does may have happened. */
+        YES,
+        /** It may have run, or may still run: no response came, or the called worker ended meanwhile. */
+        UNKNOWN
+    }
 
     /**
      * Creates the failure of one call.
@@ -38,6 +49,11 @@ public class CallException extends RuntimeException {
         this.messageId = messageId;
         this.rootCode = cause instanceof CallException failed ? failed.rootCode : code;
         this.rootMessageId = cause instanceof CallException failed ? failed.rootMessageId : messageId;
+        this.begun = unlessSent(messageId);
+    }
+
+    private static Begun unlessSent(long messageId) {
+        return messageId == MessageId.NONE ? Begun.NO : Begun.UNKNOWN;
     }
 
     /**
@@ -48,7 +64,25 @@ public class CallException extends RuntimeException {
      */
     public CallException(
             ErrorKind kind, ErrorCode code, long messageId, String text, ErrorCode rootCode, long rootMessageId) {
+        this(kind, code, messageId, text, rootCode, rootMessageId, unlessSent(messageId));
+    }
+
+    /**
+     * Creates the failure of one call that another one caused.
+     *
+     * @param rootCode code of the call that failed first; {@code code} if that is this one
+     * @param rootMessageId id of that call's request, {@link MessageId#NONE} if it was not sent
+     */
+    public CallException(
+            ErrorKind kind,
+            ErrorCode code,
+            long messageId,
+            String text,
+            ErrorCode rootCode,
+            long rootMessageId,
+            Begun begun) {
         super(text);
+        this.begun = Objects.requireNonNull(begun);
         this.kind = Objects.requireNonNull(kind);
         this.code = Objects.requireNonNull(code);
         this.messageId = messageId;
@@ -67,6 +101,14 @@ public class CallException extends RuntimeException {
     /** Returns the request's id, {@link MessageId#NONE} when nothing was sent. */
     public long messageId() {
         return messageId;
+    }
+
+    /**
+     * Returns whether a handler ran for the request. {@link Begun#NO} for a call of which nothing was sent. By default,
+     * {@link Begun#UNKNOWN} for any other that was created without it.
+     */
+    public Begun begun() {
+        return begun;
     }
 
     /**

@@ -117,6 +117,11 @@ public final class Exchange implements HandlerCall, HandlerExecutor.Abandonable 
         entry = null;
     }
 
+    /** Returns whether its handler was called. */
+    public boolean hasBegun() {
+        return begun.get();
+    }
+
     /** Returns whether the request with this number has no outcome. */
     public boolean isOpen(long ofRequest) {
         return open.get() == ofRequest;

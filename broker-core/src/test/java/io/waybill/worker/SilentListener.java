@@ -5,15 +5,15 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 
 /** Runs something at an outcome, whatever that is. */
-final class SilentListener implements ResponseListener {
+public final class SilentListener implements ResponseListener {
 
     private final Runnable then;
 
-    SilentListener() {
+    public SilentListener() {
         this(() -> {});
     }
 
-    SilentListener(Runnable then) {
+    public SilentListener(Runnable then) {
         this.then = then;
     }
 

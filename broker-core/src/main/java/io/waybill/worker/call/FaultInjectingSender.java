@@ -93,7 +93,10 @@ public final class FaultInjectingSender implements RecordSender, Agent {
                     ErrorKind.INTENTIONAL_FAILURE,
                     ErrorCode.INTENTIONAL_FAILURE,
                     id,
-                    ErrorKind.INTENTIONAL_FAILURE.encode(text));
+                    ErrorKind.INTENTIONAL_FAILURE.encode(text),
+                    ErrorCode.INTENTIONAL_FAILURE,
+                    id,
+                    CallException.Begun.NO);
         }
 
         /** Returns the outcome for the listener. */

@@ -166,7 +166,7 @@ public final class ResponseReceiver {
     private CallException failureOf(RecordView record, PeerLink link) {
         try {
             transit.discard(record, link);
-            return Failure.of(record).toException(record.id());
+            return Failure.exceptionOf(record);
         } catch (RuntimeException | Error e) {
             return unreadable(record, link, e);
         }

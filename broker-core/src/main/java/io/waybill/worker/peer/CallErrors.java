@@ -1,6 +1,7 @@
 package io.waybill.worker.peer;
 
 import io.waybill.api.CallException;
+import io.waybill.api.CallException.Begun;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
@@ -87,14 +88,18 @@ public final class CallErrors {
         if (!MappedFaults.is(e)) {
             throw e;
         }
-        return new CallException(
+        CallException failure = new CallException(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.PEER_CORRUPT,
                 MessageId.NONE,
                 "a fault in a mapped file came to light while a call to worker " + to
                         + " was sent, which may have been sent: expected its files to be whole; waybill journal verify says"
                         + " which are not",
-                e);
+                ErrorCode.PEER_CORRUPT,
+                MessageId.NONE,
+                Begun.UNKNOWN);
+        failure.initCause(e);
+        return failure;
     }
 
     /** Creates the error of a timeout. The text is PyTorch's. */
@@ -138,7 +143,10 @@ public final class CallErrors {
                 ErrorCode.WORKER_LOST,
                 id,
                 "worker " + link + " left before it responded to call " + MessageId.text(id)
-                        + ", and no process joined under its name in time to take it over");
+                        + ", and no process joined under its name in time to take it over",
+                ErrorCode.WORKER_LOST,
+                id,
+                Begun.NO);
     }
 
     /** Creates the error of a call that waited for a worker that has left. */

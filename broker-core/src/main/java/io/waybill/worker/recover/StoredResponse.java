@@ -29,7 +29,7 @@ final class StoredResponse {
     /** Completes a claim with a record that was read and checked. */
     void complete(OutcomeClaim claim, RecordView record, Path peerDirectory) {
         if (record.type() == MessageType.EXCEPTION) {
-            claim.fail(Failure.of(record).toException(record.id()));
+            claim.fail(Failure.exceptionOf(record));
             return;
         }
         if (record.hasReferences()) {

@@ -142,8 +142,9 @@ final class PeerRequest implements RequestSource, HandlerExecutor.Abandonable {
         return times;
     }
 
+    /** Returns the number under which its handler began it; 0 when none has. */
     long handlerSequence() {
-        return handlerSequence;
+        return exchange.hasBegun() ? handlerSequence : 0;
     }
 
     /** Returns the number of the handler's provider; 0 without one. */

@@ -142,12 +142,16 @@ class SuccessorTest {
     }
 
     private static ErrorCode failure(CompletableFuture<?> call) throws Exception {
+        return exception(call).code();
+    }
+
+    private static CallException exception(CompletableFuture<?> call) throws Exception {
         try {
             call.get(20, TimeUnit.SECONDS);
             throw new AssertionError("expected a failure, found a response");
         } catch (ExecutionException e) {
             assertThat(e.getCause()).isInstanceOf(CallException.class);
-            return ((CallException) e.getCause()).code();
+            return (CallException) e.getCause();
         }
     }
 
@@ -206,7 +210,9 @@ class SuccessorTest {
         Worker first = held(Duration.ofSeconds(20), SHORT);
         Worker caller = workers.join("caller");
         CompletableFuture<String> unread = leftUnread(first, caller);
-        assertThat(failure(unread)).isEqualTo(ErrorCode.WORKER_LOST);
+        CallException lost = exception(unread);
+        assertThat(lost.code()).isEqualTo(ErrorCode.WORKER_LOST);
+        assertThat(lost.begun()).as("begun, of %s", lost).isEqualTo(CallException.Begun.NO);
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> caller.call(request()))
                 .satisfies(e -> assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST))
