@@ -182,6 +182,9 @@ public final class ManualWorker implements Caller {
         try {
             return response.join();
         } catch (CompletionException e) {
+            if (e.getCause() instanceof Error failed) {
+                throw failed;
+            }
             throw e.getCause() instanceof CallException failure ? failure : e;
         }
     }
@@ -202,7 +205,7 @@ public final class ManualWorker implements Caller {
         } catch (InnerFailure e) {
             failure = e;
         } catch (Exception e) {
-            failure = new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, ID, e.toString(), e);
+            failure = threw(e);
         }
         if (failure == null && outbox.isDeferred()) {
             CompletableFuture<Response> later = new CompletableFuture<>();
@@ -222,7 +225,7 @@ public final class ManualWorker implements Caller {
             Map<HandlerInterceptor, Object> begun) {
         try {
             future.complete(completed(message, outbox, failure, begun));
-        } catch (CallException e) {
+        } catch (CallException | Error e) { // such as a failed assertion: nothing else completes a deferred response
             future.completeExceptionally(e);
         }
     }
@@ -251,6 +254,8 @@ public final class ManualWorker implements Caller {
                 interceptor.after(outcome(message, response, failure, begun.get(interceptor)));
             } catch (RejectedMessageException e) {
                 failure = failure == null ? failure(e) : failure;
+            } catch (RuntimeException e) {
+                failure = failure == null ? threw(e) : failure;
             }
         }
         if (failure != null) {
@@ -269,6 +274,10 @@ public final class ManualWorker implements Caller {
                 failure == null ? Optional.empty() : Optional.of(failure.code()),
                 failure == null ? "" : failure.getMessage(),
                 failure == null ? response : null);
+    }
+
+    private static CallException threw(Exception e) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, ID, e.toString(), e);
     }
 
     private static CallException failure(RejectedMessageException e) {

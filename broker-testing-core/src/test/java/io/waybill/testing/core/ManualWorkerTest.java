@@ -32,6 +32,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Envelopes, wildcards and interceptors, tested without a broker. */
 @Timeout(60)
@@ -241,6 +243,39 @@ class ManualWorkerTest {
                         + outcome.error().map(ErrorCode::name).orElse("ok"));
             }
         };
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void failsACallWhoseInterceptorThrowsAfterTheResponse(boolean later) throws Exception {
+        List<LateResponse> given = new ArrayList<>();
+        worker.handle("text.after", (message, outbox) -> {
+            if (later) {
+                given.add(outbox.later());
+            } else {
+                outbox.respond(Value.of(1));
+            }
+        });
+        worker.with(new HandlerInterceptor() {
+            @Override
+            public void before(InterceptedMessage message, Outbox outbox) {}
+
+            @Override
+            public void after(HandledMessage outcome) {
+                throw new IllegalStateException("by the test");
+            }
+        });
+        TestMessage message = envelope(Request.operation("ps0", "text.after"));
+        CompletableFuture<Response> call = new RecordingOutbox(worker)
+                .dispatchAsync(MessageType.NAMED_CALL, message.payload(), List.of(), List.of());
+        for (LateResponse response : given) {
+            response.send(Value.of(1));
+        }
+        assertThat(call)
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(CallException.class)
+                .withMessageContaining("by the test");
     }
 
     @Test
