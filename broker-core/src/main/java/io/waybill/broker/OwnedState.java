@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /** Store, for one version of its owner, until its broker is revoked. Thread-safe. */
@@ -105,6 +106,11 @@ final class OwnedState implements StateStore {
     @Override
     public List<StateEntry> entries(String prefix) {
         return open().entries(prefix);
+    }
+
+    @Override
+    public void forEach(String prefix, BiConsumer<String, Value> action) {
+        open().values(prefix).forEach(Objects.requireNonNull(action));
     }
 
     @Override

@@ -302,6 +302,20 @@ final class StateTable {
         }
     }
 
+    /** Returns the values of the keys that begin with a prefix, least recently used first. */
+    Map<String, Value> values(String prefix) {
+        synchronized (owner) {
+            sweep();
+            Map<String, Value> values = new LinkedHashMap<>();
+            cells.forEach((key, cell) -> {
+                if (key.startsWith(prefix)) {
+                    values.put(key, cell.value);
+                }
+            });
+            return values;
+        }
+    }
+
     StateUsage usage() {
         synchronized (owner) {
             return new StateUsage(cells.size(), bytes, evicted);

@@ -20,6 +20,7 @@ import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -98,6 +99,30 @@ class StateStoreTest {
         }
         assertThatIllegalArgumentException().isThrownBy(() -> broker.state("No Name"));
         assertThat(store.usage().entries()).isZero();
+    }
+
+    @Test
+    void givesEachEntryAsItWasAndNotAsAUse() {
+        store.put("a1", Value.of(1));
+        store.put("a2", Value.of(2));
+        store.put("b", Value.of(3));
+        List<String> seen = new ArrayList<>();
+        store.forEach("a", (key, value) -> {
+            seen.add(key + " = " + value);
+            store.put("a3", Value.of(4)); // neither is seen
+            store.remove("a2");
+        });
+        assertThat(seen).containsExactly("a1 = " + Value.of(1), "a2 = " + Value.of(2));
+        clock.advance(Duration.ofSeconds(1));
+        store.get("b");
+        store.forEach("", (key, value) -> {});
+        store.evictIdle(Duration.ofSeconds(1));
+        assertThat(store.usage().entries()).as("entries that were used").isOne();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> store.forEach("", (key, value) -> {
+                    throw new IllegalArgumentException("by the action");
+                }))
+                .withMessage("by the action");
     }
 
     @Test
@@ -195,6 +220,8 @@ class StateStoreTest {
                 each -> each.remove("k"),
                 each -> each.remove("k", Value.NONE),
                 StateStore::clear,
+                StateStore::sync,
+                each -> each.forEach("", (key, value) -> {}),
                 each -> each.evictIdle(Duration.ZERO),
                 each -> each.entries(""),
                 StateStore::usage);

@@ -4,6 +4,7 @@ import io.waybill.api.Value;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -76,6 +77,13 @@ public interface StateStore {
 
     /** Returns the entries whose key begins with a prefix, least recently used first. Does not count as a use. */
     List<StateEntry> entries(String prefix);
+
+    /**
+     * Calls an action for each entry whose key begins with a prefix, least recently used first, with the values at the
+     * time of this call. The action runs on the calling thread, outside of any lock, and may change the store. An
+     * exception from it ends the iteration, and is thrown. Does not count as a use.
+     */
+    void forEach(String prefix, BiConsumer<String, Value> action);
 
     /**
      * Returns once all changes before the call are on disk: the next incarnation of the worker finds them, whatever

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -159,6 +160,16 @@ final class ManualStore implements StateStore {
             }
         });
         return entries;
+    }
+
+    @Override
+    public void forEach(String prefix, BiConsumer<String, Value> action) {
+        sweep();
+        new LinkedHashMap<>(cells).forEach((key, cell) -> {
+            if (key.startsWith(prefix)) {
+                action.accept(key, cell.value);
+            }
+        });
     }
 
     @Override

@@ -141,7 +141,11 @@ class ManualBrokerTest {
 
     @Test
     void syncsTheStoresThatAWorkerHasOnDisk() {
-        broker.state("kept", StatePolicy.KEEP.onDisk()).sync();
+        StateStore kept = broker.state("kept", StatePolicy.KEEP.onDisk());
+        kept.put("a", Value.of(1));
+        kept.sync();
+        kept.forEach("", (key, value) -> seen.add(key + value));
+        assertThat(seen).containsExactly("a" + Value.of(1));
         assertThatIllegalStateException()
                 .isThrownBy(broker.state("responses")::sync)
                 .withMessageContaining("expected StatePolicy.onDisk() to sync it");
