@@ -20,15 +20,15 @@ public class CallException extends RuntimeException {
     private final long messageId;
     private final ErrorCode rootCode;
     private final long rootMessageId;
-    private final Begun begun;
+    private Begun begun; // set by its creator
 
-    /** Whether code of the called worker's bundles, a handler or an interceptor in front of it, ran for a request. */
+    /** State of a request: whether code of the called worker's bundles, a handler or its interceptor, ran for it. */
     public enum Begun {
         /** None ran, and none will: the call may be repeated by any means. */
         NO,
-        /** It ran, or runs: what it does may have happened. */
+        /** Some ran, or runs: its effects may be there. */
         YES,
-        /** It may have run, or may still run: no response came, or the called worker ended meanwhile. */
+        /** Some may have run, or may still run: no response came, or the called worker ended meanwhile. */
         UNKNOWN
     }
 
@@ -64,25 +64,8 @@ public class CallException extends RuntimeException {
      */
     public CallException(
             ErrorKind kind, ErrorCode code, long messageId, String text, ErrorCode rootCode, long rootMessageId) {
-        this(kind, code, messageId, text, rootCode, rootMessageId, unlessSent(messageId));
-    }
-
-    /**
-     * Creates the failure of one call that another one caused.
-     *
-     * @param rootCode code of the call that failed first; {@code code} if that is this one
-     * @param rootMessageId id of that call's request, {@link MessageId#NONE} if it was not sent
-     */
-    public CallException(
-            ErrorKind kind,
-            ErrorCode code,
-            long messageId,
-            String text,
-            ErrorCode rootCode,
-            long rootMessageId,
-            Begun begun) {
         super(text);
-        this.begun = Objects.requireNonNull(begun);
+        this.begun = unlessSent(messageId);
         this.kind = Objects.requireNonNull(kind);
         this.code = Objects.requireNonNull(code);
         this.messageId = messageId;
@@ -104,11 +87,17 @@ public class CallException extends RuntimeException {
     }
 
     /**
-     * Returns whether a handler ran for the request. {@link Begun#NO} for a call of which nothing was sent. By default,
-     * {@link Begun#UNKNOWN} for any other that was created without it.
+     * Returns whether a handler ran for the request: {@link Begun#NO} for a call of which nothing was sent, and otherwise
+     * what its creator has set, or {@link Begun#UNKNOWN}.
      */
     public Begun begun() {
         return begun;
+    }
+
+    /** Sets whether a handler ran for the request, and returns this. By its creator, before it is thrown. */
+    public CallException begun(Begun state) {
+        begun = Objects.requireNonNull(state);
+        return this;
     }
 
     /**

@@ -44,7 +44,7 @@ public final class DeviceRegistry implements Converters {
     private final List<GuardedConverter> displaced = new ArrayList<>(); // guarded by changes; in use
     private final Set<String> awaited = ConcurrentHashMap.newKeySet(); // types whose next converter is expected
     // Number of times that a converter was registered, or the next one became expected: a message that found none is
-    // refused only when neither happened since it looked.
+    // refused only when neither happened since it read the table.
     private final AtomicInteger arrivals = new AtomicInteger();
     private final DeviceConverter cpu = new CpuConverter();
     private final MappedSegments mapped; // null when segments are not reported

@@ -245,21 +245,17 @@ public record Failure(ErrorKind kind, ErrorCode code, String text, Root root) {
         return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
     }
 
-    /** Converts to the exception that the caller gets, of a call of which it is not known whether it was begun. */
+    /** Converts to the exception that the caller gets. */
     public CallException toException(long id) {
-        return toException(id, id == MessageId.NONE ? Begun.NO : Begun.UNKNOWN);
-    }
-
-    private CallException toException(long id, Begun begun) {
         return root.isThere()
-                ? new CallException(kind, code, id, text, root.code(), root.id(), begun)
-                : new CallException(kind, code, id, text, code, id, begun);
+                ? new CallException(kind, code, id, text, root.code(), root.id())
+                : new CallException(kind, code, id, text);
     }
 
     /** Returns the exception that the caller gets for an error response. */
     public static CallException exceptionOf(RecordView response) {
         Begun begun = response.handlerSequence() != 0 ? Begun.YES : Begun.NO;
-        return of(response).toException(response.id(), response.isAcrossIncarnations() ? Begun.UNKNOWN : begun);
+        return of(response).toException(response.id()).begun(response.isAcrossIncarnations() ? Begun.UNKNOWN : begun);
     }
 
     /** Returns the failure that an error response records. */

@@ -90,13 +90,11 @@ public final class FaultInjectingSender implements RecordSender, Agent {
             super(null, null, false, false);
             String text = "Send attempt failed intentionally for " + type + " to worker " + link;
             outcome = new CallException(
-                    ErrorKind.INTENTIONAL_FAILURE,
-                    ErrorCode.INTENTIONAL_FAILURE,
-                    id,
-                    ErrorKind.INTENTIONAL_FAILURE.encode(text),
-                    ErrorCode.INTENTIONAL_FAILURE,
-                    id,
-                    CallException.Begun.NO);
+                            ErrorKind.INTENTIONAL_FAILURE,
+                            ErrorCode.INTENTIONAL_FAILURE,
+                            id,
+                            ErrorKind.INTENTIONAL_FAILURE.encode(text))
+                    .begun(CallException.Begun.NO);
         }
 
         /** Returns the outcome for the listener. */

@@ -88,18 +88,15 @@ public final class CallErrors {
         if (!MappedFaults.is(e)) {
             throw e;
         }
-        CallException failure = new CallException(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.PEER_CORRUPT,
-                MessageId.NONE,
-                "a fault in a mapped file came to light while a call to worker " + to
-                        + " was sent, which may have been sent: expected its files to be whole; waybill journal verify says"
-                        + " which are not",
-                ErrorCode.PEER_CORRUPT,
-                MessageId.NONE,
-                Begun.UNKNOWN);
-        failure.initCause(e);
-        return failure;
+        return new CallException(
+                        ErrorKind.UNKNOWN_ERROR,
+                        ErrorCode.PEER_CORRUPT,
+                        MessageId.NONE,
+                        "a fault in a mapped file came to light while a call to worker " + to
+                                + " was sent, which may have been sent: expected its files to be whole; waybill journal verify says"
+                                + " which are not",
+                        e)
+                .begun(Begun.UNKNOWN);
     }
 
     /** Creates the error of a timeout. The text is PyTorch's. */
@@ -139,14 +136,12 @@ public final class CallErrors {
      */
     public static CallException notSucceeded(long id, PeerLink link) {
         return new CallException(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.WORKER_LOST,
-                id,
-                "worker " + link + " left before it responded to call " + MessageId.text(id)
-                        + ", and no process joined under its name in time to take it over",
-                ErrorCode.WORKER_LOST,
-                id,
-                Begun.NO);
+                        ErrorKind.UNKNOWN_ERROR,
+                        ErrorCode.WORKER_LOST,
+                        id,
+                        "worker " + link + " left before it responded to call " + MessageId.text(id)
+                                + ", and no process joined under its name in time to take it over")
+                .begun(Begun.NO);
     }
 
     /** Creates the error of a call that waited for a worker that has left. */

@@ -175,7 +175,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
                 mine = false;
                 boolean diverts = poller.hasRings() || poller.tryDivertRings();
                 turns.endTurn();
-                if (diverts && poller.hasRings()) { // a handler that the last look ran has restored them
+                if (diverts && poller.hasRings()) { // a handler may have run meanwhile, and restored them
                     rung = poller.awaitRing(times.leaderRestNs());
                     diverts = rung;
                 }

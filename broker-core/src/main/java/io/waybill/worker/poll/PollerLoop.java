@@ -275,8 +275,8 @@ final class PollerLoop implements Runnable {
     }
 
     /**
-     * Waits until the holder releases the permit: its last look may have come before the record that this thread was
-     * rung for. A thread that takes it next looks again. Returns whether this one does.
+     * Waits until the holder releases the permit: its last check may have come before the record that this thread was
+     * rung for. A thread that takes it next checks again. Returns whether this one does.
      */
     private boolean acquiresAfterHolder() {
         while (!turns.isClosed()) {

@@ -158,8 +158,8 @@ class CallBegunTest {
                 .isEqualTo(Begun.NO);
         assertThat(new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, 1, "sent").begun())
                 .isEqualTo(Begun.UNKNOWN);
-        assertThat(new CallException(
-                                ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, 1, "ran", ErrorCode.CLOSED, 1, Begun.YES)
+        assertThat(new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, 1, "ran")
+                        .begun(Begun.YES)
                         .begun())
                 .isEqualTo(Begun.YES);
     }

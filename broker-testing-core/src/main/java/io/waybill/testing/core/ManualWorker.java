@@ -277,7 +277,8 @@ public final class ManualWorker implements Caller {
     }
 
     private static CallException threw(Exception e) {
-        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, ID, e.toString(), e);
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, ID, e.toString(), e)
+                .begun(CallException.Begun.YES);
     }
 
     private static CallException failure(RejectedMessageException e) {
