@@ -5,6 +5,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -40,6 +41,7 @@ import io.waybill.worker.poll.PollTimes;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.publish.PublishingContext;
 import io.waybill.worker.publish.PublishingRoom;
 import io.waybill.worker.reference.WorkerReferences;
 import java.io.IOException;
@@ -86,22 +88,31 @@ final class ServingRoom implements AutoCloseable {
 
     ServingRoom(Path path) throws Exception {
         publishing = new PublishingRoom(path);
+        clock.advance(Duration.ofNanos(publishing.host.clock().wallNs())); // the queues have the time of their records
+        Host host = publishing.host.withClock(clock);
+        PublishingContext writing = new PublishingContext(
+                publishing.directory.info(),
+                clock,
+                publishing.transit,
+                PublishingRoom.JOURNAL.maxRecordBytes(),
+                publishing.context.reports(),
+                publishing.counters);
         link = publishing.link();
         int id = publishing.directory.id();
         uid = publishing.host.files().owner();
         polling = new PollContext(
                 "a",
                 PollTimes.of(Waiting.BALANCED),
-                publishing.host,
+                host,
                 publishing.directory.cursors(),
                 publishing.directory.doorbell());
         permit = polling.permit();
         Poller poller = new Poller(polling);
-        InterceptorRegistry interceptors = new InterceptorRegistry(publishing.host);
+        InterceptorRegistry interceptors = new InterceptorRegistry(host);
         calling = new CallParts(
                 new CallParts.Context(
-                        publishing.host,
-                        publishing.context,
+                        host,
+                        writing,
                         polling,
                         poller,
                         new WaitingCallers(polling, poller),
@@ -117,18 +128,18 @@ final class ServingRoom implements AutoCloseable {
                         InjectionSettings.NONE,
                         0),
                 publishing.requests,
-                new NotedOutcomes(publishing.directory.path(), publishing.host));
+                new NotedOutcomes(publishing.directory.path(), host));
         references = new WorkerReferences(publishing.directory, RRefSettings.DEFAULTS, calling.calls, publishing.links);
         ExchangeContext exchanges = new ExchangeContext(
                 id,
                 clock,
-                publishing.host.threads(),
+                host.threads(),
                 interceptors.handlers(),
                 polling.invocations()::own,
-                publishing.context.reports(),
+                writing.reports(),
                 new HandlerErrorLog(registry.errors()));
         HandlerLookup lookup = HandlerLookup.of(registry, references.handlers(), id);
-        responses = new ResponseWriter(publishing.context, publishing.responses, polling.invocations());
+        responses = new ResponseWriter(writing, publishing.responses, polling.invocations());
         context = new ServingContext(
                 exchanges,
                 lookup,
@@ -157,13 +168,22 @@ final class ServingRoom implements AutoCloseable {
 
     /** Publishes a handler that runs on the thread that polls. */
     HandlerRegistry.Registration handle(MessageHandler handler) {
-        return registry.add(
-                new HandlerSpec(List.of(KEY), handler, true, ACME, 0, getClass().getClassLoader(), executor));
+        return handle(DeliveryPolicy.AT_MOST_ONCE, handler);
+    }
+
+    HandlerRegistry.Registration handle(DeliveryPolicy delivery, MessageHandler handler) {
+        HandlerSpec spec =
+                new HandlerSpec(List.of(KEY), handler, true, ACME, 0, getClass().getClassLoader(), executor);
+        return registry.add(spec.withDelivery(delivery));
     }
 
     /** Publishes a handler that notes the requests that it runs. */
     HandlerRegistry.Registration handleInto(List<String> begun) {
-        return handle((message, outbox) -> {
+        return handleInto(begun, DeliveryPolicy.AT_MOST_ONCE);
+    }
+
+    HandlerRegistry.Registration handleInto(List<String> begun, DeliveryPolicy delivery) {
+        return handle(delivery, (message, outbox) -> {
             begun.add(MessageId.text(message.id()));
             outbox.respond(Value.NONE);
         });
@@ -172,17 +192,27 @@ final class ServingRoom implements AutoCloseable {
     /** Begins the record of the next request of the worker to itself. */
     MessageBuffer begin(MessageType type) {
         int id = publishing.directory.id();
-        return buffer.begin(type, MessageId.of(id, ++requests), id, id, 0, 0)
+        return begin(type, id, id);
+    }
+
+    /** Begins the next record, with the workers that it names. */
+    MessageBuffer begin(MessageType type, int from, int to) {
+        return buffer.begin(type, MessageId.of(publishing.directory.id(), ++requests), from, to, 0, 0)
                 .flags(0)
                 .epoch(publishing.directory.epoch())
                 .sentNs(clock.wallNs());
+    }
+
+    /** Returns the id of the record that was begun last. */
+    String lastId() {
+        return MessageId.text(MessageId.of(publishing.directory.id(), requests));
     }
 
     /** Writes the record that was begun. Returns its position. */
     long write() throws Exception {
         publishing.requests.lock();
         try {
-            publishing.requests.append(buffer, publishing.host.clock().wallNs());
+            publishing.requests.append(buffer, clock.wallNs());
             return publishing.requests.journal().lastIndex();
         } finally {
             publishing.requests.unlock();
