@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -236,14 +237,17 @@ class RepeatedRequestsTest {
     @ParameterizedTest(name = "with an error: {0}")
     @ValueSource(booleans = {false, true})
     void noRequestIsLostWhenTheSearchFails(boolean isError) {
+        CountDownLatch allCame = new CountDownLatch(1);
         onFound = () -> {
             onFound = () -> {};
+            Waits.until("all requests came", () -> allCame.getCount() == 0);
             PublishingRoom.throwUnchecked(
                     isError ? new StackOverflowError("planted") : new IllegalStateException("planted"));
         };
         for (int number = 1; number <= 3; number++) {
             add(number);
         }
+        allCame.countDown();
         for (int number = 1; number <= 3; number++) {
             isFound(number, Verdict.RUN_AGAIN);
         }
