@@ -15,7 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 
 /** A worker whose calls have no outcome until the test gives one. */
-final class TestBackend implements BrokerBackend, Caller {
+public class TestBackend implements BrokerBackend, Caller {
 
     final List<CompletableFuture<Response>> futures = new CopyOnWriteArrayList<>();
     final List<ResponseListener> listeners = new CopyOnWriteArrayList<>();
