@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import jnr.constants.platform.Errno;
 
-/** The real host, but that a test sees each of its syncs, reservations and opened files first, and may hold it up or make it fail. */
+/** The real host, but that a test sees each of its syncs, reservations, opened files and advice about memory first, and may hold it up or make it fail. */
 public final class WatchedSyncs {
 
     /** Hears of a call before it is made. Any thread. A call that throws fails with EIO, and the kernel is not asked. */
@@ -19,6 +19,11 @@ public final class WatchedSyncs {
         default void beforeReserve(Path file) throws IOException {}
 
         default void beforeOpen(Path file) throws IOException {}
+
+        /** Hears of advice about mapped memory. Returns the number of the error with which it fails; 0 for none. */
+        default int beforeAdvise(long address, long length) {
+            return 0;
+        }
     }
 
     /** One of the watcher's methods. */
@@ -62,6 +67,12 @@ public final class WatchedSyncs {
                     : failed();
         }
 
+        @Override
+        int madvise(long address, long length, int advice) {
+            int errno = watcher.beforeAdvise(address, length);
+            return errno == 0 ? super.madvise(address, length, advice) : failed(errno);
+        }
+
         private static boolean mayGoOn(int descriptor, Call call) {
             String link = descriptor == NativeCalls.AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/" + descriptor;
             try {
@@ -73,7 +84,11 @@ public final class WatchedSyncs {
         }
 
         private static int failed() {
-            LastError.getInstance().set(Errno.EIO.intValue());
+            return failed(Errno.EIO.intValue());
+        }
+
+        private static int failed(int errno) {
+            LastError.getInstance().set(errno);
             return -1;
         }
     }
