@@ -35,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 class CallBegunTest {
 
+    private static final Duration SHORT = Duration.ofSeconds(3); // enough for a request to be sent and counted
     private static final Duration LONG = Duration.ofSeconds(60);
     /** The second request is taken in flight and waits: a second thread is not started within the test. */
     private static final ExecutorSettings ONE_AND_ONE_THAT_WAITS =
@@ -117,7 +118,7 @@ class CallBegunTest {
     @Test
     void isUnknownToACallerThatDidNotWaitForTheResponse() throws Exception {
         CallException timedOut =
-                failure(Request.operation("server", "test.held").timeout(Duration.ofMillis(50)));
+                failure(Request.operation("server", "test.held").timeout(SHORT));
         assertThat(timedOut.code()).isEqualTo(ErrorCode.TIMED_OUT);
         assertThat(timedOut.begun()).as("begun, of %s", timedOut).isEqualTo(Begun.UNKNOWN);
     }
@@ -128,7 +129,7 @@ class CallBegunTest {
         CompletableFuture<?> first = caller.callAsync(to("test.held"));
         begins.await();
         long id = caller.call(
-                Request.operation("server", "test.held").timeout(Duration.ofMillis(100)), new SilentListener());
+                Request.operation("server", "test.held").timeout(SHORT), new SilentListener());
         Waits.until("it is in hand", () -> server.counters().requestsBegun() == 2);
         Waits.until("its caller no longer waits", () -> caller.pendingCalls() == 1);
         hold.countDown();
