@@ -128,8 +128,7 @@ class CallBegunTest {
     void isNotWhenItWaitedForAThreadUntilItsDeadline() throws Exception {
         CompletableFuture<?> first = caller.callAsync(to("test.held"));
         begins.await();
-        long id = caller.call(
-                Request.operation("server", "test.held").timeout(SHORT), new SilentListener());
+        long id = caller.call(Request.operation("server", "test.held").timeout(SHORT), new SilentListener());
         Waits.until("it is in hand", () -> server.counters().requestsBegun() == 2);
         Waits.until("its caller no longer waits", () -> caller.pendingCalls() == 1);
         hold.countDown();
