@@ -217,9 +217,7 @@ public final class HandlerPolling implements PolledTasks.Polling {
         return entry.executor().polled().begin(invocations.own().pooled, request);
     }
 
-    /**
-     * Releases the permit, and marks that the leader is about to enter a handler. Returns its slot.
-     */
+    /** Marks that the leader is about to enter a handler, and releases the permit. Returns its slot. */
     public HandlerSlot enter(HandlerEntry entry) {
         HandlerSlot self = invocations.own();
         prepare(self, entry.isShort());

@@ -92,7 +92,7 @@ class CallBegunTest {
 
     @Test
     void isNotWhenNothingWasSentOrNoHandlerWasFound() {
-        CallException unsent = failure(Request.operation("nobody", "test.held").timeout(Duration.ofMillis(20)));
+        CallException unsent = failure(Request.operation("absent", "test.held").timeout(Duration.ofMillis(20)));
         assertThat(unsent.messageId()).isEqualTo(MessageId.NONE);
         assertThat(unsent.begun()).as("begun, of %s", unsent).isEqualTo(Begun.NO);
         CallException unknown = failure(to("no.such"));
