@@ -9,9 +9,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.host.ManualClock;
 import io.waybill.worker.peer.Overflow;
 import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.poll.NothingToPoll;
 import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollTimes;
-import io.waybill.worker.poll.Polled;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
@@ -140,25 +140,5 @@ class BackpressureTest {
         passes("a wait for a peer", () -> waiting.await(link, 0, 0));
         passes("a wait for another resource", () -> waiting.await(FULL, 0, 0));
         assertThat(room.counters.timeouts()).as("calls that timed out").isZero();
-    }
-
-    private static final class NothingToPoll implements Polled {
-        @Override
-        public int poll() {
-            return 0;
-        }
-
-        @Override
-        public int pollAll() {
-            return 0;
-        }
-
-        @Override
-        public boolean mayHaveWork() {
-            return false;
-        }
-
-        @Override
-        public void readClock() {}
     }
 }

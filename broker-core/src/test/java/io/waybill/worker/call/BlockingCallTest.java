@@ -17,9 +17,9 @@ import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.poll.NothingToPoll;
 import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollTimes;
-import io.waybill.worker.poll.Polled;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
@@ -72,26 +72,6 @@ class BlockingCallTest {
     void close() throws IOException {
         poller.close();
         room.close();
-    }
-
-    private static final class NothingToPoll implements Polled {
-        @Override
-        public int poll() {
-            return 0;
-        }
-
-        @Override
-        public int pollAll() {
-            return 0;
-        }
-
-        @Override
-        public boolean mayHaveWork() {
-            return false;
-        }
-
-        @Override
-        public void readClock() {}
     }
 
     private static ResponseView response(Tensor... tensors) throws MalformedRecordException {

@@ -22,9 +22,9 @@ import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Overflow;
 import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.poll.NothingToPoll;
 import io.waybill.worker.poll.PollContext;
 import io.waybill.worker.poll.PollTimes;
-import io.waybill.worker.poll.Polled;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.poll.WaitingCallers;
@@ -161,26 +161,6 @@ class RequestPublishingTest {
             poller.close();
         }
         assertAllIsBack();
-    }
-
-    private static final class NothingToPoll implements Polled {
-        @Override
-        public int poll() {
-            return 0;
-        }
-
-        @Override
-        public int pollAll() {
-            return 0;
-        }
-
-        @Override
-        public boolean mayHaveWork() {
-            return false;
-        }
-
-        @Override
-        public void readClock() {}
     }
 
     private long inFlight() {
