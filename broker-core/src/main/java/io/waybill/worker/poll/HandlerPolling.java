@@ -235,8 +235,8 @@ public final class HandlerPolling implements PolledTasks.Polling {
         if (permit.isMine()) {
             permit.release();
         }
-        if (!isShort) {
-            turns.attend(); // the poller may have fallen asleep after the hand-over
+        if (!isShort && turns.isUnattended()) { // the poller has fallen asleep after the hand-over
+            poller.wake(); // this thread reads nothing: it would run other handlers before its own
         }
     }
 

@@ -273,8 +273,8 @@ public final class PollTurns {
     void stopAfter(Throwable e) {
         try {
             report(e);
-            if (isSleeping() && permit.isMine()) {
-                cursors.markAsleep();
+            if (permit.isMine()) {
+                endTurn();
             }
         } finally {
             if (permit.isMine()) {

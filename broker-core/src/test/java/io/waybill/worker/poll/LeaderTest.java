@@ -341,7 +341,7 @@ class LeaderTest {
 
     /** The leader saw that the poller is awake, and releases the permit after that. */
     @Test
-    void peersRingForAPollerThatFallsAsleepWhileALeaderEntersALongHandler() {
+    void aPollerThatFallsAsleepWhileALeaderEntersALongHandlerIsWoken() {
         calls(LONG.toNanos());
         List<String> seen = new ArrayList<>();
         poll = () -> {
@@ -349,11 +349,12 @@ class LeaderTest {
             waitForThePermit();
             unparked = () -> turns.sleepUntil(Long.MAX_VALUE);
             polling.enter(entry);
-            seen.add("sleeps " + turns.isSleeping() + ", peers ring " + isMarkedAsleep());
+            seen.add("sleeps " + turns.isSleeping() + ", woken "
+                    + worker.doorbell().await(0) + ", looks " + looks);
         };
         work = Polled.PERMIT_LOST;
         polling.poll(executor, null);
-        assertThat(seen).containsExactly("sleeps true, peers ring true");
+        assertThat(seen).containsExactly("sleeps true, woken true, looks 0");
     }
 
     /** As a poller does that stands by. */

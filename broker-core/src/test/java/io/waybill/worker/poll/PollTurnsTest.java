@@ -246,6 +246,21 @@ class PollTurnsTest {
     }
 
     @Test
+    void readsWhatHadNoBellWhenAnErrorEndsATurn() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.found.addAll(List.of(64, 8));
+        turns.stopAfter(new StackOverflowError("planted"));
+        assertThat(polled.found)
+                .as("polls that found something, of records whose senders saw a worker that polls")
+                .isEmpty();
+        assertThat(worker.cursors().isMarkedAsleep())
+                .as("whether peers ring from now on")
+                .isTrue();
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
     void givesThePermitBackWhenAPollEndsByAnError() {
         turns.sleepUntil(Long.MAX_VALUE);
         takeTurn();
