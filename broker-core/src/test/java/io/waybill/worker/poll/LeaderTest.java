@@ -354,7 +354,9 @@ class LeaderTest {
         };
         work = Polled.PERMIT_LOST;
         polling.poll(executor, null);
-        assertThat(seen).containsExactly("sleeps true, woken true, looks 0");
+        assertThat(seen)
+                .as("the poller, when the leader has handed over to one that was awake before")
+                .containsExactly("sleeps true, woken true, looks 0");
     }
 
     /** As a poller does that stands by. */
