@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.MessageType;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
 import io.waybill.api.policy.Decision;
@@ -29,9 +30,10 @@ public final class AccessPolicies {
     /**
      * Policies that must all allow a request. Immutable.
      *
+     * @param forControl those that must allow a control call: they are there and decide about such calls
      * @param isComplete whether all policies are there, and no more are expected
      */
-    public record Required(List<InstalledPolicy> policies, boolean isComplete) {
+    public record Required(List<InstalledPolicy> policies, List<InstalledPolicy> forControl, boolean isComplete) {
 
         /** Returns the names of the bundles whose policies are away. */
         public String away() {
@@ -142,7 +144,12 @@ public final class AccessPolicies {
         for (InstalledPolicy policy : required.values()) {
             isComplete &= !policy.isAway();
         }
-        current = required.isEmpty() && isComplete ? null : new Required(List.copyOf(required.values()), isComplete);
+        List<InstalledPolicy> forControl = required.values().stream()
+                .filter(InstalledPolicy::decidesControl)
+                .toList();
+        current = required.isEmpty() && isComplete
+                ? null
+                : new Required(List.copyOf(required.values()), forControl, isComplete);
     }
 
     private void notifyListeners() {
@@ -161,22 +168,36 @@ public final class AccessPolicies {
      * request.
      */
     public AccessPolicy asOne() {
-        return request -> {
-            Required now = current;
-            if (now == null) {
+        return new AccessPolicy() {
+            @Override
+            public Decision decide(AccessRequest request) {
+                Required now = current;
+                boolean isControl = isControl(request.type().code());
+                if (now == null) {
+                    return Decision.allow();
+                }
+                if (!isControl && !now.isComplete()) {
+                    return Decision.deny("the access policy of " + now.away() + " is away");
+                }
+                for (InstalledPolicy policy : isControl ? now.forControl() : now.policies()) {
+                    String why = refusal(policy, request);
+                    if (why != null) {
+                        return Decision.deny("the access policy of " + policy.provider() + " " + why);
+                    }
+                }
                 return Decision.allow();
             }
-            if (!now.isComplete()) {
-                return Decision.deny("the access policy of " + now.away() + " is away");
+
+            @Override
+            public boolean decidesControlCalls() {
+                return true;
             }
-            for (InstalledPolicy policy : now.policies()) {
-                String why = refusal(policy, request);
-                if (why != null) {
-                    return Decision.deny("the access policy of " + policy.provider() + " " + why);
-                }
-            }
-            return Decision.allow();
         };
+    }
+
+    /** Returns whether a request is the broker's own, which only policies that say so decide about. */
+    public static boolean isControl(int typeCode) {
+        return typeCode > (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG);
     }
 
     /** Returns why a policy refuses the request; null when it allows it. */

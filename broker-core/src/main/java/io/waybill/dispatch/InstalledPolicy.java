@@ -33,6 +33,7 @@ public final class InstalledPolicy {
     private volatile boolean
             late; // set by a thread that waited without success, cleared by the one inside when it returns
     private final AtomicBoolean failed = new AtomicBoolean();
+    private final boolean decidesControl;
 
     InstalledPolicy(
             Provider provider,
@@ -45,6 +46,27 @@ public final class InstalledPolicy {
         this.provider = provider;
         this.policy = policy;
         this.contextClassLoader = contextClassLoader;
+        this.decidesControl = policy != null && decidesControl(policy);
+    }
+
+    /** Asks the policy whether it decides about control calls; one that fails to say so does. */
+    private boolean decidesControl(AccessPolicy asked) {
+        try {
+            return asked.decidesControlCalls();
+        } catch (Throwable e) { // foreign code
+            errors.charge(provider);
+            ForeignErrors.warn(
+                    LOG,
+                    "The access policy of " + provider
+                            + " failed to say whether it decides about control calls, and is asked about them",
+                    e);
+            return true;
+        }
+    }
+
+    /** Returns whether it is there and decides about control calls. */
+    public boolean decidesControl() {
+        return decidesControl;
     }
 
     InstalledPolicy away() {

@@ -1,5 +1,5 @@
 /** Service interface for bundles that decide who may call what. */
-@Version("1.0.0")
+@Version("1.1.0")
 package io.waybill.api.policy;
 
 import org.osgi.annotation.versioning.Version;

@@ -10,6 +10,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.InstalledPolicy;
 import io.waybill.handling.Route;
 import io.waybill.worker.poll.PollPermit;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,24 +62,24 @@ final class AccessGate {
     /** @param behindOthers whether requests that arrived earlier wait for a policy */
     Verdict ask(PeerRequest request, boolean behindOthers) {
         AccessPolicies.Required now = policies.current();
-        if (now == null && !behindOthers || !isAskedAbout(request.view().typeCode())) {
+        int type = request.view().typeCode();
+        if (AccessPolicies.isControl(type)) { // waits for no policy: it may start the bundle that is away
+            return now == null ? Verdict.ALLOWED : ask(request, now.forControl());
+        }
+        if (now == null && !behindOthers || countsReferences(type)) {
             return Verdict.ALLOWED;
         }
-        return behindOthers || !now.isComplete() ? Verdict.WAITS : ask(request, now);
+        return behindOthers || !now.isComplete() ? Verdict.WAITS : ask(request, now.policies());
     }
 
-    /**
-     * Returns whether policies are asked about a type of request: not about control messages, which can remove a policy
-     * that refuses everything, nor about messages that only keep the counts of references in step.
-     */
-    private static boolean isAskedAbout(int typeCode) {
-        return typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
-                && (!Route.isOfReferences(typeCode) || typeCode == MessageType.SCRIPT_RREF_FETCH_CALL.code());
+    /** Returns whether a request only keeps the counts of references in step. */
+    private static boolean countsReferences(int type) {
+        return Route.isOfReferences(type) && type != MessageType.SCRIPT_RREF_FETCH_CALL.code();
     }
 
-    private Verdict ask(PeerRequest request, AccessPolicies.Required now) {
+    private Verdict ask(PeerRequest request, List<InstalledPolicy> all) {
         AccessRequest about = request.accessRequest(uid);
-        for (InstalledPolicy policy : now.policies()) {
+        for (InstalledPolicy policy : all) {
             if (!policy.enter()) {
                 refuse(request, policy, "has not returned from an earlier decision");
                 return Verdict.REFUSED;

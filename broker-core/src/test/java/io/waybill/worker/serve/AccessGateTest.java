@@ -220,6 +220,65 @@ class AccessGateTest {
         assertThat(asked).as("policies that were asked").hasSize(isAsked ? 1 : 0);
     }
 
+    /** Policy that decides about control calls, too. */
+    private record OfControl(List<String> asked, String name, Decision decision) implements AccessPolicy {
+        @Override
+        public Decision decide(AccessRequest request) {
+            asked.add(name + " " + request.operation());
+            return decision;
+        }
+
+        @Override
+        public boolean decidesControlCalls() {
+            return true;
+        }
+    }
+
+    private PeerRequest controlCall() throws Exception {
+        return room.read(MessageType.CONTROL_CALL);
+    }
+
+    @Test
+    void aPolicyThatSaysSoDecidesAboutControlCalls() throws Exception {
+        add(OTHER, request -> Decision.deny("not you"));
+        policies.add(GUARD, new OfControl(asked, "guard", Decision.deny("no operator")));
+        PeerRequest request = controlCall();
+        String id = ServingRoom.id(request);
+        assertThat(ask(request)).as("verdict about a control call").isEqualTo(Verdict.REFUSED);
+        hasBeenRefused(id, "the access policy of guard 1.0.0 denied it: no operator");
+        assertThat(asked).as("policies that were asked").containsExactly("guard CONTROL_CALL");
+    }
+
+    @Test
+    void aControlCallDoesNotWaitForAPolicyThatIsAwayAndIsDecidedByTheOthers() throws Exception {
+        policies.add(GUARD, new OfControl(asked, "guard", Decision.deny("no operator")))
+                .withdraw();
+        policies.add(OTHER, new OfControl(asked, "other", Decision.allow()));
+        assertThat(room.gate.ask(controlCall(), true))
+                .as("verdict about a control call")
+                .isEqualTo(Verdict.ALLOWED);
+        assertThat(asked).as("policies that were asked").containsExactly("other CONTROL_CALL");
+    }
+
+    @Test
+    void aPolicyThatFailsToSayWhetherItDecidesAboutControlCallsIsAsked() throws Exception {
+        policies.add(GUARD, new AccessPolicy() {
+            @Override
+            public Decision decide(AccessRequest request) {
+                return Decision.deny("no operator");
+            }
+
+            @Override
+            public boolean decidesControlCalls() {
+                throw new NoClassDefFoundError("planted");
+            }
+        });
+        assertThat(ask(controlCall())).as("verdict about a control call").isEqualTo(Verdict.REFUSED);
+        assertThat(room.registry.errors().of("guard"))
+                .as("failures of the policy")
+                .isEqualTo(1);
+    }
+
     @Test
     void theBrokersOwnRequestsDoNotWaitBehindOthersOrForAPolicy() throws Exception {
         policies.require(GUARD);
