@@ -89,6 +89,21 @@ public final class Body {
     }
 
     /**
+     * Writes each entry of a dict as a field, such as the components of a record that {@link RecordCodec} encoded.
+     *
+     * @throws IllegalArgumentException if a key is no text
+     */
+    public Body fields(Value.Dict fields) {
+        fields.entries().forEach((key, value) -> {
+            if (!(key instanceof Value.Text name)) {
+                throw new IllegalArgumentException("a field's name is a text, and this key is " + key);
+            }
+            value(name.value(), value);
+        });
+        return this;
+    }
+
+    /**
      * Prepares the body for its next use: the request was read in order to be sent, and later fields belong to the
      * next use.
      */

@@ -23,7 +23,6 @@ public final class MessageType {
     /** Last kind that is free for users. */
     public static final int LAST_USER_KIND = 0xef;
 
-    /** Calls to control operations of a node, by name. */
     private static final int CONTROL_KIND = 0xf0;
 
     private static final HexFormat DIGITS = HexFormat.of().withUpperCase();
@@ -64,13 +63,17 @@ public final class MessageType {
     /** Response to a {@link #NAMED_CALL}. */
     public static final MessageType NAMED_RET = define(0x241, "NAMED_RET", 0);
 
+    /** Call to a control operation by its name, such as {@code bundle.install}. */
+    public static final MessageType CONTROL_CALL = define(CONTROL_KIND | REQUEST_FLAG, "CONTROL_CALL", 0x2f0);
+    /** Response to a {@link #CONTROL_CALL}. */
+    public static final MessageType CONTROL_RET = define(CONTROL_KIND | RESPONSE_FLAG, "CONTROL_RET", 0);
+
     static {
         SCRIPT_CALL.hasCreatingForm(SCRIPT_REMOTE_CALL);
         PYTHON_CALL.hasCreatingForm(PYTHON_REMOTE_CALL);
         for (int kind = FIRST_USER_KIND; kind <= LAST_USER_KIND; kind++) {
             define(kind, "USER_0X" + hex(kind));
         }
-        define(CONTROL_KIND, "CONTROL");
         for (int kind = CONTROL_KIND + 1; kind <= 0xff; kind++) {
             define(kind, "CONTROL_0X" + hex(kind));
         }

@@ -199,4 +199,43 @@ public sealed interface Value {
         }
         return new Items(items);
     }
+
+    /** Starts a dict whose keys are texts. */
+    static DictBuilder dict() {
+        return new DictBuilder();
+    }
+
+    /** Builder of a dict whose keys are texts, in the order of the calls. Not thread-safe. */
+    final class DictBuilder {
+        private final Map<Value, Value> entries = new LinkedHashMap<>();
+
+        private DictBuilder() {}
+
+        /** Adds an entry, or replaces the one of this key. */
+        public DictBuilder put(String key, Value value) {
+            entries.put(of(key), Objects.requireNonNull(value));
+            return this;
+        }
+
+        public DictBuilder put(String key, String value) {
+            return put(key, of(value));
+        }
+
+        public DictBuilder put(String key, long value) {
+            return put(key, of(value));
+        }
+
+        public DictBuilder put(String key, double value) {
+            return put(key, of(value));
+        }
+
+        public DictBuilder put(String key, boolean value) {
+            return put(key, of(value));
+        }
+
+        /** Returns the dict of the entries so far. */
+        public Dict build() {
+            return new Dict(entries);
+        }
+    }
 }
