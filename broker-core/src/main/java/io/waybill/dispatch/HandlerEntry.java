@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.SelectivelyBlocking;
 import io.waybill.host.Clock;
@@ -203,7 +204,7 @@ public final class HandlerEntry {
         return inFlight.inFlight();
     }
 
-    HandlerStatus status(HandlerStatus.State state, long parked) {
+    HandlerStatus status(HandlerInfo.State state, long parked) {
         long ended = inFlight.ended();
         long failedNow = failed.get();
         long done = Math.max(0, ended - failedNow);

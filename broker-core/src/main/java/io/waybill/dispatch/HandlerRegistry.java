@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.event.CallListeners;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
@@ -349,12 +350,12 @@ public final class HandlerRegistry {
     private HandlerStatus statusOf(HandlerEntry entry, Map<HandlerKey, Long> waiting) {
         List<HandlerEntry> ofKey = published.getOrDefault(entry.key(), List.of());
         if (!ofKey.contains(entry)) {
-            return entry.status(HandlerStatus.State.DRAINING, 0);
+            return entry.status(HandlerInfo.State.DRAINING, 0);
         }
         if (ofKey.get(0) != entry) {
-            return entry.status(HandlerStatus.State.SHADOWED, 0);
+            return entry.status(HandlerInfo.State.SHADOWED, 0);
         }
-        HandlerStatus.State state = entry.isOutOfService() ? HandlerStatus.State.STUCK : HandlerStatus.State.SERVING;
+        HandlerInfo.State state = entry.isOutOfService() ? HandlerInfo.State.STUCK : HandlerInfo.State.SERVING;
         return entry.status(state, waiting.getOrDefault(entry.key(), 0L));
     }
 

@@ -1,5 +1,7 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.admin.HandlerInfo;
+
 /**
  * Status of one key and one handler for it, for operators. The numbers are read one after another during calls.
  *
@@ -13,7 +15,7 @@ package io.waybill.dispatch;
  */
 public record HandlerStatus(
         HandlerKey key,
-        State state,
+        HandlerInfo.State state,
         Provider provider,
         long sinceWallNs,
         boolean nonBlocking,
@@ -22,19 +24,4 @@ public record HandlerStatus(
         long parked,
         long done,
         long failed,
-        long stuck) {
-
-    /** Fate of a new request of the key, as far as this handler decides it. */
-    public enum State {
-        /** The request goes to this handler. */
-        SERVING,
-        /** The request is rejected: it would go to this handler, and too many of its calls are stuck. */
-        STUCK,
-        /** The request goes to another handler with a higher ranking, or an older one. */
-        SHADOWED,
-        /** The handler was withdrawn and still has requests of its own to end. */
-        DRAINING,
-        /** There is no handler; requests park, up to the limits. */
-        LEFT
-    }
-}
+        long stuck) {}

@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.host.Clock;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -57,7 +58,7 @@ public final class HandlerTable {
         /** Returns the status of the key, with this number of parked requests. */
         HandlerStatus status(HandlerKey key, long parked) {
             return new HandlerStatus(
-                    key, HandlerStatus.State.LEFT, provider, atWallNs, nonBlocking, delivery, 0, parked, 0, 0, 0);
+                    key, HandlerInfo.State.LEFT, provider, atWallNs, nonBlocking, delivery, 0, parked, 0, 0, 0);
         }
     }
 

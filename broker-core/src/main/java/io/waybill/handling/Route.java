@@ -21,7 +21,7 @@ import org.agrona.DirectBuffer;
 public final class Route {
 
     /** Type code of control calls by name, such as {@code bundle.install}. */
-    public static final int CONTROL_CALL = 0x1f0;
+    public static final int CONTROL_CALL = MessageType.CONTROL_CALL.code();
 
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
     private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();

@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -64,7 +65,7 @@ final class ServedKeys {
     /** Returns the keys whose handlers left and for which requests park, between blanks, as far as they fit. */
     String left() {
         StringBuilder text = new StringBuilder();
-        for (String key : keysIn(HandlerStatus.State.LEFT)) {
+        for (String key : keysIn(HandlerInfo.State.LEFT)) {
             if (text.length() + key.length() < MAX_LEFT_CHARS) {
                 text.append(text.isEmpty() ? "" : " ").append(key);
             }
@@ -73,7 +74,7 @@ final class ServedKeys {
     }
 
     /** Returns the keys of handlers in this state, sorted. */
-    List<String> keysIn(HandlerStatus.State state) {
+    List<String> keysIn(HandlerInfo.State state) {
         Set<String> keys = new TreeSet<>();
         for (HandlerStatus status : registry.statuses()) {
             if (status.state() == state) {
@@ -87,7 +88,7 @@ final class ServedKeys {
     private Set<String> served() {
         List<String> keys = new ArrayList<>();
         List<String> functions = new ArrayList<>();
-        for (String key : keysIn(HandlerStatus.State.SERVING)) {
+        for (String key : keysIn(HandlerInfo.State.SERVING)) {
             (key.startsWith(HandlerKey.FUNCTION_PREFIX) ? functions : keys).add(key);
         }
         keys.addAll(functions);
@@ -112,7 +113,7 @@ final class ServedKeys {
         int left = MAX_AGAIN_BYTES;
         Set<String> declared = new TreeSet<>();
         for (HandlerStatus status : registry.statuses()) {
-            if (status.state() == HandlerStatus.State.SERVING && status.delivery() == DeliveryPolicy.AT_LEAST_ONCE) {
+            if (status.state() == HandlerInfo.State.SERVING && status.delivery() == DeliveryPolicy.AT_LEAST_ONCE) {
                 declared.add(status.key().text());
             }
         }

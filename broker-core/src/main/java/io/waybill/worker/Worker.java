@@ -7,6 +7,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.broker.Broker;
 import io.waybill.api.metrics.HomeMetrics;
 import io.waybill.api.tensor.TensorBuffers;
@@ -15,7 +16,6 @@ import io.waybill.broker.Brokers;
 import io.waybill.broker.OwnedBroker;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
 import io.waybill.event.CallListeners;
 import io.waybill.home.Home;
@@ -191,7 +191,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Returns the keys of handlers that are out of service because too many of their calls are stuck, sorted. */
     public List<String> stuck() {
-        return served.keysIn(HandlerStatus.State.STUCK);
+        return served.keysIn(HandlerInfo.State.STUCK);
     }
 
     public WorkerInfo info() {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageType;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.host.ManualClock;
@@ -143,9 +144,9 @@ class HandlerRegistryTest {
         assertThat(registry.statuses())
                 .extracting(s -> s.provider().name(), HandlerStatus::state)
                 .containsExactlyInAnyOrder(
-                        tuple("better", HandlerStatus.State.SERVING),
-                        tuple("first", HandlerStatus.State.SHADOWED),
-                        tuple("second", HandlerStatus.State.SHADOWED));
+                        tuple("better", HandlerInfo.State.SERVING),
+                        tuple("first", HandlerInfo.State.SHADOWED),
+                        tuple("second", HandlerInfo.State.SHADOWED));
 
         better.withdraw(LONG);
         assertThat(registry.table().forKey(COUNT).provider().name()).isEqualTo("first");
@@ -173,7 +174,7 @@ class HandlerRegistryTest {
 
         assertThat(registry.statuses())
                 .extracting(HandlerStatus::state, HandlerStatus::provider)
-                .containsExactly(tuple(HandlerStatus.State.SERVING, NEWER));
+                .containsExactly(tuple(HandlerInfo.State.SERVING, NEWER));
         HandlerTable table = registry.table();
         assertThatThrownBy(() -> table.leftAtNs(COUNT)).isInstanceOf(IllegalStateException.class);
     }
@@ -208,13 +209,13 @@ class HandlerRegistryTest {
         Waits.until("the handler left the table", () -> registry.table().forKey(COUNT) == null);
         Waits.until("it refuses more", () -> !entry.begin());
         assertThat(drained).isNotDone();
-        assertThat(registry.statuses()).extracting(HandlerStatus::state).contains(HandlerStatus.State.DRAINING);
+        assertThat(registry.statuses()).extracting(HandlerStatus::state).contains(HandlerInfo.State.DRAINING);
 
         entry.end(Outcome.DONE);
         assertThat(drained.get(20, TimeUnit.SECONDS)).isEqualTo(Drained.DRAINED);
         assertThat(registry.statuses())
                 .extracting(HandlerStatus::state)
-                .containsOnly(HandlerStatus.State.LEFT)
+                .containsOnly(HandlerInfo.State.LEFT)
                 .hasSize(2);
     }
 

@@ -11,6 +11,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.policy.Decision;
@@ -326,7 +327,7 @@ class DispatchTest {
         CompletableFuture<Drained> drained = CompletableFuture.supplyAsync(() -> slow.withdraw(Duration.ofSeconds(60)));
         Waits.until(
                 "it left the table",
-                () -> handlers.statuses().stream().anyMatch(status -> status.state() == HandlerStatus.State.DRAINING));
+                () -> handlers.statuses().stream().anyMatch(status -> status.state() == HandlerInfo.State.DRAINING));
         assertThat(drained).isNotDone();
         released.countDown();
         assertThat(drained.get(60, TimeUnit.SECONDS).isComplete()).isTrue();

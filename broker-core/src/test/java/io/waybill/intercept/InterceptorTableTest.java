@@ -146,7 +146,7 @@ class InterceptorTableTest {
                 List.of(MessageType.RREF_USER_DELETE, MessageType.RREF_FORK_REQUEST, MessageType.RREF_CHILD_ACCEPT)) {
             assertThat(find(raw(type))).as(type.name()).isEmpty();
         }
-        assertThat(find(raw(MessageType.of(0x1f0)))).isEmpty();
+        assertThat(find(raw(MessageType.CONTROL_CALL))).isEmpty();
         assertThatIllegalArgumentException().isThrownBy(() -> add("control", 0, "control:bundle.list"));
     }
 

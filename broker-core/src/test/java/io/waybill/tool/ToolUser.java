@@ -21,7 +21,6 @@ import java.util.concurrent.TimeUnit;
 public record ToolUser(Caller caller, String node) {
 
     private static final long LIMIT_NS = TimeUnit.SECONDS.toNanos(100);
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
 
     /** Outcome of a run, with all its output. */
     public record Outcome(List<Value> items, long exitCode, String error) {
@@ -33,7 +32,8 @@ public record ToolUser(Caller caller, String node) {
 
     /** Calls a control operation. */
     public Map<Value, Value> call(String operation, Map<String, Value> fields) {
-        Request request = Request.invocation(node, CONTROL_CALL, new Invocation(operation, List.of(), fields));
+        Request request =
+                Request.invocation(node, MessageType.CONTROL_CALL, new Invocation(operation, List.of(), fields));
         try (Response response = caller.call(request)) {
             return ((Value.Dict) response.value()).entries();
         }

@@ -205,7 +205,7 @@ class KeptReferencesTest {
     /** The lines of the owner's list of references. */
     private List<String> listedOfOwner() {
         Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(100)));
-        Request request = Request.invocation("owner", MessageType.of(0x1f0), list);
+        Request request = Request.invocation("owner", MessageType.CONTROL_CALL, list);
         try (Response listed = user.call(request.timeout(SOON))) {
             Value references = ((Value.Dict) listed.value()).entries().get(Value.of("references"));
             return ((Value.Items) references)

@@ -19,7 +19,6 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.handling.Route;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -192,7 +191,7 @@ class RpcTest {
 
     private Value list(String of, long limit) {
         Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(limit)));
-        try (Response listed = c.call(Request.invocation(of, MessageType.of(Route.CONTROL_CALL), list))) {
+        try (Response listed = c.call(Request.invocation(of, MessageType.CONTROL_CALL, list))) {
             return listed.value("references");
         }
     }

@@ -167,11 +167,11 @@ class WaybillTest {
                     List.of(),
                     Map.of("name", Value.of("responses"), "words", Value.list(), "json", Value.of(false)));
             Value number;
-            try (Response begun = client.call(Request.invocation("server", MessageType.of(0x1f0), run))) {
+            try (Response begun = client.call(Request.invocation("server", MessageType.CONTROL_CALL, run))) {
                 number = begun.value("run");
             }
             Invocation read = new Invocation("tools.read", List.of(), Map.of("run", number));
-            try (Response output = client.call(Request.invocation("server", MessageType.of(0x1f0), read))) {
+            try (Response output = client.call(Request.invocation("server", MessageType.CONTROL_CALL, read))) {
                 assertThat(output.value("items")).isEqualTo(Value.list(Value.of("1")));
             }
             assertThat(server.events().isEmpty()).isFalse();

@@ -7,7 +7,6 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
-import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
@@ -76,7 +75,7 @@ final class WrittenHome {
 
     MessageBuffer control(long id, String operation, String path) {
         Invocation call = new Invocation(operation, List.of(), Map.of("path", Value.of(path)));
-        return request(id, MessageType.of(Route.CONTROL_CALL), call);
+        return request(id, MessageType.CONTROL_CALL, call);
     }
 
     MessageBuffer request(long id, MessageType type, Invocation call) {

@@ -1,7 +1,8 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.BundleInfo.State;
+import io.waybill.api.admin.BundleList;
 import io.waybill.host.Clock;
-import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -12,6 +13,7 @@ import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -47,7 +49,8 @@ public final class BundleControl {
     private final WaitingBundles waiting;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
     private final AtomicLong arrivals = new AtomicLong();
-    private volatile BundleOperation running; // set by the thread that holds the lock, read by any; null when none runs
+    private volatile BundleList.Operation
+            running; // set by the thread that holds the lock, read by any; null when none runs
     private volatile boolean isStarting = true; // set by the thread that starts the node, read by any
 
     BundleControl(BundleContext context, Staging staging, KeptJars kept, BundleSteps steps, Clock clock) {
@@ -75,7 +78,7 @@ public final class BundleControl {
     }
 
     /** Returns the operation that the others wait for; empty when none runs. */
-    public Optional<BundleOperation> running() {
+    public Optional<BundleList.Operation> running() {
         return Optional.ofNullable(running);
     }
 
@@ -331,13 +334,13 @@ public final class BundleControl {
     }
 
     private BundleStatus exclusively(String what, Operation operation) throws BundleRefusedException {
-        BundleOperation before = running;
+        BundleList.Operation before = running;
         if (before != null) {
-            LOG.info("Waiting to {}, until this has ended: {}", what, before.what());
+            LOG.info("Waiting to {}, until this has ended: {}", what, before.operation());
         }
         oneAtATime.lock();
         try {
-            running = new BundleOperation(what, clock.wallNs());
+            running = new BundleList.Operation(what, Instant.ofEpochSecond(0, clock.wallNs()));
             return statusAfter(operation);
         } finally {
             running = null;

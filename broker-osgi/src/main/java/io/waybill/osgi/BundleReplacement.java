@@ -1,8 +1,8 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.host.Clock;
 import io.waybill.osgi.BundleStarts.MayLack;
-import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;

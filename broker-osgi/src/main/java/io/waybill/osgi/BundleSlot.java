@@ -1,8 +1,8 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.BundleInfo.Kind;
+import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.host.Clock;
-import io.waybill.osgi.BundleStatus.Kind;
-import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.jar.StagedJar;
 import java.util.List;
 import java.util.Optional;

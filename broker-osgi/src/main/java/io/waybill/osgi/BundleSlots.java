@@ -1,6 +1,6 @@
 package io.waybill.osgi;
 
-import io.waybill.osgi.BundleStatus.State;
+import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;

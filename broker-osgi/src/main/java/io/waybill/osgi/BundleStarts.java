@@ -1,7 +1,7 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.host.Clock;
-import io.waybill.osgi.BundleStatus.State;
 import io.waybill.osgi.ComponentCheck.Obstacles;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;

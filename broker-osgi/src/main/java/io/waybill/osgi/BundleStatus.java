@@ -1,5 +1,7 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.BundleInfo.Kind;
+import io.waybill.api.admin.BundleInfo.State;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.Bundle;
@@ -67,23 +69,5 @@ public record BundleStatus(
                 .findFirst();
         return new BundleStatus(
                 symbolicName, version, kind, state, sinceWallNs, sha256, source, problem, others, former);
-    }
-
-    /** Owner of a bundle: the node or the operator. */
-    public enum Kind {
-        /** Part of the node; never changed. */
-        SYSTEM,
-        /** Handler bundle: may be installed, updated and removed. */
-        HANDLER
-    }
-
-    /** State of a bundle. */
-    public enum State {
-        ACTIVE,
-        /** The bundle lacks a package, a service or a configuration, and becomes active as soon as it is available. */
-        WAITING,
-        STOPPED,
-        /** The bundle did not return from its start or stop, and was abandoned. It stays until the node exits. */
-        STUCK
     }
 }

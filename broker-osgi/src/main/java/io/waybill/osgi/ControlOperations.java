@@ -2,8 +2,14 @@ package io.waybill.osgi;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
+import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
+import io.waybill.api.admin.Admin;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.BundleList;
+import io.waybill.api.admin.HandlerInfo;
+import io.waybill.api.admin.LoaderInfo;
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
@@ -17,13 +23,13 @@ import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
-import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.tool.ToolCommands;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,22 +40,18 @@ import java.util.function.Supplier;
  * The control operations that an operator's command calls by name.
  *
  * <pre>
- * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck,
- *                                          failures, policy, replaced, stopped}],
- *                                          refused: [{path, problem}], absentPolicies: [{name, version}],
- *                                          running: {operation, since}, or none}
- * control:bundle.install    path          {bundle: {…}}
- * control:bundle.update     path, [name]  {bundle: {…}}
- * control:bundle.start      name          {bundle: {…}}
- * control:bundle.stop       name          {bundle: {…}}
- * control:bundle.uninstall  name          {bundle: {…}}
- * control:handlers.list                   {handlers: [{key, state, provider, version, since, nonBlocking, inFlight, parked, done, failed,
- *                                          stuck}]}
- * control:scripts.list                    {scripts: [{module, source, sha256, since, functions: [schema], problem}]}
- * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
+ * control:bundle.list                     {@link BundleList}
+ * control:bundle.install    path          {bundle: {@link BundleInfo}}
+ * control:bundle.update     path, [name]  {bundle: {@link BundleInfo}}
+ * control:bundle.start      name          {bundle: {@link BundleInfo}}
+ * control:bundle.stop       name          {bundle: {@link BundleInfo}}
+ * control:bundle.uninstall  name          {bundle: {@link BundleInfo}}
+ * control:handlers.list                   {handlers: list of {@link HandlerInfo}}
+ * control:scripts.list                    {scripts: list of {@link ScriptInfo}}
+ * control:loaders.leaked    seconds       {loaders: list of {@link LoaderInfo}}
  * </pre>
  *
- * Times are nanoseconds since 1970. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the
+ * {@link RecordCodec} converts the records, and {@link Admin} makes the calls. A refused operation responds with {@link ErrorCode#REFUSED} and the text for the
  * operator.
  *
  * Operations that change bundles are published by {@link #open} only: requests for them wait while the node starts.
@@ -88,43 +90,23 @@ final class ControlOperations implements AutoCloseable {
         this.loaders = loaders;
         this.self = new Provider("waybill", version);
         this.executor = handlers.newExecutor(self, executorSettings);
+        publish("control:bundle.list", message -> listBundles());
         publish(
-                "control:bundle.list",
-                (message, outbox) -> outbox.response()
-                        .value("bundles", listBundles())
-                        .value("refused", listRefused())
-                        .value("absentPolicies", listAbsentPolicies())
-                        .value(
-                                "running",
-                                bundles.running().map(ControlOperations::value).orElse(Value.NONE)));
-        publish("control:handlers.list", (message, outbox) -> outbox.response().value("handlers", listHandlers()));
-        publish("control:scripts.list", (message, outbox) -> outbox.response().value("scripts", listScripts()));
-        publish(
-                "control:loaders.leaked",
-                (message, outbox) -> outbox.response().value("loaders", listLeaks(message.int64("seconds"))));
+                "control:handlers.list",
+                message -> new HandlerList(handlers.statuses().stream()
+                        .map(ControlOperations::info)
+                        .toList()));
+        publish("control:scripts.list", message -> new ScriptList(scripts.list()));
+        publish("control:loaders.leaked", message -> new LoaderList(leaked(message.int64("seconds"))));
     }
 
     /** Publishes the operations that change bundles, after the node has started. */
     void open() {
-        publish(
-                "control:bundle.install",
-                (message, outbox) ->
-                        outbox.response().value("bundle", bundle(message, asked -> bundles.install(path(asked)))));
-        publish(
-                "control:bundle.update",
-                (message, outbox) -> outbox.response().value("bundle", bundle(message, this::update)));
-        publish(
-                "control:bundle.start",
-                (message, outbox) ->
-                        outbox.response().value("bundle", bundle(message, asked -> bundles.start(asked.text("name")))));
-        publish(
-                "control:bundle.stop",
-                (message, outbox) ->
-                        outbox.response().value("bundle", bundle(message, asked -> bundles.stop(asked.text("name")))));
-        publish(
-                "control:bundle.uninstall",
-                (message, outbox) -> outbox.response()
-                        .value("bundle", bundle(message, asked -> bundles.uninstall(asked.text("name")))));
+        publishChange("install", message -> bundles.install(path(message)));
+        publishChange("update", this::update);
+        publishChange("start", message -> bundles.start(message.text("name")));
+        publishChange("stop", message -> bundles.stop(message.text("name")));
+        publishChange("uninstall", message -> bundles.uninstall(message.text("name")));
     }
 
     @Override
@@ -134,20 +116,36 @@ final class ControlOperations implements AutoCloseable {
         steps.attempt(() -> executor.close(CLOSE_LIMIT)).finishUnchecked();
     }
 
-    private void publish(String key, MessageHandler handler) {
-        registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(key), handler, self, executor)));
-    }
+    private record HandlerList(List<HandlerInfo> handlers) {}
+
+    private record ScriptList(List<ScriptInfo> scripts) {}
+
+    private record LoaderList(List<LoaderInfo> loaders) {}
+
+    private record ChangedBundle(BundleInfo bundle) {}
 
     private interface Operation {
+        Record run(Message message) throws RejectedMessageException;
+    }
+
+    private interface Change {
         BundleStatus run(Message message) throws BundleRefusedException, RejectedMessageException;
     }
 
-    private Value bundle(Message message, Operation operation) throws RejectedMessageException {
-        try {
-            return value(operation.run(message));
-        } catch (BundleRefusedException e) {
-            throw new RejectedMessageException(ErrorCode.REFUSED, e.getMessage(), e);
-        }
+    private void publish(String key, Operation operation) {
+        MessageHandler handler =
+                (message, outbox) -> outbox.response().fields(RecordCodec.encode(operation.run(message)));
+        registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(key), handler, self, executor)));
+    }
+
+    private void publishChange(String name, Change change) {
+        publish("control:bundle." + name, message -> {
+            try {
+                return new ChangedBundle(info(change.run(message)));
+            } catch (BundleRefusedException e) {
+                throw new RejectedMessageException(ErrorCode.REFUSED, e.getMessage(), e);
+            }
+        });
     }
 
     private BundleStatus update(Message message) throws BundleRefusedException, RejectedMessageException {
@@ -169,76 +167,51 @@ final class ControlOperations implements AutoCloseable {
                 ErrorCode.REFUSED, "the node has another directory than who calls it: a path must be absolute");
     }
 
-    private Value listBundles() {
-        return new Value.Items(bundles.list().stream().map(this::value).toList());
+    private List<LoaderInfo> leaked(long seconds) {
+        return loaders.leaked(Duration.ofSeconds(Math.max(0, seconds)));
     }
 
-    private Value listRefused() {
-        List<Value> files = new ArrayList<>();
-        refused.get().forEach((path, problem) -> {
-            Map<Value, Value> fields = new LinkedHashMap<>();
-            put(fields, "path", Value.of(path.toString()));
-            put(fields, "problem", Value.of(problem));
-            files.add(new Value.Dict(fields));
-        });
-        return new Value.Items(files);
+    private BundleList listBundles() {
+        List<BundleList.RefusedJar> refusedJars = new ArrayList<>();
+        refused.get().forEach((path, problem) -> refusedJars.add(new BundleList.RefusedJar(path.toString(), problem)));
+        return new BundleList(
+                bundles.list().stream().map(this::info).toList(), refusedJars, absentPolicies(), bundles.running());
     }
 
-    private static Value value(BundleOperation operation) {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        put(fields, "operation", Value.of(operation.what()));
-        put(fields, "since", Value.of(operation.sinceWallNs()));
-        return new Value.Dict(fields);
-    }
-
-    private Value value(BundleStatus bundle) {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        put(fields, "name", Value.of(bundle.symbolicName()));
-        put(fields, "version", Value.of(bundle.version()));
-        put(fields, "kind", Value.of(bundle.kind().name()));
-        put(fields, "state", Value.of(bundle.state().name()));
-        put(fields, "since", Value.of(bundle.sinceWallNs()));
-        put(fields, "sha256", Value.of(bundle.sha256()));
-        put(fields, "source", Value.of(bundle.source()));
+    private BundleInfo info(BundleStatus bundle) {
         Provider provider = new Provider(bundle.symbolicName(), bundle.version());
-        Optional<String> problem = bundle.problem().or(() -> handlers.events().problem(provider.toString()));
-        put(fields, "problem", problem.<Value>map(Value::of).orElse(Value.NONE));
-        put(fields, "stuck", Value.of(stuckIn(provider)));
-        put(fields, "failures", Value.of(handlers.errors().of(bundle.symbolicName())));
-        put(fields, "policy", policyOf(bundle));
-        put(fields, "replaced", bundle.replaced().<Value>map(Value::of).orElse(Value.NONE));
-        put(
-                fields,
-                "stopped",
-                new Value.Items(bundle.stopped().stream().<Value>map(Value::of).toList()));
-        return new Value.Dict(fields);
+        return new BundleInfo(
+                bundle.symbolicName(),
+                bundle.version(),
+                bundle.kind(),
+                bundle.state(),
+                time(bundle.sinceWallNs()),
+                bundle.sha256(),
+                bundle.source(),
+                bundle.problem().or(() -> handlers.events().problem(provider.toString())),
+                stuckIn(provider),
+                handlers.errors().of(bundle.symbolicName()),
+                policyOf(bundle),
+                bundle.replaced(),
+                bundle.stopped());
     }
 
     /** Returns the state of the bundle's access policies; a single absent one makes requests wait. */
-    private Value policyOf(BundleStatus bundle) {
-        List<InstalledPolicy> own = required().stream()
+    private Optional<BundleInfo.Policy> policyOf(BundleStatus bundle) {
+        return required().stream()
                 .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
-                .toList();
-        if (own.isEmpty()) {
-            return Value.NONE;
-        }
-        return Value.of(own.stream().anyMatch(InstalledPolicy::isAway) ? "AWAY" : "ASKED");
+                .map(policy -> policy.isAway() ? BundleInfo.Policy.AWAY : BundleInfo.Policy.ASKED)
+                .max(Comparator.naturalOrder());
     }
 
     /** Returns the bundles whose policies are absent. Some of them may be missing from the list of bundles. */
-    private Value listAbsentPolicies() {
-        List<Value> away = new ArrayList<>();
-        required().stream()
+    private List<BundleList.AbsentPolicy> absentPolicies() {
+        return required().stream()
                 .filter(InstalledPolicy::isAway)
                 .map(InstalledPolicy::provider)
                 .distinct()
-                .forEach(provider -> {
-                    Map<Value, Value> fields = new LinkedHashMap<>();
-                    put(fields, "name", Value.of(provider.name()));
-                    put(fields, "version", Value.of(provider.version()));
-                    away.add(new Value.Dict(fields));
-                });
-        return new Value.Items(away);
+                .map(provider -> new BundleList.AbsentPolicy(provider.name(), provider.version()))
+                .toList();
     }
 
     private List<InstalledPolicy> required() {
@@ -254,61 +227,23 @@ final class ControlOperations implements AutoCloseable {
         return stuckHandlers + tools.stuck(provider);
     }
 
-    private Value listHandlers() {
-        return new Value.Items(
-                handlers.statuses().stream().map(ControlOperations::value).toList());
+    private static HandlerInfo info(HandlerStatus handler) {
+        return new HandlerInfo(
+                handler.key().text(),
+                handler.state(),
+                handler.provider().name(),
+                handler.provider().version(),
+                time(handler.sinceWallNs()),
+                handler.nonBlocking(),
+                handler.delivery().text(),
+                handler.inFlight(),
+                handler.parked(),
+                handler.done(),
+                handler.failed(),
+                handler.stuck());
     }
 
-    private static Value value(HandlerStatus handler) {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        put(fields, "key", Value.of(handler.key().text()));
-        put(fields, "state", Value.of(handler.state().name()));
-        put(fields, "provider", Value.of(handler.provider().name()));
-        put(fields, "version", Value.of(handler.provider().version()));
-        put(fields, "since", Value.of(handler.sinceWallNs()));
-        put(fields, "nonBlocking", Value.of(handler.nonBlocking()));
-        put(fields, "delivery", Value.of(handler.delivery().text()));
-        put(fields, "inFlight", Value.of(handler.inFlight()));
-        put(fields, "parked", Value.of(handler.parked()));
-        put(fields, "done", Value.of(handler.done()));
-        put(fields, "failed", Value.of(handler.failed()));
-        put(fields, "stuck", Value.of(handler.stuck()));
-        return new Value.Dict(fields);
-    }
-
-    private Value listScripts() {
-        return new Value.Items(
-                scripts.list().stream().map(ControlOperations::value).toList());
-    }
-
-    private static Value value(ScriptStatus script) {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        put(fields, "module", Value.of(script.module()));
-        put(fields, "source", Value.of(script.origin()));
-        put(fields, "sha256", Value.of(script.sha256()));
-        put(fields, "since", Value.of(script.sinceWallNs()));
-        put(
-                fields,
-                "functions",
-                new Value.Items(script.schemas().stream().<Value>map(Value::of).toList()));
-        put(fields, "problem", script.problem().<Value>map(Value::of).orElse(Value.NONE));
-        return new Value.Dict(fields);
-    }
-
-    private Value listLeaks(long seconds) {
-        List<Value> leaks = new ArrayList<>();
-        for (LoaderWatch.Leak leak : loaders.leaked(Duration.ofSeconds(Math.max(0, seconds)))) {
-            Map<Value, Value> fields = new LinkedHashMap<>();
-            put(fields, "name", Value.of(leak.bundle()));
-            put(fields, "version", Value.of(leak.version()));
-            put(fields, "since", Value.of(leak.retiredWallNs()));
-            put(fields, "ageMs", Value.of(leak.age().toMillis()));
-            leaks.add(new Value.Dict(fields));
-        }
-        return new Value.Items(leaks);
-    }
-
-    private static void put(Map<Value, Value> fields, String name, Value value) {
-        fields.put(Value.of(name), value);
+    private static Instant time(long wallNs) {
+        return Instant.ofEpochSecond(0, wallNs);
     }
 }

@@ -1,10 +1,13 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.LoaderInfo;
 import io.waybill.host.Clock;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Class loaders of replaced or removed bundles, until they are collected. A loader that stays reachable is pinned by a
@@ -23,13 +26,6 @@ public final class LoaderWatch {
     private record Retired(
             String bundle, String version, long atNs, long atWallNs, WeakReference<ClassLoader> loader) {}
 
-    /**
-     * Class loader that is still reachable.
-     *
-     * @param retiredWallNs time at which its bundle was replaced or removed
-     */
-    public record Leak(String bundle, String version, long retiredWallNs, Duration age) {}
-
     LoaderWatch(Clock clock) {
         this.clock = clock;
     }
@@ -41,14 +37,18 @@ public final class LoaderWatch {
     }
 
     /** Returns the loaders that were retired at least this long ago and are still reachable. */
-    public synchronized List<Leak> leaked(Duration atLeast) {
+    public synchronized List<LoaderInfo> leaked(Duration atLeast) {
         retired.removeIf(entry -> entry.loader.get() == null);
         long nowNs = clock.monotonicNs();
-        List<Leak> leaks = new ArrayList<>();
+        List<LoaderInfo> leaks = new ArrayList<>();
         for (Retired entry : retired) {
             long ageNs = nowNs - entry.atNs;
             if (ageNs >= atLeast.toNanos()) {
-                leaks.add(new Leak(entry.bundle, entry.version, entry.atWallNs, Duration.ofNanos(ageNs)));
+                leaks.add(new LoaderInfo(
+                        entry.bundle,
+                        entry.version,
+                        Instant.ofEpochSecond(0, entry.atWallNs),
+                        TimeUnit.NANOSECONDS.toMillis(ageNs)));
             }
         }
         return leaks;

@@ -1,5 +1,6 @@
 package io.waybill.osgi;
 
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.broker.Brokers;
 import io.waybill.dispatch.AccessPolicies;
@@ -23,7 +24,6 @@ import io.waybill.osgi.script.ScriptBundles;
 import io.waybill.osgi.script.ScriptDirectory;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
-import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.osgi.whiteboard.BrokerService;
 import io.waybill.osgi.whiteboard.DeviceConverters;
@@ -230,7 +230,7 @@ public final class OsgiHost implements AutoCloseable {
     }
 
     /** Returns the scripts, with their problems. */
-    public List<ScriptStatus> scripts() {
+    public List<ScriptInfo> scripts() {
         return scripts.list();
     }
 

@@ -158,7 +158,7 @@ class AccessPolicyBundleTest {
 
     private Value.Items listed(String field) {
         Request request =
-                Request.invocation("ps0", MessageType.of(0x1f0), new Invocation("bundle.list", List.of(), Map.of()));
+                Request.invocation("ps0", MessageType.CONTROL_CALL, new Invocation("bundle.list", List.of(), Map.of()));
         try (Response response = caller.call(request)) {
             return (Value.Items) response.value(field);
         }

@@ -4,6 +4,7 @@ import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
+import io.waybill.api.admin.BundleInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
@@ -191,7 +192,7 @@ class BrokerBundleTest {
     void saysWhatIsMissingWhereThereIsNone() throws Exception {
         try (TestNode without = new TestNode(directory.resolve("without"))) {
             BundleStatus waits = without.bundles().install(careless("1.0.0"));
-            assertThat(waits.state()).isEqualTo(BundleStatus.State.WAITING);
+            assertThat(waits.state()).isEqualTo(BundleInfo.State.WAITING);
             assertThat(waits.problem().orElseThrow()).contains("Broker");
         }
     }

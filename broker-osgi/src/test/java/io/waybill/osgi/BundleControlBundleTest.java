@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageType;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.HandlerTable.Absence;
@@ -50,7 +52,7 @@ class BundleControlBundleTest {
 
         BundleStatus status = node.bundles().install(jar);
 
-        assertThat(status.state()).isEqualTo(BundleStatus.State.ACTIVE);
+        assertThat(status.state()).isEqualTo(BundleInfo.State.ACTIVE);
         assertThat(status.version()).isEqualTo("1.2.3");
         assertThat(status.sha256()).hasSize(64);
         assertThat(node.response()).isEqualTo("one");
@@ -104,13 +106,13 @@ class BundleControlBundleTest {
 
         assertThat(node.response()).isEqualTo("two");
         assertThat(node.bundles().list())
-                .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
+                .filteredOn(bundle -> bundle.kind() == BundleInfo.Kind.HANDLER)
                 .extracting(BundleStatus::symbolicName, BundleStatus::version)
                 .containsExactly(tuple("org.acme.count", "2.0.0"));
         assertThat(node.registry.statuses())
                 .filteredOn(handler -> handler.key().text().equals("text.count"))
                 .extracting(HandlerStatus::state, handler -> handler.provider().version())
-                .containsExactly(tuple(HandlerStatus.State.SERVING, "2.0.0"));
+                .containsExactly(tuple(HandlerInfo.State.SERVING, "2.0.0"));
     }
 
     @Test
@@ -202,7 +204,7 @@ class BundleControlBundleTest {
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
                 .extracting(BundleStatus::version, BundleStatus::state)
-                .containsExactly(tuple("1.0.0", BundleStatus.State.ACTIVE));
+                .containsExactly(tuple("1.0.0", BundleInfo.State.ACTIVE));
     }
 
     @Test
@@ -323,7 +325,7 @@ class BundleControlBundleTest {
         assertThat(node.bundles()
                         .update(forge.responding("org.acme.count", "2.0.0", "two"))
                         .state())
-                .isEqualTo(BundleStatus.State.STOPPED);
+                .isEqualTo(BundleInfo.State.STOPPED);
         node.bundles().start("org.acme.count");
         assertThat(node.response()).isEqualTo("two");
     }
@@ -334,7 +336,7 @@ class BundleControlBundleTest {
         node.bundles().uninstall("org.acme.count");
 
         assertThat(node.entry("text.count")).isNull();
-        assertThat(node.bundles().list()).noneMatch(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER);
+        assertThat(node.bundles().list()).noneMatch(bundle -> bundle.kind() == BundleInfo.Kind.HANDLER);
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().stop("org.acme.count"))
                 .withMessageContaining("no bundle org.acme.count is installed; there are none");

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.worker.Worker;
@@ -137,7 +138,7 @@ class EnvelopeBundleTest {
         eventually(
                 "all three handlers leave",
                 () -> registry.statuses().stream()
-                                .filter(status -> status.state() == HandlerStatus.State.DRAINING)
+                                .filter(status -> status.state() == HandlerInfo.State.DRAINING)
                                 .count()
                         == 3);
         CompletableFuture<Response> second = call();

@@ -6,9 +6,9 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.HandlerStatus;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
@@ -248,7 +248,7 @@ class NestedCallsUnderSwapsBundleTest {
     private boolean isDraining(String key) {
         return handlers.statuses().stream()
                 .anyMatch(status ->
-                        status.key().equals(HandlerKey.parse(key)) && status.state() == HandlerStatus.State.DRAINING);
+                        status.key().equals(HandlerKey.parse(key)) && status.state() == HandlerInfo.State.DRAINING);
     }
 
     @ParameterizedTest
@@ -286,8 +286,8 @@ class NestedCallsUnderSwapsBundleTest {
         Waits.until(
                 "no other one begins",
                 () -> handlers.statuses().stream()
-                        .anyMatch(status -> status.key().text().equals("pass.begin")
-                                && status.state() == HandlerStatus.State.LEFT));
+                        .anyMatch(status ->
+                                status.key().text().equals("pass.begin") && status.state() == HandlerInfo.State.LEFT));
         CompletableFuture<Response> next = peer.callAsync(request("pass.begin"));
         assertThat(called("pass.end")).isEqualTo(Value.of(1));
         updated.get(200, TimeUnit.SECONDS);

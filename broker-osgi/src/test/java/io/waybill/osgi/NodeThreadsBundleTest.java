@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.admin.BundleInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.host.Host;
 import io.waybill.testing.core.Waits;
@@ -164,7 +165,7 @@ class NodeThreadsBundleTest {
                 .filteredOn(bundle -> bundle.symbolicName().equals(name))
                 .singleElement()
                 .satisfies(bundle -> {
-                    assertThat(bundle.state()).isEqualTo(BundleStatus.State.STOPPED);
+                    assertThat(bundle.state()).isEqualTo(BundleInfo.State.STOPPED);
                     assertThat(bundle.problem()).isEmpty();
                 });
         unlessRefused(() -> node.bundles().start(name));

@@ -5,14 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.Value;
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.osgi.jar.BundleRefusedException;
-import io.waybill.osgi.script.ScriptStatus;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.Attributes;
@@ -66,15 +67,15 @@ class ScriptsBundleTest {
     private boolean isServed(Path file, String text) {
         String module = file.getFileName().toString().replaceAll("\\.p[ty]$", "");
         return responses(module, text)
-                && status(file).schemas().size() == 1
+                && status(file).functions().size() == 1
                 && problem(file).isEmpty();
     }
 
-    private ScriptStatus status(Object origin) {
+    private ScriptInfo status(Object origin) {
         return node.host.scripts().stream()
-                .filter(script -> script.origin().equals(origin.toString()))
+                .filter(script -> script.source().equals(origin.toString()))
                 .findFirst()
-                .orElse(new ScriptStatus("", "", "", 0, List.of(), java.util.Optional.empty()));
+                .orElse(new ScriptInfo("", "", "", Instant.EPOCH, List.of(), java.util.Optional.empty()));
     }
 
     private String problem(Object origin) {
@@ -107,7 +108,7 @@ class ScriptsBundleTest {
     void followsAFileThatComesChangesAndGoes() throws Exception {
         Path file = drop("math.py", "one");
         eventually("it is served", () -> isServed(file, "one"));
-        assertThat(status(file).schemas()).containsExactly("f() -> str");
+        assertThat(status(file).functions()).containsExactly("f() -> str");
         drop("math.py", "two");
         eventually("it is replaced", () -> responses("math", "two"));
         Files.delete(file);
@@ -129,7 +130,7 @@ class ScriptsBundleTest {
 
         assertThat(responses("math", "good")).isTrue();
         assertThat(status(file).sha256()).isEqualTo(sha256);
-        assertThat(status(file).schemas()).hasSize(1);
+        assertThat(status(file).functions()).hasSize(1);
         drop("math.py", "better");
         eventually("it is mended", () -> isServed(file, "better"));
     }
@@ -139,7 +140,7 @@ class ScriptsBundleTest {
         Path file = drop("math.py", "broken");
         eventually("it is refused", () -> !problem(file).isEmpty());
 
-        assertThat(status(file).schemas()).isEmpty();
+        assertThat(status(file).functions()).isEmpty();
         assertThat(node.registry.table().forKey(HandlerKey.parse("function:math.f")))
                 .isNull();
     }

@@ -121,6 +121,6 @@ class StartingNodeBundleTest {
     }
 
     private static Request control(String operation, Map<String, Value> fields) {
-        return Request.invocation("ps0", MessageType.of(0x1f0), new Invocation(operation, List.of(), fields));
+        return Request.invocation("ps0", MessageType.CONTROL_CALL, new Invocation(operation, List.of(), fields));
     }
 }

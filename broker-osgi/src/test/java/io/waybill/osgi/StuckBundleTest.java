@@ -10,6 +10,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.admin.LoaderInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
@@ -145,7 +146,7 @@ class StuckBundleTest {
         assertThat(server.stuck()).isEmpty();
         System.gc();
         assertThat(node.host.loaders().leaked(Duration.ZERO))
-                .extracting(LoaderWatch.Leak::bundle, LoaderWatch.Leak::version)
+                .extracting(LoaderInfo::name, LoaderInfo::version)
                 .containsExactly(tuple("org.acme.hang", "1.0.0"));
 
         System.clearProperty("waybill.test.hold");

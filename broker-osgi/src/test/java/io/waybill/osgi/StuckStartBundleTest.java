@@ -6,7 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.Value;
-import io.waybill.osgi.BundleStatus.State;
+import io.waybill.api.admin.BundleInfo.State;
+import io.waybill.api.admin.LoaderInfo;
 import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +93,7 @@ class StuckStartBundleTest {
         assertThatThrownBy(() -> node.bundles().uninstall(NAME)).hasMessageContaining("no bundle " + NAME);
         assertThat(node.host.loaders().leaked(Duration.ZERO))
                 .as("its threads still hold its classes")
-                .extracting(LoaderWatch.Leak::version)
+                .extracting(LoaderInfo::version)
                 .containsExactly("1.0.0");
 
         node.bundles().install(activator("2.0.0", ""));
@@ -119,7 +120,7 @@ class StuckStartBundleTest {
         CompletableFuture<BundleStatus> second =
                 inBackground(() -> node.bundles().install(other));
 
-        assertThat(node.bundles().running().orElseThrow().what()).isEqualTo("install " + NAME + " 1.0.0");
+        assertThat(node.bundles().running().orElseThrow().operation()).isEqualTo("install " + NAME + " 1.0.0");
         Value running = node.call("control:bundle.list", Map.of()).field("running");
         assertThat(((Value.Dict) running).entries().get(Value.of("operation")))
                 .isEqualTo(Value.of("install " + NAME + " 1.0.0"));

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.Value;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.LoaderInfo;
 import io.waybill.dispatch.HandlerTable.Absence;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
@@ -229,7 +231,7 @@ class SwapBundleTest {
             System.gc();
         }
         assertThat(node.host.loaders().leaked(Duration.ZERO))
-                .extracting(LoaderWatch.Leak::bundle, LoaderWatch.Leak::version)
+                .extracting(LoaderInfo::name, LoaderInfo::version)
                 .containsExactly(tuple("org.acme.leak", "1.0.0"));
 
         System.clearProperty("waybill.test.hold");
@@ -310,10 +312,10 @@ class SwapBundleTest {
                 .isEqualTo(Reason.HUNG);
         assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list())
-                .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
+                .filteredOn(bundle -> bundle.kind() == BundleInfo.Kind.HANDLER)
                 .extracting(BundleStatus::version, BundleStatus::state)
                 .containsExactlyInAnyOrder(
-                        tuple("1.0.0", BundleStatus.State.ACTIVE), tuple("2.0.0", BundleStatus.State.STUCK));
+                        tuple("1.0.0", BundleInfo.State.ACTIVE), tuple("2.0.0", BundleInfo.State.STUCK));
 
         node.bundles().update(forge.responding("org.acme.count", "3.0.0", "three"));
         assertThat(node.response()).isEqualTo("three");
@@ -344,9 +346,9 @@ class SwapBundleTest {
         node.bundles().update(forge.responding("org.acme.count", "2.0.0", "two"));
         assertThat(node.response()).isEqualTo("two");
         assertThat(node.bundles().list())
-                .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
+                .filteredOn(bundle -> bundle.kind() == BundleInfo.Kind.HANDLER)
                 .extracting(BundleStatus::version, BundleStatus::state)
-                .containsExactly(tuple("2.0.0", BundleStatus.State.ACTIVE), tuple("1.0.0", BundleStatus.State.STUCK));
+                .containsExactly(tuple("2.0.0", BundleInfo.State.ACTIVE), tuple("1.0.0", BundleInfo.State.STUCK));
         System.clearProperty("waybill.test.hold");
     }
 
@@ -391,6 +393,6 @@ class SwapBundleTest {
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.START_FAILED);
         assertThat(node.response()).isEqualTo("one");
-        assertThat(node.bundles().list()).noneMatch(bundle -> bundle.state() == BundleStatus.State.STUCK);
+        assertThat(node.bundles().list()).noneMatch(bundle -> bundle.state() == BundleInfo.State.STUCK);
     }
 }

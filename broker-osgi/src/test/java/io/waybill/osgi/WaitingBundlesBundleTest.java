@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.Value;
-import io.waybill.osgi.BundleStatus.State;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.BundleInfo.State;
 import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,7 +51,7 @@ class WaitingBundlesBundleTest {
 
     private Map<String, State> states() {
         return node.bundles().list().stream()
-                .filter(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
+                .filter(bundle -> bundle.kind() == BundleInfo.Kind.HANDLER)
                 .collect(Collectors.toMap(BundleStatus::symbolicName, BundleStatus::state));
     }
 
@@ -326,7 +327,7 @@ class WaitingBundlesBundleTest {
     void saysHowToBuildABundleWithALibraryThatUsesPackagesOfOtherPlatforms() throws Exception {
         BundleStatus waiting =
                 node.bundles().install(withLibraryOfAnotherPlatform().build());
-        assertThat(waiting.state()).isEqualTo(BundleStatus.State.WAITING);
+        assertThat(waiting.state()).isEqualTo(BundleInfo.State.WAITING);
         assertThat(waiting.problem().orElse(""))
                 .contains("needs package android.os: no bundle exports it; if a library inside the bundle can do"
                         + " without, build it with Import-Package: android.os;resolution:=optional, *");

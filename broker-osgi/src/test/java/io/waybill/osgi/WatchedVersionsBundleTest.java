@@ -4,7 +4,7 @@ import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
-import io.waybill.osgi.BundleStatus.State;
+import io.waybill.api.admin.BundleInfo.State;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;

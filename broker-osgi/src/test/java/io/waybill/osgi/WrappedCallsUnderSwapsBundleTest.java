@@ -7,11 +7,11 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.HandlerStatus;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.tensor.segment.TensorConfig;
@@ -287,7 +287,7 @@ class WrappedCallsUnderSwapsBundleTest {
         Waits.until(
                 () -> "no handler has requests in flight: " + serving.statuses(),
                 () -> serving.statuses().stream().allMatch(status -> status.inFlight() == 0));
-        assertThat(serving.statuses()).allMatch(status -> status.state() == HandlerStatus.State.SERVING);
+        assertThat(serving.statuses()).allMatch(status -> status.state() == HandlerInfo.State.SERVING);
         assertThat(serving.parkedRequests()).isZero();
         for (Worker worker : List.of(caller, callee)) {
             Waits.until(

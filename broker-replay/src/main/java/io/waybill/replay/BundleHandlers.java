@@ -1,6 +1,7 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.admin.BundleInfo;
 import io.waybill.broker.Brokers;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
@@ -125,7 +126,7 @@ final class BundleHandlers implements Closeable {
         } catch (BundleRefusedException e) {
             throw new IOException("the candidate is not taken: " + e.getMessage(), e);
         }
-        if (status.state() != BundleStatus.State.ACTIVE) {
+        if (status.state() != BundleInfo.State.ACTIVE) {
             osgi.close();
             throw new IOException(
                     "the candidate is not taken: " + status.problem().orElse("it is not active"));

@@ -3,7 +3,6 @@ package io.waybill.replay;
 import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
-import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
@@ -60,7 +59,7 @@ final class BundleHistory {
     private static void read(WorkerInfo worker, Path home, Host host, List<String> bundles) throws IOException {
         try (HomeJournals journals = HomeJournals.open(Home.openDamaged(home, host))) {
             MessageFilter filter = new MessageFilter.Builder()
-                    .type(MessageType.of(Route.CONTROL_CALL))
+                    .type(MessageType.CONTROL_CALL)
                     .operation("control:bundle.*")
                     .outcome(StoredCall.Outcome.OK)
                     .peer(worker.id())

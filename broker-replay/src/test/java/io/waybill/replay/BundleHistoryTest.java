@@ -13,7 +13,6 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
-import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
@@ -64,7 +63,7 @@ class BundleHistoryTest {
             info = worker.info();
             for (String operation : List.of("bundle.install", "bundle.update", "bundle.uninstall")) {
                 Invocation call = new Invocation(operation, List.of(), Map.of("path", Value.of("/a.jar")));
-                worker.call(Request.invocation("ps0", MessageType.of(Route.CONTROL_CALL), call))
+                worker.call(Request.invocation("ps0", MessageType.CONTROL_CALL, call))
                         .close();
             }
         }

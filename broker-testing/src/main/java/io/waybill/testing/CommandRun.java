@@ -15,7 +15,6 @@ import java.util.Map;
 /** Runs a command of the serving worker as {@code waybill} does: by control calls. For one thread. */
 final class CommandRun {
 
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final String JSON = "--json";
 
     private final Caller caller;
@@ -56,7 +55,7 @@ final class CommandRun {
 
     private Map<Value, Value> call(String operation, Map<String, Value> fields) {
         Invocation invocation = new Invocation(operation, List.of(), fields);
-        Request request = Request.invocation(TestBroker.SERVER, CONTROL_CALL, invocation);
+        Request request = Request.invocation(TestBroker.SERVER, MessageType.CONTROL_CALL, invocation);
         try (Response response = caller.call(request.timeout(timeout))) {
             return ((Value.Dict) response.value()).entries();
         }

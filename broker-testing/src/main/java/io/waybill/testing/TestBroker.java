@@ -5,6 +5,8 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.LoaderInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.dispatch.ExecutorSettings;
@@ -20,7 +22,6 @@ import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.osgi.BundleStatus;
-import io.waybill.osgi.LoaderWatch;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -149,7 +150,7 @@ public final class TestBroker implements AutoCloseable {
     }
 
     private static void requireActive(BundleStatus installed) throws BundleRefusedException {
-        if (installed.state() != BundleStatus.State.ACTIVE) {
+        if (installed.state() != BundleInfo.State.ACTIVE) {
             throw new BundleRefusedException(
                     BundleRefusedException.Reason.START_FAILED,
                     installed.problem().orElse("it is not active"));
@@ -284,14 +285,14 @@ public final class TestBroker implements AutoCloseable {
     /** Fails if the class loader of a replaced version is still reachable. */
     public void assertNoLoaderLeaked() {
         long untilNs = host.clock().monotonicNs() + loaderLimit.toNanos();
-        List<LoaderWatch.Leak> leaks = reachable();
+        List<LoaderInfo> leaks = reachable();
         while (!leaks.isEmpty() && host.clock().monotonicNs() < untilNs) {
             host.threads().pause(LOOK_NS);
             leaks = reachable();
         }
         if (!leaks.isEmpty()) {
             String which = leaks.stream()
-                    .map(leak -> leak.bundle() + " " + leak.version())
+                    .map(leak -> leak.name() + " " + leak.version())
                     .distinct()
                     .collect(Collectors.joining(", "));
             throw new AssertionError(
@@ -301,7 +302,7 @@ public final class TestBroker implements AutoCloseable {
         }
     }
 
-    private List<LoaderWatch.Leak> reachable() {
+    private List<LoaderInfo> reachable() {
         System.gc();
         return osgi.loaders().leaked(Duration.ZERO);
     }

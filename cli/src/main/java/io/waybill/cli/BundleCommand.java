@@ -1,11 +1,10 @@
 package io.waybill.cli;
 
 import io.waybill.api.CallException;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
-import io.waybill.api.Response;
-import io.waybill.api.Value;
+import io.waybill.api.admin.Admin;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.HandlerInfo;
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.cli.call.CallingWorker;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.HomeOption;
@@ -16,15 +15,16 @@ import io.waybill.cli.show.Json;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.LinkedHashMap;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -49,9 +49,7 @@ import picocli.CommandLine.Parameters;
         })
 final class BundleCommand implements Runnable {
 
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
-    private static final Duration LIMIT = Duration.ofMinutes(2);
-    private static final Duration LOOK_LIMIT = Duration.ofSeconds(5);
+    private static final Duration PROGRESS_LIMIT = Duration.ofSeconds(5);
 
     private final Surroundings surroundings;
 
@@ -108,12 +106,19 @@ final class BundleCommand implements Runnable {
                                             + " scripts that are not served.")
                     boolean scripts)
             throws IOException {
+        PrintWriter out = surroundings.out();
         if (scripts) {
-            control(target, "scripts.list", Map.of(), response -> BundleTables.scripts(surroundings.out(), response));
+            print(target, "scripts.list", admin -> new Scripts(admin.scripts(target.node)), found -> {
+                BundleTables.scripts(out, found.scripts());
+            });
         } else if (handlers) {
-            control(target, "handlers.list", Map.of(), response -> BundleTables.handlers(surroundings.out(), response));
+            print(target, "handlers.list", admin -> new Handlers(admin.handlers(target.node)), found -> {
+                BundleTables.handlers(out, found.handlers());
+            });
         } else {
-            control(target, "bundle.list", Map.of(), response -> BundleTables.bundles(surroundings.out(), response));
+            print(target, "bundle.list", admin -> admin.bundles(target.node), found -> {
+                BundleTables.bundles(out, found);
+            });
         }
         return 0;
     }
@@ -128,7 +133,8 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle install --node ps0 word-count-1.0.0.jar"})
     int install(@Mixin Target target, @Parameters(paramLabel = "FILE.jar", description = "The bundle.") Path jar)
             throws IOException, CommandFailedException {
-        change(target, "bundle.install", Map.of("path", path(jar)));
+        Path file = existing(jar);
+        change(target, "bundle.install", admin -> admin.install(target.node, file));
         return 0;
     }
 
@@ -147,12 +153,11 @@ final class BundleCommand implements Runnable {
                     String name,
             @Parameters(paramLabel = "FILE.jar", description = "The other version.") Path jar)
             throws IOException, CommandFailedException {
-        Map<String, Value> fields = new LinkedHashMap<>();
-        fields.put("path", path(jar));
-        if (name != null) {
-            fields.put("name", Value.of(name));
-        }
-        change(target, "bundle.update", fields);
+        Path file = existing(jar);
+        change(
+                target,
+                "bundle.update",
+                admin -> name == null ? admin.update(target.node, file) : admin.update(target.node, name, file));
         return 0;
     }
 
@@ -163,7 +168,7 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle start --node ps0 org.acme.word-count"})
     int start(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException, CommandFailedException {
-        change(target, "bundle.start", Map.of("name", Value.of(name)));
+        change(target, "bundle.start", admin -> admin.start(target.node, name));
         return 0;
     }
 
@@ -174,7 +179,7 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle stop --node ps0 org.acme.word-count"})
     int stop(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.stop", Map.of("name", Value.of(name)), this::printBundle);
+        change(target, "bundle.stop", admin -> admin.stop(target.node, name), this::printBundle);
         return 0;
     }
 
@@ -186,108 +191,115 @@ final class BundleCommand implements Runnable {
     int uninstall(
             @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printRemoved);
+        change(target, "bundle.uninstall", admin -> admin.uninstall(target.node, name), this::printRemoved);
         return 0;
     }
 
-    private interface Printer {
-        void print(Response response);
-    }
+    private record Handlers(List<HandlerInfo> handlers) {}
+
+    private record Scripts(List<ScriptInfo> scripts) {}
+
+    private record Changed(BundleInfo bundle) {}
 
     /** Runs a change after which the bundle runs, unless it was stopped. */
-    private void change(Target target, String operation, Map<String, Value> fields)
+    private void change(Target target, String operation, Function<Admin, BundleInfo> change)
             throws IOException, CommandFailedException {
-        Value bundle = BundleTables.field(control(target, operation, fields, this::printBundle), "bundle");
+        BundleInfo bundle = change(target, operation, change, this::printBundle);
         if (isWaiting(bundle)) {
-            throw new CommandFailedException(
-                    BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version")
-                            + " is installed and waits: " + BundleTables.text(bundle, "problem")
-                            + "; it starts when that is there, or waybill"
-                            + " bundle uninstall " + BundleTables.text(bundle, "name") + " removes it");
+            throw new CommandFailedException(named(bundle) + " is installed and waits: "
+                    + bundle.problem().orElse("-") + "; it starts when that is there, or waybill bundle uninstall "
+                    + bundle.name() + " removes it");
         }
     }
 
-    private static boolean isWaiting(Value bundle) {
-        return BundleTables.text(bundle, "state").equals("WAITING");
+    private BundleInfo change(
+            Target target, String operation, Function<Admin, BundleInfo> change, Consumer<BundleInfo> printer)
+            throws IOException {
+        return print(
+                        target,
+                        operation,
+                        admin -> new Changed(change.apply(admin)),
+                        changed -> printer.accept(changed.bundle()))
+                .bundle();
     }
 
-    private Value control(Target target, String operation, Map<String, Value> fields, Printer printer)
+    private static boolean isWaiting(BundleInfo bundle) {
+        return bundle.state() == BundleInfo.State.WAITING;
+    }
+
+    private static String named(BundleInfo bundle) {
+        return bundle.name() + " " + bundle.version();
+    }
+
+    /** Makes a control call, and prints its result as JSON or by the printer. */
+    private <T extends Record> T print(Target target, String operation, Function<Admin, T> call, Consumer<T> printer)
             throws IOException {
         Host host = Host.real();
-        Invocation invocation = new Invocation(operation, List.of(), fields);
-        Request request =
-                Request.invocation(target.node, CONTROL_CALL, invocation).timeout(LIMIT);
         String what = "waiting for " + target.node + ": " + operation;
-        long begunNs = host.clock().wallNs();
-        try (CallingWorker caller = CallingWorker.join(target.home.openExisting(surroundings, host));
-                Response response = Progress.during(
-                        surroundings,
-                        host.threads(),
-                        what,
-                        () -> running(caller, target.node, begunNs, host.clock()),
-                        () -> caller.call(request))) {
+        Instant begun = now(host.clock());
+        try (CallingWorker caller = CallingWorker.join(target.home.openExisting(surroundings, host))) {
+            Admin admin = Admin.of(caller.worker());
+            T result = Progress.during(
+                    surroundings,
+                    host.threads(),
+                    what,
+                    () -> running(admin.withLimit(PROGRESS_LIMIT), target.node, begun, host.clock()),
+                    () -> call.apply(admin));
             if (target.json) {
-                Json.print(surroundings.out(), json -> ControlJson.write(response.value(), json));
+                Json.print(surroundings.out(), json -> ControlJson.write(result, json));
             } else {
-                printer.print(response);
+                printer.accept(result);
             }
-            return response.value();
+            return result;
         }
     }
 
     /** Returns the operation that delays this one: the node runs one at a time, and began it earlier. */
-    private static Optional<String> running(CallingWorker caller, String node, long begunNs, Clock clock) {
-        Request list = Request.invocation(node, CONTROL_CALL, new Invocation("bundle.list", List.of(), Map.of()))
-                .timeout(LOOK_LIMIT);
-        try (Response response = caller.call(list)) {
-            Value running = response.value("running");
-            return BundleTables.field(running, "since") instanceof Value.Int since && since.value() < begunNs
-                    ? Optional.of(BundleTables.text(running, "operation") + ", which runs for "
-                            + TimeUnit.NANOSECONDS.toSeconds(clock.wallNs() - since.value()) + " s")
-                    : Optional.empty();
+    private static Optional<String> running(Admin admin, String node, Instant begun, Clock clock) {
+        try {
+            return admin.bundles(node)
+                    .running()
+                    .filter(running -> running.since().isBefore(begun))
+                    .map(running -> running.operation() + ", which runs for "
+                            + Duration.between(running.since(), now(clock)).toSeconds() + " s");
         } catch (CallException e) {
             return Optional.empty(); // the operation itself reports the problem
         }
     }
 
-    private static Value path(Path jar) throws CommandFailedException {
+    private static Instant now(Clock clock) {
+        return Instant.ofEpochSecond(0, clock.wallNs());
+    }
+
+    private static Path existing(Path jar) throws CommandFailedException {
         Path absolute = jar.toAbsolutePath().normalize();
         if (!Files.isRegularFile(absolute)) {
             throw new CommandFailedException("no file " + absolute + "; give the path of a bundle's jar");
         }
-        return Value.of(absolute.toString());
+        return absolute;
     }
 
-    private void printBundle(Response response) {
-        Value bundle = response.value("bundle");
-        if (isWaiting(bundle)) { // the command fails for the same reason
-            return;
+    private void printBundle(BundleInfo bundle) {
+        if (!isWaiting(bundle)) { // otherwise the command fails for the same reason
+            surroundings
+                    .out()
+                    .println(named(bundle) + " " + bundle.state().name().toLowerCase(Locale.ROOT)
+                            + bundle.replaced()
+                                    .map(version -> ", in place of " + version)
+                                    .orElse("")
+                            + problemOf(bundle));
         }
-        String problem = BundleTables.text(bundle, "problem");
-        surroundings
-                .out()
-                .println(BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version") + " "
-                        + BundleTables.text(bundle, "state").toLowerCase(Locale.ROOT)
-                        + (BundleTables.text(bundle, "replaced").equals("-")
-                                ? ""
-                                : ", in place of " + BundleTables.text(bundle, "replaced"))
-                        + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
     }
 
-    /** Describes the other bundles whose dependencies the operation removed. */
-    private static String stopped(Value bundle) {
-        List<String> names = BundleTables.items(BundleTables.field(bundle, "stopped")).stream()
-                .map(name -> name instanceof Value.Text text ? text.value() : "-")
-                .toList();
-        return names.isEmpty() ? "" : "; these need what it provided, and wait: " + String.join(", ", names);
+    private void printRemoved(BundleInfo bundle) {
+        surroundings.out().println(named(bundle) + " removed" + problemOf(bundle));
     }
 
-    private void printRemoved(Response response) {
-        Value bundle = response.value("bundle");
-        String problem = BundleTables.text(bundle, "problem");
-        surroundings
-                .out()
-                .println(BundleTables.text(bundle, "name") + " " + BundleTables.text(bundle, "version") + " removed"
-                        + (problem.equals("-") ? "" : ": " + problem) + stopped(bundle));
+    /** Describes the bundle's problem, and the other bundles whose dependencies the operation removed. */
+    private static String problemOf(BundleInfo bundle) {
+        String others = bundle.stopped().isEmpty()
+                ? ""
+                : "; these need what it provided, and wait: " + String.join(", ", bundle.stopped());
+        return bundle.problem().map(problem -> ": " + problem).orElse("") + others;
     }
 }

@@ -1,50 +1,48 @@
 package io.waybill.cli;
 
-import io.waybill.api.Response;
-import io.waybill.api.Value;
+import io.waybill.api.admin.BundleInfo;
+import io.waybill.api.admin.BundleList;
+import io.waybill.api.admin.HandlerInfo;
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.cli.show.Table;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-/** Tables of {@code waybill bundle} from a node's responses, and their fields. */
+/** Tables of {@code waybill bundle}. */
 final class BundleTables {
 
     private BundleTables() {}
 
-    static void bundles(PrintWriter out, Response response) {
-        Value bundles = response.value("bundles");
+    static void bundles(PrintWriter out, BundleList list) {
         Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "POLICY", "PROBLEM");
-        for (Value bundle : items(bundles)) {
+        for (BundleInfo bundle : list.bundles()) {
             table.row(
-                    text(bundle, "name"),
-                    text(bundle, "version"),
-                    text(bundle, "kind").toLowerCase(Locale.ROOT),
-                    text(bundle, "state").toLowerCase(Locale.ROOT),
-                    since(bundle),
-                    text(bundle, "stuck"),
-                    text(bundle, "failures"),
-                    text(bundle, "policy").toLowerCase(Locale.ROOT),
-                    text(bundle, "problem"));
+                    bundle.name(),
+                    bundle.version(),
+                    lowerCase(bundle.kind()),
+                    lowerCase(bundle.state()),
+                    ShownTime.seconds(bundle.since()),
+                    bundle.stuck(),
+                    bundle.failures(),
+                    bundle.policy().map(BundleTables::lowerCase).orElse("-"),
+                    bundle.problem().orElse("-"));
         }
         table.print(out);
-        if (response.value("running") instanceof Value.Dict running) {
-            out.println("runs since " + since(running) + ": " + text(running, "operation"));
-        }
-        for (Value file : items(response.value("refused"))) {
-            out.println("not taken: " + text(file, "path") + ": " + text(file, "problem"));
-        }
-        for (Value policy : items(response.value("absentPolicies"))) {
+        list.running()
+                .ifPresent(running ->
+                        out.println("runs since " + ShownTime.seconds(running.since()) + ": " + running.operation()));
+        list.refused().forEach(jar -> out.println("not taken: " + jar.path() + ": " + jar.problem()));
+        for (BundleList.AbsentPolicy policy : list.absentPolicies()) {
             out.println("requests wait, and are refused after the parking limit: the access policy of "
-                    + text(policy, "name") + " " + text(policy, "version")
+                    + policy.name() + " " + policy.version()
                     + " is away; start its bundle, or uninstall it; if it is in no list, remove its jar"
                     + " and restart the node");
         }
     }
 
-    static void handlers(PrintWriter out, Response response) {
-        Value handlers = response.value("handlers");
+    static void handlers(PrintWriter out, List<HandlerInfo> handlers) {
         Table table = new Table(
                 "HANDLES",
                 "STATE",
@@ -57,59 +55,34 @@ final class BundleTables {
                 "DONE",
                 "FAILED",
                 "STUCK");
-        for (Value handler : items(handlers)) {
+        for (HandlerInfo handler : handlers) {
             table.row(
-                    text(handler, "key"),
-                    text(handler, "state").toLowerCase(Locale.ROOT),
-                    text(handler, "provider"),
-                    text(handler, "version"),
-                    text(handler, "delivery"),
-                    since(handler),
-                    text(handler, "inFlight"),
-                    text(handler, "parked"),
-                    text(handler, "done"),
-                    text(handler, "failed"),
-                    text(handler, "stuck"));
+                    handler.key(),
+                    lowerCase(handler.state()),
+                    handler.provider(),
+                    handler.version(),
+                    handler.delivery(),
+                    ShownTime.seconds(handler.since()),
+                    handler.inFlight(),
+                    handler.parked(),
+                    handler.done(),
+                    handler.failed(),
+                    handler.stuck());
         }
         table.print(out);
     }
 
-    static void scripts(PrintWriter out, Response response) {
-        Value scripts = response.value("scripts");
+    static void scripts(PrintWriter out, List<ScriptInfo> scripts) {
         Table table = new Table("FUNCTION", "SOURCE", "SINCE", "PROBLEM");
-        for (Value script : items(scripts)) {
-            String source = text(script, "source");
-            for (Value function : items(field(script, "functions"))) {
-                table.row(function instanceof Value.Text schema ? schema.value() : "-", source, since(script), "-");
-            }
-            String problem = text(script, "problem");
-            if (!problem.equals("-")) {
-                table.row("-", source, since(script), problem);
-            }
+        for (ScriptInfo script : scripts) {
+            String since = ShownTime.seconds(script.since());
+            script.functions().forEach(schema -> table.row(schema, script.source(), since, "-"));
+            script.problem().ifPresent(problem -> table.row("-", script.source(), since, problem));
         }
         table.print(out);
     }
 
-    static List<Value> items(Value list) {
-        return list instanceof Value.Items items ? items.values() : List.of();
-    }
-
-    static String since(Value fields) {
-        Value since = field(fields, "since");
-        return since instanceof Value.Int ns && ns.value() > 0 ? ShownTime.seconds(ns.value()) : "-";
-    }
-
-    static String text(Value fields, String name) {
-        Value value = field(fields, name);
-        if (value instanceof Value.Text text) {
-            return text.value();
-        } else if (value instanceof Value.Int integer) {
-            return Long.toString(integer.value());
-        }
-        return "-";
-    }
-
-    static Value field(Value fields, String name) {
-        return fields instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
+    private static String lowerCase(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
     }
 }

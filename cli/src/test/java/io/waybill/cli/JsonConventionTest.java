@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MappingIterator;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.waybill.api.Request;
-import io.waybill.api.Value;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
@@ -17,6 +16,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -156,15 +156,10 @@ class JsonConventionTest {
 
     @Test
     void holdsForWhatControlOperationsRespond() throws IOException {
-        Value response = new Value.Items(List.of(new Value.Dict(Map.of(
-                Value.of("inFlight"),
-                Value.of(3),
-                Value.of("since"),
-                Value.of(1_795_473_130_933_123_456L),
-                Value.of("absentPolicies"),
-                new Value.Items(List.of())))));
+        record Listed(int inFlight, Instant since, List<String> absentPolicies) {}
+        Listed listed = new Listed(3, Instant.ofEpochSecond(0, 1_795_473_130_933_123_456L), List.of());
         StringWriter out = new StringWriter();
-        Json.print(new PrintWriter(out, true), json -> ControlJson.write(response, json));
+        Json.print(new PrintWriter(out, true), json -> ControlJson.write(List.of(listed), json));
         List<String> times = new ArrayList<>();
         JsonNode shown = new ObjectMapper().readTree(out.toString());
         check(shown, "bundle list", times);

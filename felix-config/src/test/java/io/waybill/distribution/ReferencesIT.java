@@ -57,7 +57,6 @@ class ReferencesIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
     private static final String COMMAND = DISTRIBUTION.resolve("bin/waybill").toString();
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Duration SOON = Duration.ofSeconds(60);
     private static final int UPDATES = 50;
     private static final int ALIVE = 32;
@@ -174,7 +173,7 @@ class ReferencesIT {
         }
         until("ps0 has no references left", () -> {
             Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(1)));
-            try (Response listed = user.call(Request.invocation("ps0", CONTROL_CALL, list))) {
+            try (Response listed = user.call(Request.invocation("ps0", MessageType.CONTROL_CALL, list))) {
                 Value.Dict counters = (Value.Dict) listed.value("counters");
                 return listed.value("references").equals(new Value.Items(List.of()))
                         && counters.entries().values().stream().allMatch(Value.of(0)::equals);
@@ -289,8 +288,8 @@ class ReferencesIT {
             BundleMaker.writeOtherVersion(jars.iterator().next(), version, jar);
         }
         Invocation update = new Invocation("bundle.update", List.of(), Map.of("path", Value.of(jar.toString())));
-        try (Response updated =
-                user.call(Request.invocation("ps0", CONTROL_CALL, update).timeout(SOON))) {
+        try (Response updated = user.call(
+                Request.invocation("ps0", MessageType.CONTROL_CALL, update).timeout(SOON))) {
             assertThat(updated.value("bundle").toString()).contains(version).contains("ACTIVE");
         }
     }

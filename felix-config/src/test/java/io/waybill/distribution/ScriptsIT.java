@@ -130,8 +130,8 @@ class ScriptsIT {
     }
 
     private String scriptsOfNode() {
-        Request request =
-                Request.invocation("ps0", MessageType.of(0x1f0), new Invocation("scripts.list", List.of(), Map.of()));
+        Request request = Request.invocation(
+                "ps0", MessageType.CONTROL_CALL, new Invocation("scripts.list", List.of(), Map.of()));
         try (Response response = caller.call(request)) {
             return response.value().toString();
         }

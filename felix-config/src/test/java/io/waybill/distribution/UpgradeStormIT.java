@@ -56,7 +56,6 @@ class UpgradeStormIT {
     private static final int COMMANDERS = 3;
     private static final int MAX_IN_FLIGHT = 64;
     private static final Duration CALL_LIMIT = Duration.ofSeconds(20);
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
 
     private final Map<String, String> environment = new HashMap<>();
     private final List<Path> jars = new ArrayList<>();
@@ -186,7 +185,7 @@ class UpgradeStormIT {
     }
 
     private static Request control(String operation, Map<String, Value> fields) {
-        return Request.invocation("ps0", CONTROL_CALL, new Invocation(operation, List.of(), fields))
+        return Request.invocation("ps0", MessageType.CONTROL_CALL, new Invocation(operation, List.of(), fields))
                 .timeout(CALL_LIMIT);
     }
 

@@ -2,8 +2,10 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
+import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
+import io.waybill.api.admin.ReferenceList;
+import io.waybill.api.admin.ReferenceList.ReferenceInfo;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.handler.Outbox;
 import io.waybill.rref.References;
@@ -19,12 +21,10 @@ import java.util.Map;
  * Responds the control operation that lists a worker's references.
  *
  * <pre>
- * control:rrefs.list  limit  {references: [{part, rref, fork, peer, epoch, state, handles, kept, type}], left_out,
- *                             counters: {num_owner_rrefs, num_forks, num_pending_users, num_pending_futures}}
+ * control:rrefs.list  limit  {@link ReferenceList}
  * </pre>
  *
- * Every worker that serves has it, with or without bundles. Ids are texts such as {@code 3.1041}: the worker that
- * created it, and its counter.
+ * Every worker that serves has it, with or without bundles.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -48,33 +48,23 @@ final class ReferenceListing implements MessageHandler {
         }
         List<ReferenceStatus> all = references.statuses();
         List<ReferenceStatus> shown = all.subList(0, (int) Math.min(limit, all.size()));
-        outbox.response()
-                .value(
-                        "references",
-                        new Value.Items(
-                                shown.stream().map(ReferenceListing::value).toList()))
-                .int64("left_out", all.size() - shown.size())
-                .value("counters", counters());
+        Map<String, Long> counters = new LinkedHashMap<>();
+        references.counters().debugInfo().forEach((name, count) -> counters.put(name, Long.valueOf(count)));
+        List<ReferenceInfo> infos = shown.stream().map(ReferenceListing::info).toList();
+        outbox.response().fields(RecordCodec.encode(new ReferenceList(infos, all.size() - shown.size(), counters)));
     }
 
-    private Value counters() {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        references.counters().debugInfo().forEach((name, count) -> put(fields, name, Value.of(Long.parseLong(count))));
-        return new Value.Dict(fields);
-    }
-
-    private static Value value(ReferenceStatus status) {
-        Map<Value, Value> fields = new LinkedHashMap<>();
-        put(fields, "part", Value.of(status.part().name().toLowerCase(Locale.ROOT)));
-        put(fields, "rref", Value.of(text(status.rref())));
-        put(fields, "fork", Value.of(text(status.fork())));
-        put(fields, "peer", Value.of(status.peer().worker()));
-        put(fields, "generation", Value.of(status.peer().epoch()));
-        put(fields, "state", Value.of(status.state()));
-        put(fields, "handles", Value.of(status.handles()));
-        put(fields, "kept", Value.of(status.kept()));
-        put(fields, "type", Value.of(status.type()));
-        return new Value.Dict(fields);
+    private static ReferenceInfo info(ReferenceStatus status) {
+        return new ReferenceInfo(
+                status.part().name().toLowerCase(Locale.ROOT),
+                text(status.rref()),
+                text(status.fork()),
+                status.peer().worker(),
+                status.peer().epoch(),
+                status.state(),
+                status.handles(),
+                status.kept(),
+                status.type());
     }
 
     private static String text(RRefId id) {
@@ -83,9 +73,5 @@ final class ReferenceListing implements MessageHandler {
 
     private static String text(ForkId id) {
         return id.createdOn() + "." + id.localId();
-    }
-
-    private static void put(Map<Value, Value> fields, String name, Value value) {
-        fields.put(Value.of(name), value);
     }
 }

@@ -8,6 +8,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -115,7 +116,7 @@ class StuckHandlerTest {
             hanging.add(hang(operation));
         }
         hanging.forEach(StuckHandlerTest::assertTimedOut);
-        Waits.until("it is out of service", () -> status(operation).state() == HandlerStatus.State.STUCK);
+        Waits.until("it is out of service", () -> status(operation).state() == HandlerInfo.State.STUCK);
         assertThat(status(operation).stuck()).isEqualTo(MAX);
         assertThat(server.counters().requestsStuck()).isEqualTo(MAX);
     }
@@ -140,7 +141,7 @@ class StuckHandlerTest {
 
         hold.countDown();
         Waits.until("the late responses were dropped", () -> caller.counters().lateResponses() == MAX);
-        Waits.until("it is in service", () -> status("text.hang").state() == HandlerStatus.State.SERVING);
+        Waits.until("it is in service", () -> status("text.hang").state() == HandlerInfo.State.SERVING);
         Waits.until("none is counted as stuck", () -> status("text.hang").stuck() == 0);
         assertThat(server.stuck()).isEmpty();
         try (Response response = caller.call(to("text.hang", Duration.ofSeconds(20)))) {
@@ -256,7 +257,7 @@ class StuckHandlerTest {
         othersAreServed();
 
         deferred.forEach(late -> late.send(Value.of("late")));
-        Waits.until("it is in service", () -> status("text.defer").state() == HandlerStatus.State.SERVING);
+        Waits.until("it is in service", () -> status("text.defer").state() == HandlerInfo.State.SERVING);
         Waits.until("none is counted as stuck", () -> status("text.defer").stuck() == 0);
         othersAreServed(); // behind whatever was sent before
         assertThat(caller.counters().lateResponses())

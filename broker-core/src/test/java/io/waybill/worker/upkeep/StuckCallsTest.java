@@ -2,13 +2,13 @@ package io.waybill.worker.upkeep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
-import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.StuckSettings;
@@ -118,14 +118,14 @@ class StuckCallsTest {
         assertThat(changes).as("changes below the limit").hasValue(0);
         add(entry, 3);
         assertThat(entry.isOutOfService()).as("with %d stuck", MAX + 2).isTrue();
-        assertThat(registry.statuses().get(0).state()).isEqualTo(HandlerStatus.State.STUCK);
+        assertThat(registry.statuses().get(0).state()).isEqualTo(HandlerInfo.State.STUCK);
         assertThat(changes).as("changes when it went out of service").hasValue(1);
         remove(entry, 2);
         assertThat(entry.isOutOfService()).as("with %d stuck", MAX).isTrue();
         assertThat(changes).as("changes while too many are stuck").hasValue(1);
         remove(entry, 1);
         assertThat(entry.isOutOfService()).as("with %d stuck", MAX - 1).isFalse();
-        assertThat(registry.statuses().get(0).state()).isEqualTo(HandlerStatus.State.SERVING);
+        assertThat(registry.statuses().get(0).state()).isEqualTo(HandlerInfo.State.SERVING);
         assertThat(changes).as("changes when it was back").hasValue(2);
         remove(entry, MAX - 1);
         assertThat(changes).as("changes while it serves").hasValue(2);

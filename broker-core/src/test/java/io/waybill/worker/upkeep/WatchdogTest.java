@@ -2,6 +2,7 @@ package io.waybill.worker.upkeep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.admin.HandlerInfo;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
@@ -193,7 +194,7 @@ class WatchdogTest {
         lookAfter(Duration.ofSeconds(1));
         assertThat(counters.requestsStuck()).isEqualTo(1);
         assertThat(status().stuck()).isEqualTo(1);
-        assertThat(status().state()).isEqualTo(HandlerStatus.State.SERVING);
+        assertThat(status().state()).isEqualTo(HandlerInfo.State.SERVING);
 
         lookAfter(Duration.ofHours(1));
         assertThat(counters.requestsStuck()).as("it is counted once").isEqualTo(1);
@@ -265,13 +266,13 @@ class WatchdogTest {
             lookAfter(Duration.ofMinutes(1));
         }
         assertThat(entry.isOutOfService()).isTrue();
-        assertThat(status().state()).isEqualTo(HandlerStatus.State.STUCK);
+        assertThat(status().state()).isEqualTo(HandlerInfo.State.STUCK);
         assertThat(changes).hasValue(1);
 
         calls.get(0).finish();
         watchdog.look();
         assertThat(entry.isOutOfService()).isFalse();
-        assertThat(status().state()).isEqualTo(HandlerStatus.State.SERVING);
+        assertThat(status().state()).isEqualTo(HandlerInfo.State.SERVING);
         assertThat(status().stuck()).isEqualTo(1);
         assertThat(changes).hasValue(2);
     }

@@ -8,7 +8,6 @@ import io.waybill.api.ValueDecoder;
 import io.waybill.api.context.CallContext;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.handling.Route;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
@@ -48,8 +47,7 @@ public record Payload(
         long callerSpan,
         String problem) {
 
-    private static final int CONTROL_RET =
-            MessageType.of(Route.CONTROL_CALL).response().orElseThrow().code();
+    private static final int CONTROL_RET = MessageType.CONTROL_RET.code();
     private static final int MAX_START_BYTES = 64;
     private static final int MAX_TEXT_BYTES = 64 << 10;
 
@@ -128,7 +126,7 @@ public record Payload(
     }
 
     private static boolean isControl(MessageType type) {
-        return type.code() == Route.CONTROL_CALL;
+        return type == MessageType.CONTROL_CALL;
     }
 
     /**

@@ -1,6 +1,8 @@
 package io.waybill.osgi.script;
 
+import io.waybill.api.admin.ScriptInfo;
 import io.waybill.host.Clock;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,13 +40,13 @@ public final class ScriptShelf {
      */
     private record Shelved(String module, String origin, PublishedScript running, String problem, long problemWallNs) {
 
-        ScriptStatus status() {
+        ScriptInfo status() {
             Optional<String> wrong = problem == null && running != null ? problemOf(running) : Optional.of(problem);
-            return new ScriptStatus(
+            return new ScriptInfo(
                     module,
                     origin,
                     running == null ? "" : running.staged.sha256(),
-                    running == null ? problemWallNs : running.sinceWallNs,
+                    Instant.ofEpochSecond(0, running == null ? problemWallNs : running.sinceWallNs),
                     running == null ? List.of() : running.schemas(),
                     wrong);
         }
@@ -63,8 +65,8 @@ public final class ScriptShelf {
     }
 
     /** Returns every script, by slot. */
-    public List<ScriptStatus> list() {
-        List<ScriptStatus> all = new ArrayList<>();
+    public List<ScriptInfo> list() {
+        List<ScriptInfo> all = new ArrayList<>();
         byLocation.values().forEach(shelved -> all.add(shelved.status()));
         return all;
     }

@@ -83,7 +83,6 @@ import picocli.CommandLine.Parameters;
 public final class CallCommand implements Callable<Integer> {
 
     private static final Pattern PYTHON_FUNCTION = Pattern.compile("[^:]+:[^:]+");
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final int MAX_PAYLOAD_BYTES = 1 << 30;
 
     private final Surroundings surroundings;
@@ -259,7 +258,7 @@ public final class CallCommand implements Callable<Integer> {
 
     private MessageType called(Bare bare) {
         if (operation.startsWith(HandlerKey.CONTROL_PREFIX)) {
-            return CONTROL_CALL;
+            return MessageType.CONTROL_CALL;
         }
         if (isPython()) {
             return MessageType.PYTHON_CALL;

@@ -1,12 +1,12 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.ShownTime;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.handling.Route;
 import io.waybill.home.note.Responders.Responder;
 import io.waybill.query.StoredCall;
 import io.waybill.query.StoredMessages;
@@ -102,7 +102,7 @@ final class CallLines {
      * interest in a list.
      */
     private String called(StoredCall call) {
-        if (call.request().type().code() != Route.CONTROL_CALL) {
+        if (call.request().type() != MessageType.CONTROL_CALL) {
             return call.operation().orElse("");
         }
         try {

@@ -1,6 +1,6 @@
 package io.waybill.cli.lifecycle;
 
-import io.waybill.api.Value;
+import io.waybill.api.admin.SettingChange;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Surroundings;
@@ -48,9 +48,9 @@ public final class ReloadCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, CommandFailedException {
         RunningNode node = RunningNode.find(surroundings, home.openExisting(surroundings, Host.real()), name);
-        List<Value> changes = node.reload();
+        List<SettingChange> changes = node.reload();
         if (json) {
-            Json.print(surroundings.out(), content -> ControlJson.write(new Value.Items(changes), content));
+            Json.print(surroundings.out(), content -> ControlJson.write(changes, content));
             return 0;
         }
         if (changes.isEmpty()) {
@@ -58,22 +58,20 @@ public final class ReloadCommand implements Callable<Integer> {
             return 0;
         }
         Table table = new Table("SETTING", "FROM", "TO", "RESULT");
-        changes.forEach(change -> row((Value.Dict) change, node.name(), table));
+        changes.forEach(change -> row(change, node.name(), table));
         table.print(surroundings.out());
         return 0;
     }
 
-    private static void row(Value.Dict change, String node, Table table) {
-        boolean isApplied = Value.of(true).equals(change.entries().get(Value.of("applied")));
+    private static void row(SettingChange change, String node, Table table) {
         table.row(
-                text(change, "setting"),
-                text(change, "from"),
-                text(change, "to"),
-                isApplied ? "applied" : "needs a restart: waybill restart " + node);
+                change.setting(),
+                orDash(change.from()),
+                orDash(change.to()),
+                change.applied() ? "applied" : "needs a restart: waybill restart " + node);
     }
 
-    private static String text(Value.Dict change, String field) {
-        Value found = change.entries().get(Value.of(field));
-        return found instanceof Value.Text text && !text.value().isEmpty() ? text.value() : "-";
+    private static String orDash(String text) {
+        return text.isEmpty() ? "-" : text;
     }
 }

@@ -2,16 +2,12 @@ package io.waybill.cli.lifecycle;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
-import io.waybill.api.Response;
-import io.waybill.api.Value;
+import io.waybill.api.admin.Admin;
+import io.waybill.api.admin.SettingChange;
 import io.waybill.cli.call.CallingWorker;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
-import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
@@ -20,7 +16,6 @@ import io.waybill.host.Host;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /** One incarnation of a node that was running when a command began. For one thread. */
@@ -69,9 +64,12 @@ final class RunningNode {
 
     /** Requests a stop; returns after the node has begun to stop. */
     void ask(boolean restart) throws IOException, CommandFailedException {
-        Map<String, Value> fields = restart ? Map.of("restart", Value.of(true)) : Map.of();
         try (CallingWorker caller = CallingWorker.join(home)) {
-            caller.call(request("node.stop", fields)).close();
+            if (restart) {
+                admin(caller).restartNode(before.name());
+            } else {
+                admin(caller).stopNode(before.name());
+            }
         } catch (CallException e) {
             if (e.code() == ErrorCode.WORKER_LOST) {
                 return; // it has already ended
@@ -80,17 +78,14 @@ final class RunningNode {
         }
     }
 
-    private Request request(String operation, Map<String, Value> fields) {
-        Invocation call = new Invocation(operation, List.of(), fields);
-        return Request.invocation(before.name(), MessageType.of(Route.CONTROL_CALL), call)
-                .timeout(RESPONSE_LIMIT);
+    private static Admin admin(CallingWorker caller) {
+        return Admin.of(caller.worker()).withLimit(RESPONSE_LIMIT);
     }
 
     /** Makes the node reread its settings; returns the reported changes. */
-    List<Value> reload() throws IOException, CommandFailedException {
-        try (CallingWorker caller = CallingWorker.join(home);
-                Response response = caller.call(request("node.reload", Map.of()))) {
-            return response.value("changes") instanceof Value.Items changes ? changes.values() : List.of();
+    List<SettingChange> reload() throws IOException, CommandFailedException {
+        try (CallingWorker caller = CallingWorker.join(home)) {
+            return admin(caller).reload(before.name());
         } catch (CallException e) {
             throw explained(e);
         }

@@ -1,6 +1,7 @@
 package io.waybill.cli.node;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.admin.SettingChange;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;

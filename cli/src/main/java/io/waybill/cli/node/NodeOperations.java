@@ -2,8 +2,10 @@ package io.waybill.cli.node;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
+import io.waybill.api.RecordCodec;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.admin.SettingChange;
 import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -16,7 +18,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Control operations for {@code waybill stop} and {@code waybill restart}, which stop a node, and for
@@ -24,7 +25,7 @@ import java.util.Map;
  *
  * <pre>
  * control:node.stop     restart     {}
- * control:node.reload               {changes: [{setting, from, to, applied}]}
+ * control:node.reload               {changes: list of {@link SettingChange}}
  * </pre>
  *
  * The first one responds when the node has begun to stop.
@@ -56,6 +57,8 @@ final class NodeOperations implements AutoCloseable {
         List<SettingChange> run() throws IOException;
     }
 
+    private record Reloaded(List<SettingChange> changes) {}
+
     NodeOperations(HandlerRegistry handlers, String version) {
         Provider self = new Provider("waybill", version);
         executor = handlers.newExecutor(self, ExecutorSettings.forProcessors(1));
@@ -81,23 +84,11 @@ final class NodeOperations implements AutoCloseable {
     }
 
     private void reload(Message message, Outbox outbox) throws RejectedMessageException {
-        List<Value> changes = new ArrayList<>();
         try {
-            for (SettingChange change : reload.run()) {
-                changes.add(new Value.Dict(Map.of(
-                        Value.of("setting"),
-                        Value.of(change.setting()),
-                        Value.of("from"),
-                        Value.of(change.from()),
-                        Value.of("to"),
-                        Value.of(change.to()),
-                        Value.of("applied"),
-                        Value.of(change.isApplied()))));
-            }
+            outbox.response().fields(RecordCodec.encode(new Reloaded(reload.run())));
         } catch (IOException e) {
             throw new RejectedMessageException(ErrorCode.REFUSED, "nothing was changed: " + e.getMessage(), e);
         }
-        outbox.response().value("changes", new Value.Items(changes));
     }
 
     private void stop(Message message, Outbox outbox) throws RejectedMessageException {

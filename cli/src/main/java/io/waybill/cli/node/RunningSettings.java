@@ -1,5 +1,6 @@
 package io.waybill.cli.node;
 
+import io.waybill.api.admin.SettingChange;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,7 +49,7 @@ final class RunningSettings {
         NodeSettings now = NodeConf.read(directory).settings();
         Map<String, String> wanted = NodeConf.values(directory);
         List<SettingChange> changes = changes(wanted);
-        if (changes.stream().anyMatch(SettingChange::isApplied)) {
+        if (changes.stream().anyMatch(SettingChange::applied)) {
             use.take(now);
             LIVE.forEach(key -> running.put(key, wanted.get(key)));
         }

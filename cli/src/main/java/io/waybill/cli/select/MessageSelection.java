@@ -5,7 +5,6 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.argument.ArgumentException;
 import io.waybill.cli.argument.ValueReader;
 import io.waybill.cli.command.UsageException;
-import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.query.ArgumentCondition;
 import io.waybill.query.MessageFilter;
@@ -108,7 +107,7 @@ public final class MessageSelection {
         if (type != null) {
             throw new UsageException("--control selects a type, and so does --type " + type + ": give one of them");
         }
-        filter.type(MessageType.of(Route.CONTROL_CALL));
+        filter.type(MessageType.CONTROL_CALL);
     }
 
     private static ArgumentCondition condition(String text) throws UsageException {

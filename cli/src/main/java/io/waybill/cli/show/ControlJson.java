@@ -1,9 +1,11 @@
 package io.waybill.cli.show;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.RecordCodec;
 import io.waybill.api.Value;
 import java.io.IOException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
@@ -17,8 +19,15 @@ public final class ControlJson {
 
     private ControlJson() {}
 
-    public static void write(Value value, JsonGenerator json) throws IOException {
-        ValueJson.write(renamed(value), json);
+    public static void write(Record record, JsonGenerator json) throws IOException {
+        ValueJson.write(renamed(RecordCodec.encode(record)), json);
+    }
+
+    public static void write(List<? extends Record> records, JsonGenerator json) throws IOException {
+        ValueJson.write(
+                renamed(new Value.Items(
+                        records.stream().<Value>map(RecordCodec::encode).toList())),
+                json);
     }
 
     private static Value renamed(Value value) {

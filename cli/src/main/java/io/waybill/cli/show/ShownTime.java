@@ -4,6 +4,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 
 /** Formats times for people. Stateless. */
@@ -27,6 +28,11 @@ public final class ShownTime {
     public static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));
+    }
+
+    /** Formats a time like {@link #of}, without fractions of a second. */
+    public static String seconds(Instant time) {
+        return SECONDS.format(time.truncatedTo(ChronoUnit.SECONDS).atZone(ZoneId.systemDefault()));
     }
 
     /** Formats like {@link #of}, without fractions of a second. */

@@ -23,7 +23,6 @@ import java.util.concurrent.TimeoutException;
  */
 final class ToolClient implements AutoCloseable {
 
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     /** Limit of a control call: a read waits up to a second for output; the rest is for a busy host. */
     private static final Duration LIMIT = Duration.ofSeconds(30);
 
@@ -56,7 +55,7 @@ final class ToolClient implements AutoCloseable {
 
     private Request request(String operation, Map<String, Value> fields) {
         Invocation invocation = new Invocation(operation, List.of(), fields);
-        return Request.invocation(node, CONTROL_CALL, invocation).timeout(LIMIT);
+        return Request.invocation(node, MessageType.CONTROL_CALL, invocation).timeout(LIMIT);
     }
 
     /** Cancels a run, with a short wait. If this fails, the node cancels it by itself. */

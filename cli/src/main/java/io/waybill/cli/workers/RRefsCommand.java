@@ -1,19 +1,18 @@
 package io.waybill.cli.workers;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.api.Invocation;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
-import io.waybill.api.Response;
-import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.api.admin.Admin;
+import io.waybill.api.admin.ReferenceList;
+import io.waybill.api.admin.ReferenceList.ReferenceInfo;
 import io.waybill.cli.call.CallingWorker;
 import io.waybill.cli.command.HomeOption;
 import io.waybill.cli.command.Progress;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
+import io.waybill.cli.show.ControlJson;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
-import io.waybill.cli.show.ValueJson;
 import io.waybill.home.Home;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
@@ -30,7 +29,6 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -50,7 +48,6 @@ import picocli.CommandLine.Option;
         footer = {"", "Examples:", "  waybill rrefs", "  waybill rrefs --json"})
 public final class RRefsCommand implements Callable<Integer> {
 
-    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Duration LIMIT = Duration.ofSeconds(5);
     private static final int FAILED = 1;
     private static final int MAX_LIMIT = 10_000;
@@ -75,7 +72,7 @@ public final class RRefsCommand implements Callable<Integer> {
     }
 
     /** Result of one worker: its references, or the reason for a missing response. */
-    private record Said(Peer worker, Value response, String problem) {}
+    private record Said(Peer worker, ReferenceList list, String problem) {}
 
     @Override
     public Integer call() throws IOException, UsageException {
@@ -101,13 +98,11 @@ public final class RRefsCommand implements Callable<Integer> {
     }
 
     private List<Said> ask(Worker caller, List<Peer> peers) {
-        Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(limit)));
-        Map<Peer, CompletableFuture<Response>> asked = new LinkedHashMap<>();
+        Admin admin = Admin.of(caller).withLimit(LIMIT);
+        Map<Peer, CompletableFuture<ReferenceList>> asked = new LinkedHashMap<>();
         for (Peer peer : peers) {
             if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
-                Request request = Request.invocation(String.valueOf(peer.id()), CONTROL_CALL, list)
-                        .timeout(LIMIT);
-                asked.put(peer, caller.callAsync(request));
+                asked.put(peer, admin.references(WorkerInfo.address(peer.id()), limit));
             }
         }
         List<Said> said = new ArrayList<>();
@@ -121,31 +116,32 @@ public final class RRefsCommand implements Callable<Integer> {
                 .orElse(false);
     }
 
-    private static Said said(Peer peer, CompletableFuture<Response> pending) {
-        try (Response response = pending.join()) {
-            return new Said(peer, response.value(), "");
+    private static Said said(Peer peer, CompletableFuture<ReferenceList> pending) {
+        try {
+            return new Said(peer, pending.join(), "");
         } catch (CompletionException e) {
-            return new Said(peer, Value.NONE, e.getCause().getMessage());
+            return new Said(
+                    peer,
+                    new ReferenceList(List.of(), 0, Map.of()),
+                    e.getCause().getMessage());
         }
     }
 
     private void print(List<Said> said, Map<Integer, String> names) {
         Table table = new Table("WORKER", "PART", "RREF", "FORK", "PEER", "STATE", "HANDLES", "KEPT", "TYPE");
-        Function<Value, String> name = id ->
-                id instanceof Value.Int number ? names.getOrDefault((int) number.value(), "" + number.value()) : "-";
         int rows = 0;
         for (Said one : said) {
-            for (Value reference : items(field(one.response(), "references"))) {
+            for (ReferenceInfo reference : one.list().references()) {
                 table.row(
                         one.worker().name(),
-                        text(reference, "part"),
-                        text(reference, "rref"),
-                        text(reference, "fork"),
-                        name.apply(field(reference, "peer")),
-                        text(reference, "state"),
-                        text(reference, "handles"),
-                        field(reference, "kept") instanceof Value.Bool kept && kept.value() ? "yes" : "no",
-                        text(reference, "type"));
+                        reference.part(),
+                        reference.rref(),
+                        reference.fork(),
+                        names.getOrDefault(reference.peer(), "" + reference.peer()),
+                        reference.state(),
+                        reference.handles(),
+                        reference.kept() ? "yes" : "no",
+                        reference.type());
                 rows++;
             }
         }
@@ -158,27 +154,13 @@ public final class RRefsCommand implements Callable<Integer> {
     }
 
     private void printRest(Said one) {
-        String leftOut = text(one.response(), "left_out");
         if (!one.problem().isEmpty()) {
             surroundings.err().println(one.worker().name() + " did not respond: " + one.problem());
-        } else if (!leftOut.equals("0")) {
-            surroundings.err().println(one.worker().name() + " has " + leftOut + " more: --limit shows them");
+        } else if (one.list().leftOut() > 0) {
+            surroundings
+                    .err()
+                    .println(one.worker().name() + " has " + one.list().leftOut() + " more: --limit shows them");
         }
-    }
-
-    private static List<Value> items(Value list) {
-        return list instanceof Value.Items items ? items.values() : List.of();
-    }
-
-    private static String text(Value fields, String name) {
-        Value value = field(fields, name);
-        return value instanceof Value.Text text
-                ? text.value()
-                : value instanceof Value.Int number ? Long.toString(number.value()) : "-";
-    }
-
-    private static Value field(Value fields, String name) {
-        return fields instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
     }
 
     private static void write(List<Said> said, JsonGenerator json) throws IOException {
@@ -190,7 +172,7 @@ public final class RRefsCommand implements Callable<Integer> {
             json.writeStringField("name", one.worker().name());
             if (one.problem().isEmpty()) {
                 json.writeFieldName("answer");
-                ValueJson.write(one.response(), json);
+                ControlJson.write(one.list(), json);
             } else {
                 json.writeStringField("problem", one.problem());
             }

@@ -14,7 +14,6 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
-import io.waybill.handling.Route;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
@@ -75,7 +74,7 @@ class ControlCallsTest {
         try (Worker worker = Worker.join(home, "ps0", JoinOptions.defaults(), WorkerSettings.defaults(), registry)) {
             worker.ready(Map.of());
             Invocation install = new Invocation("bundle.install", List.of(), Map.of("path", Value.of("/a.jar")));
-            worker.call(Request.invocation("ps0", MessageType.of(Route.CONTROL_CALL), install))
+            worker.call(Request.invocation("ps0", MessageType.CONTROL_CALL, install))
                     .close();
         }
 

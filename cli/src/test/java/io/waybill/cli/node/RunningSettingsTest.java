@@ -3,6 +3,7 @@ package io.waybill.cli.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.admin.SettingChange;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

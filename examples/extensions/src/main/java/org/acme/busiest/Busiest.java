@@ -1,5 +1,6 @@
 package org.acme.busiest;
 
+import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.api.event.CallEvent;
 import io.waybill.api.event.CallEvents;
@@ -8,7 +9,6 @@ import io.waybill.api.tool.ToolDescription;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.api.tool.ToolRun;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,7 +21,6 @@ import org.osgi.service.component.annotations.Component;
 public final class Busiest implements ToolCommand, CallEvents {
 
     private static final int MAX_OPERATIONS = 1_000; // callers choose the names
-    private static final int FIRST_CONTROL_TYPE = 0x1f0;
 
     private final Map<String, Row> rows = new ConcurrentHashMap<>();
 
@@ -31,7 +30,7 @@ public final class Busiest implements ToolCommand, CallEvents {
 
     @Override
     public void onEvent(CallEvent event) {
-        if (event.kind() == CallEvent.Kind.RESPONDED && event.type().code() < FIRST_CONTROL_TYPE) {
+        if (event.kind() == CallEvent.Kind.RESPONDED && event.type() != MessageType.CONTROL_CALL) {
             Row row = rows.get(event.operation());
             if (row == null) {
                 String name = rows.size() < MAX_OPERATIONS ? event.operation() : "(others)";
@@ -59,7 +58,7 @@ public final class Busiest implements ToolCommand, CallEvents {
         Map<String, Counts> before = counts();
         for (int i = 0; i < times && run.pause(Duration.ofSeconds(seconds)); i++) {
             Map<String, Counts> now = counts();
-            Map<Value, Value> list = new HashMap<>();
+            Value.DictBuilder list = Value.dict();
             if (!run.isJson()) {
                 run.line(String.format(Locale.ROOT, "%-40s %10s %10s", "OPERATION", "CALLS/S", "ERRORS/S"));
             }
@@ -67,13 +66,13 @@ public final class Busiest implements ToolCommand, CallEvents {
                 Counts old = before.getOrDefault(each.getKey(), new Counts(0, 0));
                 double calls = (double) (each.getValue().calls() - old.calls()) / seconds;
                 double errors = (double) (each.getValue().errors() - old.errors()) / seconds;
-                list.put(Value.of(each.getKey()), Value.list(Value.of(calls), Value.of(errors)));
+                list.put(each.getKey(), Value.list(Value.of(calls), Value.of(errors)));
                 if (!run.isJson()) {
                     run.line(String.format(Locale.ROOT, "%-40s %10.1f %10.1f", each.getKey(), calls, errors));
                 }
             }
             if (run.isJson()) {
-                run.json(new Value.Dict(list));
+                run.json(list.build());
             }
             before = now;
         }

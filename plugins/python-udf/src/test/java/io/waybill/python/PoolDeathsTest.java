@@ -156,7 +156,7 @@ class PoolDeathsTest {
 
     private long inFlight() {
         Request list = Request.invocation(
-                TestBroker.SERVER, MessageType.of(0x1f0), new Invocation("handlers.list", List.of(), Map.of()));
+                TestBroker.SERVER, MessageType.CONTROL_CALL, new Invocation("handlers.list", List.of(), Map.of()));
         try (Response listed = broker.caller().call(list)) {
             Value.Items handlers = (Value.Items) listed.value("handlers");
             return handlers.values().stream()

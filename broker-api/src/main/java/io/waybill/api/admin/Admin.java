@@ -1,0 +1,187 @@
+package io.waybill.api.admin;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.RecordCodec;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.api.policy.AccessPolicy;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * Administration of the running nodes of a home. Each method is one control call in the name of the caller's worker,
+ * recorded in the journals and listed by {@code waybill journal list --control}; the node's {@link AccessPolicy} may
+ * refuse it.
+ *
+ * <p>A node is given by the name of its worker, as in {@link Request#to()}. Operations that change bundles run one at a
+ * time on a node, and a call waits for those before it.
+ *
+ * <p><b>Threads.</b> Any. The methods block, except for {@link #references}; a handler that must not block may not call
+ * them.
+ *
+ * <p><b>Errors.</b> Each method throws {@link CallException}: {@link ErrorCode#REFUSED} with the reason when the node
+ * refuses the operation, {@link ErrorCode#UNKNOWN_OPERATION} when the worker is no node, {@link ErrorCode#TIMED_OUT}
+ * after the limit (the operation may still run), {@link ErrorCode#MALFORMED_BODY} when the response is not as expected.
+ */
+public final class Admin {
+
+    /** Limit of a call. An operation on a bundle waits until its requests have ended. */
+    public static final Duration DEFAULT_LIMIT = Duration.ofMinutes(2);
+
+    private final Caller caller;
+    private final Duration limit;
+
+    private Admin(Caller caller, Duration limit) {
+        this.caller = Objects.requireNonNull(caller);
+        this.limit = Objects.requireNonNull(limit);
+    }
+
+    /** Returns the administration in the name of a worker; of a bundle, in the name of its node's. */
+    public static Admin of(Caller caller) {
+        return new Admin(caller, DEFAULT_LIMIT);
+    }
+
+    /** Returns the same administration with another limit of a call. */
+    public Admin withLimit(Duration other) {
+        return new Admin(caller, other);
+    }
+
+    /** Returns the bundles of a node, and which jars it refused. */
+    public BundleList bundles(String node) {
+        return call(node, "bundle.list", Map.of(), Response::value, BundleList.class);
+    }
+
+    /** Returns who handles what on a node. */
+    public List<HandlerInfo> handlers(String node) {
+        record Listed(List<HandlerInfo> handlers) {}
+        return call(node, "handlers.list", Map.of(), Response::value, Listed.class)
+                .handlers();
+    }
+
+    /** Returns the TorchScript files that a node serves or refused. */
+    public List<ScriptInfo> scripts(String node) {
+        record Listed(List<ScriptInfo> scripts) {}
+        return call(node, "scripts.list", Map.of(), Response::value, Listed.class)
+                .scripts();
+    }
+
+    /** Returns the class loaders of bundles that left at least {@code age} ago; fractions of a second do not count. */
+    public List<LoaderInfo> leakedLoaders(String node, Duration age) {
+        record Listed(List<LoaderInfo> loaders) {}
+        Map<String, Value> fields = Map.of("seconds", Value.of(age.toSeconds()));
+        return call(node, "loaders.leaked", fields, Response::value, Listed.class)
+                .loaders();
+    }
+
+    /** Installs a bundle and starts it. A bundle that lacks something is installed, and waits for it. */
+    public BundleInfo install(String node, Path jar) {
+        return bundle(node, "bundle.install", Map.of("path", path(jar)));
+    }
+
+    /** Replaces the bundle of the jar's symbolic name. */
+    public BundleInfo update(String node, Path jar) {
+        return bundle(node, "bundle.update", Map.of("path", path(jar)));
+    }
+
+    /** Replaces a bundle, also by one of another symbolic name. */
+    public BundleInfo update(String node, String name, Path jar) {
+        return bundle(node, "bundle.update", Map.of("path", path(jar), "name", Value.of(name)));
+    }
+
+    /** Starts a bundle that was stopped. */
+    public BundleInfo start(String node, String name) {
+        return bundle(node, "bundle.start", named(name));
+    }
+
+    /** Stops a bundle; requests to its handlers wait for it up to the parking limit. */
+    public BundleInfo stop(String node, String name) {
+        return bundle(node, "bundle.stop", named(name));
+    }
+
+    /** Removes a bundle. */
+    public BundleInfo uninstall(String node, String name) {
+        return bundle(node, "bundle.uninstall", named(name));
+    }
+
+    /**
+     * Fetches the remote references of a worker, which need not be a node, without blocking.
+     *
+     * @param max number of references in the list; 0 to 10,000
+     * @return completes with the list or a {@link CallException}, on a thread of the broker
+     */
+    public CompletableFuture<ReferenceList> references(String worker, int max) {
+        Map<String, Value> fields = Map.of("limit", Value.of(max));
+        return caller.callAsync(request(worker, "rrefs.list", fields)).thenApply(response -> {
+            try (response) {
+                return decode(response, Response::value, ReferenceList.class);
+            }
+        });
+    }
+
+    /** Makes a node reread its settings, and returns those that have changed. */
+    public List<SettingChange> reload(String node) {
+        record Reloaded(List<SettingChange> changes) {}
+        return call(node, "node.reload", Map.of(), Response::value, Reloaded.class)
+                .changes();
+    }
+
+    /** Begins to stop a node, as SIGTERM does. */
+    public void stopNode(String node) {
+        caller.call(request(node, "node.stop", Map.of())).close();
+    }
+
+    /** Begins to stop a node, which then starts again. */
+    public void restartNode(String node) {
+        caller.call(request(node, "node.stop", Map.of("restart", Value.of(true))))
+                .close();
+    }
+
+    private static Map<String, Value> named(String name) {
+        return Map.of("name", Value.of(name));
+    }
+
+    /** Returns the path for a node, whose working directory is another one. */
+    private static Value path(Path jar) {
+        return Value.of(jar.toAbsolutePath().normalize().toString());
+    }
+
+    private BundleInfo bundle(String node, String operation, Map<String, Value> fields) {
+        return call(node, operation, fields, response -> response.value("bundle"), BundleInfo.class);
+    }
+
+    private <T extends Record> T call(
+            String node, String operation, Map<String, Value> fields, Function<Response, Value> part, Class<T> type) {
+        try (Response response = caller.call(request(node, operation, fields))) {
+            return decode(response, part, type);
+        }
+    }
+
+    private Request request(String node, String operation, Map<String, Value> fields) {
+        Invocation invocation = new Invocation(operation, List.of(), fields);
+        return Request.invocation(node, MessageType.CONTROL_CALL, invocation).timeout(limit);
+    }
+
+    private static <T extends Record> T decode(Response response, Function<Response, Value> part, Class<T> type) {
+        try {
+            return RecordCodec.decode(part.apply(response), type);
+        } catch (IllegalArgumentException e) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.MALFORMED_BODY,
+                    response.id(),
+                    "worker " + response.from() + " responded with something else: " + e.getMessage(),
+                    e);
+        }
+    }
+}
