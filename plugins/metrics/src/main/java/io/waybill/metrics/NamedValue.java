@@ -35,7 +35,7 @@ enum NamedValue {
             "Steps that failed behind the append of a message."),
     PAUSES("pauses", "waybill_pauses", Kind.COUNTER, "Pauses of the process of more than a second."),
     LINKS("links", "waybill_links", Kind.GAUGE, "Links to other workers."),
-    JOURNAL("journal.bytes", "waybill_journal_bytes", Kind.GAUGE, "Disk space of both queues."),
+    JOURNAL("journal.bytes", "waybill_journal_bytes", Kind.GAUGE, "Disk space of both queues and the archive."),
     SEGMENTS("tensors.segments", "waybill_tensor_segments", Kind.GAUGE, "Segment files."),
     SEGMENT_BYTES("tensors.segment-bytes", "waybill_tensor_segment_bytes", Kind.GAUGE, "Size of the segment files."),
     SEGMENTS_USED("tensors.used-bytes", "waybill_tensor_used_bytes", Kind.GAUGE, "Used bytes in segment files."),
