@@ -27,7 +27,9 @@ public final class RereadTails {
     /** Reads a request. Returns whether it still exists and is undamaged. */
     public boolean read(PeerLink link, long index, MessageBuffer buffer) {
         JournalTail tail = tails.computeIfAbsent(link, opener);
-        return tail.moveTo(index) && tail.poll(buffer, workerId) == Poll.RECORD;
+        return tail.moveTo(index)
+                && tail.poll(buffer, workerId) == Poll.RECORD
+                && tail.lastIndex() == index; // the tail passes removed files, and records whose receiver was changed
     }
 
     /** Closes unused tails: each keeps a file open. */

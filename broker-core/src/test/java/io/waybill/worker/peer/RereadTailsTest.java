@@ -159,6 +159,23 @@ class RereadTailsTest {
     }
 
     @Test
+    void readsNoOtherRequestInPlaceOfOneThatIsGoneOrNotForThisWorker() throws Exception {
+        long first = write(1);
+        write(2);
+        long third = write(3, id + 1);
+        write(4);
+        assertThat(tails.read(link, first - (1L << 32), buffer))
+                .as("one whose file was removed")
+                .isFalse();
+        assertThat(tails.read(link, third, buffer)).as("one for another worker").isFalse();
+        assertReads(1, first);
+        damage(1, Envelope.TO, new byte[] {77, 0});
+        assertThat(tails.read(link, first, buffer))
+                .as("one whose receiver was overwritten")
+                .isFalse();
+    }
+
+    @Test
     void closesTheTailsOfPeersWithoutAWaitingRequest() throws Exception {
         long first = write(1);
         try (IdleLink idle = new IdleLink(directory.resolve("idle"))) {
