@@ -5,24 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.MessageId;
-import io.waybill.api.MessageType;
-import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.home.note.NotedOutcomes;
-import io.waybill.injection.InjectionSettings;
-import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;
-import io.waybill.worker.peer.FlowLimits;
-import io.waybill.worker.poll.PollContext;
-import io.waybill.worker.poll.PollTimes;
-import io.waybill.worker.poll.Poller;
-import io.waybill.worker.poll.Waiting;
-import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.publish.PublishingRoom;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class NestedCallerTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = CallingRoom.TIMEOUT;
     private static final long PARENT = MessageId.of(3, 77);
     private static final ResponseListener IGNORING = new ResponseListener() {
         @Override
@@ -50,34 +38,13 @@ class NestedCallerTest {
     @TempDir
     private Path directory;
 
-    private PublishingRoom room;
+    private CallingRoom room;
     private NestedCaller caller;
 
     @BeforeEach
     void open() throws Exception {
-        room = new PublishingRoom(directory);
-        PollContext polling = new PollContext(
-                "a", PollTimes.of(Waiting.BALANCED), room.host, room.directory.cursors(), room.directory.doorbell());
-        Poller poller = new Poller(polling);
-        CallParts calling = new CallParts(
-                new CallParts.Context(
-                        room.host,
-                        room.context,
-                        polling,
-                        poller,
-                        new WaitingCallers(polling, poller),
-                        room.links,
-                        new InterceptorRegistry(room.host).calls()),
-                new CallParts.Settings(
-                        new CallSettings(
-                                TIMEOUT, FlowLimits.defaults(), PublishingRoom.JOURNAL.maxRecordBytes(), false),
-                        Duration.ZERO,
-                        InjectionSettings.NONE,
-                        1),
-                room.requests,
-                new NotedOutcomes(room.directory.path(), room.host));
-        caller = new NestedCaller(calling.calls);
-        room.link();
+        room = new CallingRoom(directory);
+        caller = new NestedCaller(room.calls);
     }
 
     @AfterEach
@@ -85,17 +52,13 @@ class NestedCallerTest {
         room.close();
     }
 
-    private static Request request() {
-        return Request.raw("a", MessageType.userRequest(0x42), ByteBuffer.allocate(8), List.of());
-    }
-
     /** A request as it is on record. */
     private record Sent(long id, long parent, long deadlineNs) {}
 
     private List<Sent> onRecord() throws IOException {
         List<Sent> found = new ArrayList<>();
-        Path queue = JournalQueue.REQUESTS.in(room.directory.path());
-        try (QueueReader reader = QueueReader.open(queue, room.host.files(), PublishingRoom.JOURNAL)) {
+        Path queue = JournalQueue.REQUESTS.in(room.publishing.directory.path());
+        try (QueueReader reader = QueueReader.open(queue, room.publishing.host.files(), PublishingRoom.JOURNAL)) {
             while (reader.next() == QueueReader.Step.RECORD) {
                 found.add(new Sent(
                         reader.record().id(),
@@ -108,10 +71,10 @@ class NestedCallerTest {
 
     @Test
     void itsCallsHaveTheRequestAsTheirParentAndEndWithIt() throws Exception {
-        long deadlineNs = room.host.clock().bootNs() + TIMEOUT.toNanos() / 2;
+        long deadlineNs = room.publishing.host.clock().bootNs() + TIMEOUT.toNanos() / 2;
         caller.open(PARENT, deadlineNs);
-        long id = caller.call(request(), IGNORING);
-        caller.callAsync(request());
+        long id = caller.call(CallingRoom.request(), IGNORING);
+        caller.callAsync(CallingRoom.request());
         List<Sent> sent = onRecord();
         assertThat(sent).as("requests on record").hasSize(2);
         assertThat(sent.get(0).id()).as("the id of the first call").isEqualTo(id);
@@ -121,9 +84,9 @@ class NestedCallerTest {
 
     @Test
     void aCallWithAnEarlierDeadlineKeepsIt() throws Exception {
-        long latestNs = room.host.clock().bootNs() + TIMEOUT.toNanos() * 100;
+        long latestNs = room.publishing.host.clock().bootNs() + TIMEOUT.toNanos() * 100;
         caller.open(PARENT, latestNs);
-        caller.call(request(), IGNORING);
+        caller.call(CallingRoom.request(), IGNORING);
         assertThat(onRecord().get(0).deadlineNs())
                 .as("the deadline of a call with a timeout, before that of its parent")
                 .isPositive()
@@ -133,10 +96,10 @@ class NestedCallerTest {
     @Test
     void theCallsOfTheNextRequestAreItsOwn() throws Exception {
         caller.open(PARENT, 0);
-        caller.call(request(), IGNORING);
+        caller.call(CallingRoom.request(), IGNORING);
         caller.close();
         caller.open(PARENT + 1, 0);
-        caller.call(request(), IGNORING);
+        caller.call(CallingRoom.request(), IGNORING);
         assertThat(onRecord()).extracting(Sent::parent).as("the parents").containsExactly(PARENT, PARENT + 1);
     }
 
@@ -147,11 +110,12 @@ class NestedCallerTest {
         assertThat(caller.parent()).as("the parent of its calls").isEqualTo(PARENT);
         caller.close();
         assertThat(caller.id()).as("the id afterwards").isEqualTo(MessageId.NONE);
-        assertThatThrownBy(() -> caller.call(request()), "a call that waits").isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> caller.call(request(), IGNORING), "a call with a listener")
+        assertThatThrownBy(() -> caller.call(CallingRoom.request()), "a call that waits")
+                .isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> caller.call(CallingRoom.request(), IGNORING), "a call with a listener")
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("its handler has returned");
-        assertThatThrownBy(() -> caller.callAsync(request()), "a call with a future")
+        assertThatThrownBy(() -> caller.callAsync(CallingRoom.request()), "a call with a future")
                 .isInstanceOf(IllegalStateException.class);
         assertThat(onRecord()).as("requests on record").isEmpty();
     }
