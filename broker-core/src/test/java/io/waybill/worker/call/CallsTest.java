@@ -62,7 +62,7 @@ class CallsTest {
         room.close();
     }
 
-    private static Request toNobody() {
+    private static Request toNoWorker() {
         return Request.raw("nobody", CallingRoom.TYPE, ByteBuffer.allocate(8), List.of());
     }
 
@@ -116,14 +116,14 @@ class CallsTest {
 
     @Test
     void aCallThatCanNotBeSentFailsItsFutureAndThrowsToOthers() throws Exception {
-        CompletableFuture<Response> future = room.calls.callAsync(toNobody());
+        CompletableFuture<Response> future = room.calls.callAsync(toNoWorker());
         assertThat(future).as("the future").isCompletedExceptionally();
         assertThatThrownBy(future::get, "the outcome of the future")
                 .isInstanceOf(ExecutionException.class)
                 .hasCauseInstanceOf(CallException.class);
-        assertThatThrownBy(() -> room.calls.call(toNobody(), listener), "a call with a listener")
+        assertThatThrownBy(() -> room.calls.call(toNoWorker(), listener), "a call with a listener")
                 .isInstanceOf(CallException.class);
-        assertThatThrownBy(() -> room.calls.call(toNobody()), "a call that waits")
+        assertThatThrownBy(() -> room.calls.call(toNoWorker()), "a call that waits")
                 .isInstanceOf(CallException.class);
         assertThat(outcomes).as("outcomes of a call that was not sent").isEmpty();
         assertThat(sent()).as("requests on record").isEmpty();

@@ -141,7 +141,7 @@ class SyncerTest {
     }
 
     @Test
-    void withoutDurabilityNothingIsSyncedAndPeersAreToldThatNothingIsKnown() throws Exception {
+    void withoutDurabilityNothingIsSyncedAndPeersReadThatNothingIsKnown() throws Exception {
         cursors.requestsOnDisk(77);
         cursors.responsesOnDisk(77);
         append(requests);
