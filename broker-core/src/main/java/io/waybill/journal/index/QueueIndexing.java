@@ -29,6 +29,8 @@ final class QueueIndexing implements Closeable {
     private final QueueReader reader;
     private final LowestIds lowest;
     private int removedBelow = Integer.MIN_VALUE;
+    private boolean mayHaveRemovals = true; // at the end of the queue, and after each file: a check lists the directory
+    private int lastFile = Integer.MIN_VALUE; // roll cycle of the file of the record that was read last
     private long indexed;
     private boolean lookedBehindEnd;
     // the record that was read last
@@ -101,7 +103,10 @@ final class QueueIndexing implements Closeable {
      */
     int step(int maxRecords, IndexStore store) throws IOException, RocksDBException {
         reader.leaveIfRemoved();
-        forgetRemoved(store);
+        if (mayHaveRemovals) {
+            forgetRemoved(store);
+            mayHaveRemovals = false;
+        }
         int added = 0;
         int seen = 0;
         while (seen < maxRecords) {
@@ -119,6 +124,8 @@ final class QueueIndexing implements Closeable {
                 RecordView record = reader.record();
                 store.add(queue, record.id(), reader.roll(), reader.index(), reader.offset());
                 int file = reader.roll().cycleOf(reader.index());
+                mayHaveRemovals |= file != lastFile;
+                lastFile = file;
                 if (lowest.add(file, record.id())) {
                     store.addLowest(queue, file, record.id());
                 }
@@ -129,6 +136,7 @@ final class QueueIndexing implements Closeable {
                 added++;
             }
         }
+        mayHaveRemovals |= seen < maxRecords;
         if (added > 0) {
             store.write(queue, new Checkpoint(new RecordPosition(roll, index, offset), sequence, id, checksum));
             indexed += added;

@@ -88,6 +88,45 @@ class RemovedFilesTest {
         findsWhatIsThereAndNothingElse();
     }
 
+    /** Returns the number of files of which the index has entries, after the builder was closed. */
+    private int indexedFiles() throws Exception {
+        Path index = new IndexDirectory(worker, WrittenQueue.HOST.files()).path();
+        try (IndexStore store = IndexStore.openOwn(index)) {
+            return store.lowestIds(JournalQueue.REQUESTS)
+                    .below(Integer.MAX_VALUE)
+                    .size();
+        }
+    }
+
+    @Test
+    void losesTheEntriesOfRemovedFilesWhenNothingIsAppended() throws Exception {
+        write(JournalQueue.REQUESTS).close();
+        write(JournalQueue.RESPONSES).close();
+        try (IndexBuilder builder = IndexBuilder.open(worker, SETTINGS, WrittenQueue.HOST)) {
+            catchUp(builder);
+            assertThat(removeOldest(JournalQueue.REQUESTS)).isGreaterThan(2);
+            assertThat(builder.step(1)).isEqualTo(IndexBuilder.Progress.CAUGHT_UP);
+        }
+        assertThat(indexedFiles()).as("files with entries").isEqualTo(2);
+    }
+
+    @Test
+    void losesTheEntriesOfRemovedFilesWhileItIsBehind() throws Exception {
+        write(JournalQueue.RESPONSES).close();
+        try (WrittenQueue requests = WrittenQueue.open(JournalQueue.REQUESTS.in(worker), SETTINGS);
+                IndexBuilder builder = IndexBuilder.open(worker, SETTINGS, WrittenQueue.HOST)) {
+            requests.requests(0, RECORDS);
+            catchUp(builder);
+            requests.requests(RECORDS, 2 * RECORDS);
+            assertThat(builder.step(1)).isEqualTo(IndexBuilder.Progress.BEHIND); // has checked
+            assertThat(removeOldest(JournalQueue.REQUESTS)).isGreaterThan(8);
+            for (int step = 0; step < 3; step++) { // from the next file on
+                assertThat(builder.step(10)).isEqualTo(IndexBuilder.Progress.BEHIND);
+            }
+        }
+        assertThat(indexedFiles()).as("files with entries").isEqualTo(1);
+    }
+
     @Test
     void goesOnWhenWhatItIndexedLastWasRemoved() throws IOException {
         write(JournalQueue.RESPONSES).close();
