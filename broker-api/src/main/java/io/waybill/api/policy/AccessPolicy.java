@@ -32,9 +32,9 @@ public interface AccessPolicy {
      * Returns whether the policy decides about control calls, too, such as {@code bundle.uninstall}, which is the
      * {@linkplain AccessRequest#operation operation}. Called once, when the policy is installed; false by default.
      *
-     * <p>Such a policy can lock its operators out, itself included: it then goes with its jar from a watched directory,
-     * or at a start of the node without it. While it is away, control calls do not wait for it and are decided by the
-     * others, so that a command can start its bundle again.
+     * <p>Such a policy can lock its operators out, who then remove its jar from the watched directory or, while the
+     * node is stopped, from {@code osgi/installed}. While it is away, control calls do not wait for it and are decided
+     * by the others, so that a command can start its bundle again.
      */
     default boolean decidesControlCalls() {
         return false;
